@@ -160,8 +160,8 @@ async def test_a_server_without_a_console_explains_how_to_build_it(serve: OpenSe
     served = await serve(console=False)
     page = await (await visit(served.url)).open("/")
     await expect(page.locator("pre")).to_have_text("uv sync --reinstall-package leadhand")
-    await page.get_by_role("link", name="API documentation").click()
-    await expect(page).to_have_url(f"{served.url}/docs")
+    await page.get_by_role("link", name="its OpenAPI document").click()
+    await expect(page).to_have_url(f"{served.url}/openapi.json")
 
 
 @pytest.mark.slow

@@ -67,7 +67,6 @@ async def refusals(
         await api.post(PAY, call, **broken),
         await api.post("/api/runs", {"request": "measure Nice"}, **once),
         await api.http.post("/api/runs", content=b"{}"),
-        await api.get("/api/runs", headers={"accept": "image/png"}),
         await api.get("/api/runs", headers={"host": "evil.example"}),
         await api.post("/api/runs", headers={"origin": "https://evil.example"}),
         await api.post("/api/runs", {"request": "x" * problems.LARGEST_BODY}),

@@ -13,6 +13,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import Lifespan, Scope
@@ -23,12 +24,9 @@ from leadhand.app.resumer import Resumer
 from leadhand.app.settings import user
 from leadhand.ports.hosts import HostKind
 from leadhand.server.access import Access
-from leadhand.server.api_page import add_api_page
-from leadhand.server.compression import Compression
 from leadhand.server.console import add_console
 from leadhand.server.contract import KEEPS_ITSELF
 from leadhand.server.event_shapes import EventWords
-from leadhand.server.examples import EXAMPLES
 from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
@@ -135,7 +133,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     app.add_middleware(AccessLog, on_request=counted.http)
     if doors.prefix:
         app.add_middleware(Prefix, prefix=doors.prefix)
-    app.add_middleware(Compression)  # last, since the others read what is sent
+    app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)  # last, since the others read what is sent
     app.openapi = partial(_document_of, doors)
     return app
 
@@ -167,7 +165,6 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # traces come from the log, redacted
     )
     answer_errors(app)
-    add_api_page(app)
     app.openapi = _document
     return app
 
@@ -215,17 +212,15 @@ def _document_of(doors: Doors) -> dict[str, Any]:
 def _document() -> dict[str, Any]:
     """The OpenAPI document: the same for every app, and made once, because that takes a second.
 
-    It holds problem details, examples and the responses that every route shares.
+    It holds problem details and the responses that every route shares.
     """
     schema = FastAPI.openapi(routed())
     shapes = schema["components"]["schemas"]
     for shared in (EventWords, ProblemDetails):  # shapes that others refer to by name
         shapes[shared.__name__] = shared.model_json_schema()
-    for name, example in EXAMPLES.items():
-        shapes[name]["examples"] = [example]
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
-            usually = responses(406, 421, 422, 500) if method == "get" else responses(403, 421, 422, 500)
+            usually = responses(421, 422, 500) if method == "get" else responses(403, 421, 422, 500)
             if "requestBody" in operation:
                 usually |= responses(408, 415)
             if method == "post" and path not in KEEPS_ITSELF:

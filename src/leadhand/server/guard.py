@@ -26,6 +26,8 @@ POLICY = (
     "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self';"
     " object-src 'none'"
 )
+VERSIONED = re.compile(r"/(?:chunk|rare)-[A-Z0-9]{8}\.js$")
+"""Files of the console whose name changes with their content. Browsers must revalidate the others each time."""
 SECURITY = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -64,8 +66,7 @@ class Guard:
                 for name, value in SECURITY.items():
                     headers.setdefault(name, value)
                 headers.setdefault("content-security-policy", POLICY)
-                # Most files of the console have no version in their name, so browsers must revalidate them each time.
-                headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api") else "no-cache")
+                headers.setdefault("cache-control", _caching(scope["path"], message["status"]))
             await send(message)
             if only_head:  # at once, since a stream has no end
                 await send({"type": "http.response.body", "body": b""})
@@ -153,6 +154,12 @@ def from_elsewhere(headers: Headers) -> bool:
     """Whether the request comes from a page of another origin."""
     origin = headers.get("origin")
     return origin is not None and not _own(origin, headers.get("host", ""))
+
+
+def _caching(path: str, status: int) -> str:
+    if VERSIONED.search(path) and status in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
+        return "public, max-age=31536000, immutable"
+    return "no-store" if path.startswith("/api") else "no-cache"
 
 
 def _own(origin: str, host: str) -> bool:

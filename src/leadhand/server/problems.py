@@ -29,7 +29,7 @@ BODY_S = 60.0
 """Seconds in which a body must arrive; 408 after that."""
 RETRY_AFTER_S = 2
 """Seconds after which a client may try again what the server cannot do now."""
-LISTED = "See /docs for the routes and their parameters."
+LISTED = "See /openapi.json for the routes and their parameters."
 
 STATUS_OF = {
     "usage": HTTPStatus.UNPROCESSABLE_ENTITY,
