@@ -12,6 +12,7 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.datastructures import Headers
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
@@ -31,7 +32,7 @@ from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
 from leadhand.server.prefix import Prefix
-from leadhand.server.problems import Problem, ProblemDetails, answer, answer_errors, responses
+from leadhand.server.problems import LARGEST_BODY, Problem, ProblemDetails, answer, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.routes import (
     approvals,
@@ -121,6 +122,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
 
     app.state.cut = cut
     add_console(app, console)
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=LARGEST_BODY)  # behind the guard's own refusal
     if doors.origins:
         app.add_middleware(
             Cors,
@@ -222,7 +224,7 @@ def _document() -> dict[str, Any]:
         for method, operation in operations.items():
             usually = responses(421, 422, 500) if method == "get" else responses(403, 421, 422, 500)
             if "requestBody" in operation:
-                usually |= responses(408, 415)
+                usually |= responses(415)
             if method == "post" and path not in KEEPS_ITSELF:
                 operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
                 usually |= responses(409)

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from leadhand.server import problems
-from leadhand.server.problems import LARGEST_BODY, BodyTooLarge, BodyTooSlow, Problem, answer, defect, ending, too_large
+from leadhand.server.problems import LARGEST_BODY, Problem, answer, defect, ending, too_large
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -74,7 +73,7 @@ class Guard:
         problem = self._problem(scope)
         app = self._app if problem is None else answer(problem, scope["path"])
         try:
-            await app(scope, bounded(receive, lambda: begun), secured)
+            await app(scope, receive, secured)
         except asyncio.CancelledError:  # the server is shutting down
             if begun:
                 raise
@@ -121,33 +120,6 @@ class Guard:
             "this request comes from a page of another site",
             "Send an API key as Authorization: Bearer lh_…, or allow the site: leadhand serve --cors ORIGIN.",
         )
-
-
-def bounded(receive: Receive, begun: Callable[[], bool]) -> Receive:
-    """Limit the body that a client sends, with or without Content-Length, and the time for it.
-
-    Raises BodyTooLarge and BodyTooSlow. If the response has begun, a slow client counts as disconnected.
-    """
-    size = 0
-    deadline: float | None = asyncio.get_running_loop().time() + problems.BODY_S
-
-    async def counted() -> Message:
-        nonlocal size, deadline
-        try:
-            async with asyncio.timeout_at(deadline):
-                message = await receive()
-        except TimeoutError:
-            if begun():
-                return {"type": "http.disconnect"}
-            raise BodyTooSlow() from None
-        if not message.get("more_body"):
-            deadline = None
-        size += len(message.get("body", b""))
-        if size > LARGEST_BODY:
-            raise BodyTooLarge()
-        return message
-
-    return counted
 
 
 def from_elsewhere(headers: Headers) -> bool:
