@@ -30,8 +30,8 @@ complete -o default -F _leadhand leadhand
 #compdef leadhand
 # Completion of leadhand for zsh. Load it in ~/.zshrc, after compinit: eval "$(leadhand completion zsh)"
 _leadhand() {
-    local -a found
-    found=(${(f)"$(leadhand completion words -- "${(@)words[2,CURRENT]}" 2>/dev/null | sed $'s/:/\\\\\\\\:/g; s/\\t/:/')"})
+    local -a found given=("${(@)words[2,CURRENT]}")
+    found=(${(f)"$(leadhand completion words -- "${given[@]}" 2>/dev/null | sed $'s/:/\\\\\\\\:/g; s/\\t/:/')"})
     if (($#found)); then _describe value found; else _files; fi
 }
 compdef _leadhand leadhand
