@@ -72,11 +72,9 @@ async def _candidates(words: Sequence[str], store: StoreFlags) -> Mapping[str, s
     *before, current = words
     command = BY_WORDS.get(tuple(before[:2])) or BY_WORDS.get(tuple(before[:1]))
     if command is None:
-        if before:
-            return {
-                each.words[1]: each.summary for each in COMMANDS if [each.words[0]] == before and before[0] in GROUPS
-            }
-        return {each.words[0]: GROUPS.get(each.words[0], each.summary) for each in COMMANDS}
+        if not before:
+            return {each.words[0]: GROUPS.get(each.words[0], each.summary) for each in COMMANDS}
+        return {each.words[1]: each.summary for each in COMMANDS if [each.words[0]] == before}
     parameters = parameters_of(command.load())
     flags = {each.flag: each for each in parameters if each.flag}
     wanted = flags.get(before[-1])
