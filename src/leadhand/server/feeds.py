@@ -95,6 +95,8 @@ class Feed:
         self.head = 0
         self.end: str | None = None
         """The final status of the run, once it has ended."""
+        self.turns = 0
+        """How often the run has changed its status since the feed was opened."""
         self.clients: dict[Client, None] = {}
         self._log: tuple[str, datetime | None] = (run_id, None)
         self._store = feeds.store
@@ -138,6 +140,7 @@ class Feed:
     def _take(self, batch: list[Entry]) -> None:
         for entry in batch:
             self._lines.append(Line(entry))
+            self.turns += isinstance(entry.event, RunFinished | RunStatusSet)
             if isinstance(entry.event, RunFinished):
                 self.end = entry.event.status.value
             elif isinstance(entry.event, RunStatusSet) and entry.event.by:

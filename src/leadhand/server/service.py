@@ -38,7 +38,6 @@ from leadhand.server.rates import Active, Rates
 from leadhand.server.schemas import ToolError
 from leadhand.server.start_request import FollowUp, Submission, asked_for, followed_up, most_of, once
 from leadhand.server.upkeep import Upkeep
-from leadhand.server.waits import Waits
 from leadhand.server.workers import Workers
 
 LOGGER = logging.getLogger("leadhand.server")
@@ -59,7 +58,6 @@ class Service:
         self.runtime = runtime
         self.drafts = drafts
         self.feeds = feeds
-        self.waits = Waits(runtime.store)
         self.workers = Workers(runtime)
         self.redactor = runtime.redactor
         self.started_at = datetime.now(UTC)
@@ -80,7 +78,6 @@ class Service:
     def hang_up(self) -> None:
         """End the streams and the requests that wait, since the server ends."""
         self.feeds.close()
-        self.waits.close()
 
     async def aclose(self) -> None:
         """Finish storing the last errors of tools. Does not close the runtime."""
@@ -303,7 +300,6 @@ class Service:
                     raise
                 await asyncio.sleep(0.02)  # a run that has ended is about to be released
         self.feeds.forget(run_id)
-        self.waits.end(run_id)
 
     async def resume_answered(self, run_id: str) -> None:
         """Resume a run whose approval was answered, unless another process drives it."""
