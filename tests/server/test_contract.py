@@ -248,12 +248,12 @@ async def test_a_request_with_two_lengths_is_refused(api: Door) -> None:
     assert (refused.status_code, refused.headers["connection"]) == (400, "close")
 
 
-async def test_a_refused_preflight_is_a_problem(open_door: OpenDoor) -> None:
+async def test_a_preflight_of_another_site_is_refused(open_door: OpenDoor) -> None:
     api = await open_door(doors=Doors(origins=["https://app.example.org"]))
     asks = {"origin": "https://evil.example", "access-control-request-method": "POST"}
     refused: httpx2.Response = await api.http.options("/api/runs", headers=asks)
 
-    assert (refused.status_code, refused.headers["content-type"]) == (400, "application/problem+json")
+    assert refused.status_code == 400
     assert "access-control-allow-origin" not in refused.headers
 
 

@@ -6,16 +6,13 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from starlette.datastructures import Headers
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import Lifespan, Scope
 
@@ -32,7 +29,7 @@ from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
 from leadhand.server.prefix import Prefix
-from leadhand.server.problems import LARGEST_BODY, Problem, ProblemDetails, answer, answer_errors, responses
+from leadhand.server.problems import LARGEST_BODY, ProblemDetails, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.routes import (
     approvals,
@@ -125,7 +122,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=LARGEST_BODY)  # behind the guard's own refusal
     if doors.origins:
         app.add_middleware(
-            Cors,
+            CORSMiddleware,
             allow_origins=list(doors.origins),
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"],
@@ -138,19 +135,6 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)  # last, since the others read what is sent
     app.openapi = partial(_document_of, doors)
     return app
-
-
-class Cors(CORSMiddleware):
-    """CORS, whose refusals are problem details too."""
-
-    def preflight_response(self, request_headers: Headers) -> Response:
-        response = super().preflight_response(request_headers)
-        if response.status_code < HTTPStatus.BAD_REQUEST:
-            return response
-        what = bytes(response.body).decode().lower()
-        headers = {name: value for name, value in response.headers.items() if name.startswith(("access-", "vary"))}
-        how = "Allow the site with: leadhand serve --cors ORIGIN"
-        return answer(Problem(HTTPStatus.BAD_REQUEST, "cross_site", what, how, headers=headers), "")
 
 
 def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
