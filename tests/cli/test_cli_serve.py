@@ -88,7 +88,7 @@ def test_it_says_where_it_is_and_serves_the_api(leadhand: Any, serve: Serve) -> 
     server = serve()
     said = server.log.read_text()
 
-    assert f"{server.url}/docs" in said
+    assert f"{server.url}/openapi.json" in said
     assert server.url.startswith("http://127.0.0.1:")
     assert server.ask("/healthz") == {"status": "ok"}
     assert server.ask("/api/system")["model"]["name"] == "offline"
@@ -354,7 +354,7 @@ def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(leadhand: Any, s
     assert server.process.stdout is not None
     assert server.process.stdout.read() == ""
     lines = [json.loads(line) for line in server.log.read_text().splitlines()]  # from the first one on
-    assert (lines[0]["event"], lines[0]["api"]) == ("serving", f"{server.url}/docs")
+    assert (lines[0]["event"], lines[0]["api"]) == ("serving", f"{server.url}/openapi.json")
     assert [line["path"] for line in lines if "path" in line] == ["/api/runs"]
     assert "confidential" not in server.log.read_text()
     assert not Path(leadhand.home, "core").exists()

@@ -141,8 +141,8 @@ def test_every_run_that_was_left_behind_is_mentioned_with_its_own_line(leadhand:
 
     line = rf"leadhand runs resume \w{{12}} --tools {leadhand.tools}"
     ask = ["run", "--offline", "Weather in Paris?"]
-    for command, times in ((ask, 2), (ask, 0), (["runs", "list"], 2)):  # a run mentions each once, a list always
-        assert len(re.findall(line, rest_of(terminal(*command, columns=300)))) == times
+    for command in (ask, ["runs", "list"]):
+        assert len(re.findall(line, rest_of(terminal(*command, columns=300)))) == 2
 
 
 # --- the picture -------------------------------------------------------------------------------------------------

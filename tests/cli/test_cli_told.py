@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
-from leadhand.cli.terminal.progress import PlainView, Progress
+from leadhand.cli.terminal.progress import Progress
 from leadhand.core.events import (
     AnyEvent,
     AttemptStarted,
@@ -165,17 +165,6 @@ def begun(key: str) -> list[AnyEvent]:
 
 def ended(key: str) -> StepSettled:
     return StepSettled(step=key, attempt=f"{key}/a1", ok=True, final=True)
-
-
-def test_a_start_is_told_after_the_end_that_made_room_for_it(capsys: pytest.CaptureFixture[str]) -> None:
-    one, two = "wo-001.0", "wo-001.1"
-    lines = PlainView()
-    for entry in log_of(*begun(one), *begun(two), ended(one), ended(two)):
-        lines.take(entry, new=True)
-
-    told = [(line[:19], line[19:].split()[0]) for line in capsys.readouterr().err.splitlines()[1:]]
-    assert [key for _, key in told] == [one, one, two, two]
-    assert told[0][0] == told[2][0] != told[1][0] == told[3][0], "a start, an end, a start, an end"
 
 
 def test_a_yes_is_told_as_going_on_and_not_as_a_change_of_owners() -> None:

@@ -75,7 +75,7 @@ async def test_where_a_key_is_needed_nothing_is_told_without_one(locked: Door, m
 
 
 async def test_what_is_open_to_everybody_stays_so(locked: Door) -> None:
-    for path in ("/healthz", "/readyz", "/docs", "/openapi.json", "/"):
+    for path in ("/healthz", "/readyz", "/openapi.json", "/"):
         assert (await locked.get(path)).status_code == 200
     shown = (await locked.get("/api/session")).json()
     assert (shown["authenticated"], shown["needed"], shown["name"], shown["scopes"]) == (False, True, None, [])

@@ -112,16 +112,6 @@ async def test_every_body_is_json_in_utf_8(api: Door, run_id: str, headers: dict
         assert (refused.status_code, refused.json()["code"]) == (415, "unsupported_media_type"), (method, path)
 
 
-async def test_what_a_client_does_not_accept_is_not_sent(api: Door, run_id: str, paths: Paths) -> None:
-    for path in with_method(paths, "get"):
-        url = filled(path, run_id)
-        if (await api.get(url)).status_code == 200:
-            refused = await api.get(url, headers={"accept": "image/png, audio/*;q=0.5"})
-            assert (refused.status_code, refused.json()["code"]) == (406, "not_acceptable"), path
-    for accepted in ("*/*", "text/html, application/*;q=0.1", "application/json; q=1", "nonsense", ""):
-        assert (await api.get("/api/runs", headers={"accept": accepted})).status_code == 200
-
-
 async def test_every_post_takes_an_idempotency_key_unless_its_response_is_secret(paths: Paths) -> None:
     for path in with_method(paths, "post"):
         if path not in ("/api/session", "/api/keys", "/api/webhooks"):  # their responses are secret, so not kept
@@ -235,8 +225,7 @@ async def test_links_and_locations_lead_below_the_prefix_of_a_proxy(open_door: O
         page = (await api.get(f"{base}/runs/run_1", headers={"accept": "text/html"})).text
         assert page == PAGE.replace("/main", "/leadhand/main")
         assert (await api.get(f"{base}/main.js")).text == 'x="/main.js"'
-        assert 'href="/leadhand/openapi.json"' in (await api.get(f"{base}/docs")).text
-        assert (await api.http.head(f"{base}/docs")).status_code == 200
+        assert (await api.http.head(f"{base}/")).status_code == 200
         assert (await api.get(f"{base}/openapi.json")).json()["servers"] == [{"url": "/leadhand"}]
     assert (await api.get("/leadhand")).status_code == 200
     assert (await api.get("/leadhands")).status_code == 404
@@ -259,12 +248,12 @@ async def test_a_request_with_two_lengths_is_refused(api: Door) -> None:
     assert (refused.status_code, refused.headers["connection"]) == (400, "close")
 
 
-async def test_a_refused_preflight_is_a_problem(open_door: OpenDoor) -> None:
+async def test_a_preflight_of_another_site_is_refused(open_door: OpenDoor) -> None:
     api = await open_door(doors=Doors(origins=["https://app.example.org"]))
     asks = {"origin": "https://evil.example", "access-control-request-method": "POST"}
     refused: httpx2.Response = await api.http.options("/api/runs", headers=asks)
 
-    assert (refused.status_code, refused.headers["content-type"]) == (400, "application/problem+json")
+    assert refused.status_code == 400
     assert "access-control-allow-origin" not in refused.headers
 
 

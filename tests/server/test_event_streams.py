@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,9 +13,8 @@ from server.streams import Streamed, first, numbers, rest, together
 from server.teams import Office
 
 from leadhand.ports.access import Scope
-from leadhand.server import feeds, service
+from leadhand.server import feeds, stream
 from leadhand.server.app import Doors
-from leadhand.server.feeds import Feeds
 from leadhand.server.rates import Allowed
 
 MANY = ", ".join(f"measure place_{n}" for n in range(200))
@@ -260,7 +258,7 @@ async def test_an_id_that_is_no_event_is_a_problem_and_no_stream(api: Door, last
 
 @pytest.fixture
 def quick_beat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "Feeds", partial(Feeds, beat_every_s=0.05))
+    monkeypatch.setattr(stream, "BEAT_S", 0.05)
 
 
 @pytest.mark.usefixtures("quick_beat")

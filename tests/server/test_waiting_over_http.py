@@ -24,15 +24,14 @@ async def test_a_run_is_started_and_its_answer_returned_by_one_request(api: Door
 async def test_waiting_ends_with_the_run_for_all_who_wait(api: Door, office: Office) -> None:
     run_id = await api.started("measure Rome")
     waiting = [asyncio.create_task(api.get(f"/api/runs/{run_id}?wait=60")) for _ in range(50)]
-    while api.service.waits._waiting[run_id] != 50:  # noqa: ASYNC110 (each request has begun to wait)
+    while api.service.feeds.clients != 50:  # noqa: ASYNC110 (each request has begun to wait)
         await asyncio.sleep(0.005)
-    assert len(api.service.waits._followers) == 1
 
     office.gate.set()
     answers = await asyncio.gather(*waiting)
 
     assert {each.json()["status"] for each in answers} == {"succeeded"}
-    assert not api.service.waits._followers
+    assert not api.service.feeds.clients
 
 
 async def test_waiting_ends_when_people_are_asked_and_not_before_the_run_goes_on(api: Door) -> None:
@@ -49,7 +48,7 @@ async def test_waiting_ends_when_people_are_asked_and_not_before_the_run_goes_on
 async def test_when_the_time_is_up_the_document_is_what_it_is(api: Door) -> None:
     run_id = await api.started("measure Rome")
     assert (await api.get(f"/api/runs/{run_id}?wait=0.01")).json()["status"] == "running"
-    assert not api.service.waits._followers
+    assert not api.service.feeds.clients
 
 
 async def test_a_run_that_is_deleted_or_unknown_is_404(api: Door) -> None:
@@ -63,7 +62,7 @@ async def test_a_server_that_ends_answers_those_who_wait(serve: OpenServer) -> N
     served = await serve()
     run_id = await served.door.started("measure Rome")
     waiting = asyncio.create_task(served.door.get(f"/api/runs/{run_id}?wait=60"))
-    while not served.door.service.waits._waiting[run_id]:  # noqa: ASYNC110
+    while not served.door.service.feeds.clients:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
 
     await served.end()
@@ -76,7 +75,7 @@ async def test_a_request_that_waits_counts_as_a_stream(open_door: OpenDoor, offi
     ann = await api.key("ann")
     run_id = await api.started("measure Rome", headers=ann)
     waiting = asyncio.create_task(api.get(f"/api/runs/{run_id}?wait=60", headers=ann))
-    while not api.service.waits._waiting[run_id]:  # noqa: ASYNC110
+    while not api.service.feeds.clients:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
 
     assert (await api.get(f"/api/runs/{run_id}?wait=60", headers=ann)).status_code == 429

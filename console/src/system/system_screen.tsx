@@ -106,7 +106,7 @@ function Service({ system }: { system: SystemDocument }) {
         <Fact name="Open streams">{system.streams.toLocaleString("en")}</Fact>
         <Notifications />
         <Fact name="API">
-          <a href="/docs">/docs</a>, <a href="/metrics">/metrics</a>
+          <a href="/openapi.json">/openapi.json</a>, <a href="/metrics">/metrics</a>
         </Fact>
       </dl>
     </section>

@@ -263,7 +263,7 @@ COMMANDS = (
     _command(
         "completion",
         "Print the completion script of a shell.",
-        "Commands, flags, files and the ids of runs are completed.",
+        "Commands, flags, their values, files and the ids of runs are completed.",
         'eval "$(leadhand completion bash)"    # in ~/.bashrc',
         'eval "$(leadhand completion zsh)"     # in ~/.zshrc, after compinit',
         "leadhand completion fish > ~/.config/fish/completions/leadhand.fish",

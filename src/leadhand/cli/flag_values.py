@@ -67,11 +67,16 @@ def flow_options(given: Sequence[str]) -> dict[str, Any]:
             raise UsageError(
                 f"--option names {name} twice", """Give it once. A list is JSON: --option 'topics=["a", "b"]'"""
             )
-        try:
-            options[name] = json.loads(text, parse_constant=_not_json)
-        except (ValueError, RecursionError):
-            options[name] = text
+        options[name] = json_or_text(text)
     return options
+
+
+def json_or_text(text: str) -> Any:
+    """Return the value of a text that is JSON, else the text itself."""
+    try:
+        return json.loads(text, parse_constant=_not_json)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _not_json(constant: str) -> None:

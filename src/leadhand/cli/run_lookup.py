@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from leadhand.app.listings import PAGE, all_runs, definition_of
 from leadhand.app.runtime import Runtime
 from leadhand.cli.options import StoreFlags
@@ -14,9 +12,6 @@ from leadhand.core.run import RunStatus
 from leadhand.core.text import SHOWN, listed
 from leadhand.ports import ContextStore
 from leadhand.ports.runs import RunListing
-
-MENTIONED = "left_behind.txt"
-"""In the directory of a run: the last epoch whose end was mentioned."""
 
 
 async def find_run(store: ContextStore, given: str) -> RunListing:
@@ -42,24 +37,20 @@ async def find_run(store: ContextStore, given: str) -> RunListing:
     return found[0]
 
 
-async def mention_orphans(runtime: Runtime, store: StoreFlags, *, again: bool = True) -> None:
-    """Name the running runs whose process died, with the command that resumes each.
-
-    ``again`` is false to mention each of them once only: the home directory remembers it.
-    """
+async def mention_orphans(runtime: Runtime, store: StoreFlags) -> None:
+    """Name the running runs whose process died, with the command that resumes each."""
     orphans = [each for each in await runtime.store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
-    new = [each for each in orphans if _note(runtime.settings.home, each) or again]
-    if not new:
+    if not orphans:
         return
-    lines = [await resume_line(runtime.store, each.run_id, store) for each in new[:SHOWN]]
-    if len(new) == 1:
+    lines = [await resume_line(runtime.store, each.run_id, store) for each in orphans[:SHOWN]]
+    if len(orphans) == 1:
         say(f"The process of 1 run died. Resume it with: {lines[0]}")
         return
-    say(f"The processes of {len(new)} runs died. Resume them with:")
+    say(f"The processes of {len(orphans)} runs died. Resume them with:")
     for line in lines:
         say(f"  {line}")
-    if len(new) > SHOWN:
-        say(f"  and {len(new) - SHOWN} more: {store.command('runs', 'list', '--status', RunStatus.RUNNING.value)}")
+    if len(orphans) > SHOWN:
+        say(f"  and {len(orphans) - SHOWN} more: {store.command('runs', 'list', '--status', RunStatus.RUNNING.value)}")
 
 
 async def how_to_resume(log: ContextStore, orphans: list[RunListing], store: StoreFlags) -> str:
@@ -75,16 +66,3 @@ async def resume_line(log: ContextStore, run_id: str, store: StoreFlags) -> str:
         return resume_command(store, run_id, await definition_of(log, run_id))
     except UnreadableRun:  # which tools and flows it needs is unknown
         return store.command("runs", "resume", run_id)
-
-
-def _note(home: Path, orphan: RunListing) -> bool:
-    """Remember that an orphan was mentioned, and return whether that is new."""
-    note, now = home / "runs" / orphan.run_id / MENTIONED, str(orphan.epoch)
-    try:
-        if note.is_file() and note.read_text() == now:
-            return False
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(now)
-    except OSError:  # a read-only home directory
-        pass
-    return True

@@ -6,14 +6,13 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from starlette.datastructures import Headers
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import Response
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 from starlette.types import Lifespan, Scope
 
@@ -23,17 +22,14 @@ from leadhand.app.resumer import Resumer
 from leadhand.app.settings import user
 from leadhand.ports.hosts import HostKind
 from leadhand.server.access import Access
-from leadhand.server.api_page import add_api_page
-from leadhand.server.compression import Compression
 from leadhand.server.console import add_console
 from leadhand.server.contract import KEEPS_ITSELF
 from leadhand.server.event_shapes import EventWords
-from leadhand.server.examples import EXAMPLES
 from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
 from leadhand.server.prefix import Prefix
-from leadhand.server.problems import Problem, ProblemDetails, answer, answer_errors, responses
+from leadhand.server.problems import LARGEST_BODY, ProblemDetails, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.routes import (
     approvals,
@@ -123,9 +119,10 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
 
     app.state.cut = cut
     add_console(app, console)
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=LARGEST_BODY)  # behind the guard's own refusal
     if doors.origins:
         app.add_middleware(
-            Cors,
+            CORSMiddleware,
             allow_origins=list(doors.origins),
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"],
@@ -135,22 +132,9 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     app.add_middleware(AccessLog, on_request=counted.http)
     if doors.prefix:
         app.add_middleware(Prefix, prefix=doors.prefix)
-    app.add_middleware(Compression)  # last, since the others read what is sent
+    app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)  # last, since the others read what is sent
     app.openapi = partial(_document_of, doors)
     return app
-
-
-class Cors(CORSMiddleware):
-    """CORS, whose refusals are problem details too."""
-
-    def preflight_response(self, request_headers: Headers) -> Response:
-        response = super().preflight_response(request_headers)
-        if response.status_code < HTTPStatus.BAD_REQUEST:
-            return response
-        what = bytes(response.body).decode().lower()
-        headers = {name: value for name, value in response.headers.items() if name.startswith(("access-", "vary"))}
-        how = "Allow the site with: leadhand serve --cors ORIGIN"
-        return answer(Problem(HTTPStatus.BAD_REQUEST, "cross_site", what, how, headers=headers), "")
 
 
 def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
@@ -167,7 +151,6 @@ def routed(lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # traces come from the log, redacted
     )
     answer_errors(app)
-    add_api_page(app)
     app.openapi = _document
     return app
 
@@ -215,19 +198,17 @@ def _document_of(doors: Doors) -> dict[str, Any]:
 def _document() -> dict[str, Any]:
     """The OpenAPI document: the same for every app, and made once, because that takes a second.
 
-    It holds problem details, examples and the responses that every route shares.
+    It holds problem details and the responses that every route shares.
     """
     schema = FastAPI.openapi(routed())
     shapes = schema["components"]["schemas"]
     for shared in (EventWords, ProblemDetails):  # shapes that others refer to by name
         shapes[shared.__name__] = shared.model_json_schema()
-    for name, example in EXAMPLES.items():
-        shapes[name]["examples"] = [example]
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
-            usually = responses(406, 421, 422, 500) if method == "get" else responses(403, 421, 422, 500)
+            usually = responses(421, 422, 500) if method == "get" else responses(403, 421, 422, 500)
             if "requestBody" in operation:
-                usually |= responses(408, 415)
+                usually |= responses(415)
             if method == "post" and path not in KEEPS_ITSELF:
                 operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
                 usually |= responses(409)

@@ -22,7 +22,7 @@ ABSENT = """<!doctype html>
 <main>
 <h1>The console was not built</h1>
 <p>This is an installation from source, and Deno or the npm registry was not reachable when it was built.
-The API works without the console: <a href="/docs">API documentation</a>.</p>
+The API works without the console: <a href="/openapi.json">its OpenAPI document</a>.</p>
 <p>To build the console, reinstall with a network connection:</p>
 <pre>uv sync --reinstall-package leadhand</pre>
 </main>

@@ -32,8 +32,8 @@ _Handle = Callable[[Request], Awaitable[Response]]
 
 
 class Route(APIRoute):
-    """A route that refuses unknown query parameters (422), bodies that are not JSON in UTF-8 (415), and clients that
-    accept no form of what there is (406); a POST with an ``Idempotency-Key`` is carried out once."""
+    """A route that refuses unknown query parameters (422), and bodies that are not JSON in UTF-8 (415); a POST
+    with an ``Idempotency-Key`` is carried out once."""
 
     def get_route_handler(self) -> Callable[[Request], Any]:
         handle = super().get_route_handler()
@@ -48,10 +48,7 @@ class Route(APIRoute):
                 await _check_media_type(request)
             if keyed and (key := request.headers.get("idempotency-key")) is not None:
                 return await _once(request, checked_key(key), handle)
-            response = await handle(request)
-            if request.method == "GET":
-                _check_accepted(request, response)
-            return response
+            return await handle(request)
 
         return handler
 
@@ -79,17 +76,6 @@ async def _check_media_type(request: Request) -> None:
             "unsupported_media_type",
             "the body is not uncompressed JSON in UTF-8",
             "Send it with content-type: application/json.",
-        )
-
-
-def _check_accepted(request: Request, response: Response) -> None:
-    given = request.headers.get("accept", "")
-    ranges = [each.partition(";")[0].strip().lower() for each in given.split(",")]
-    sent = response.headers.get("content-type", "").partition(";")[0]
-    fitting = ("*/*", sent, f"{sent.partition('/')[0]}/*")
-    if sent and any("/" in each for each in ranges) and not any(each in fitting for each in ranges):
-        raise Problem(
-            HTTPStatus.NOT_ACCEPTABLE, "not_acceptable", f"this is available as {sent} only", f"Send accept: {sent}"
         )
 
 

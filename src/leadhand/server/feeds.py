@@ -71,10 +71,6 @@ class Client(Protocol):
 
     def poke(self) -> None: ...
 
-    def beat(self) -> None:
-        """Send a heartbeat."""
-        ...
-
     def leave(self) -> None:
         """End the stream, since the service shuts down."""
         ...
@@ -90,52 +86,44 @@ class RemoteText(Protocol):
         ...
 
 
-class NoRemoteText:
-    """Of a process whose database belongs to this machine alone."""
-
-    def watch(self, run_id: str) -> None:
-        pass
-
-    def unwatch(self, run_id: str) -> Collection[str]:
-        return ()
-
-
 class Feed:
     """The feed of one run for all its clients."""
 
-    def __init__(
-        self, run_id: str, store: ContextStore, drafts: Drafts, views: LiveViews, pages: Pages, remote: RemoteText
-    ) -> None:
+    def __init__(self, run_id: str, feeds: Feeds) -> None:
         self.run_id = run_id
-        self.pages = pages
+        self.pages = feeds.pages
         self.head = 0
         self.end: str | None = None
         """The final status of the run, once it has ended."""
+        self.turns = 0
+        """How often the run has changed its status since the feed was opened."""
         self.clients: dict[Client, None] = {}
         self._log: tuple[str, datetime | None] = (run_id, None)
-        self._store = store
-        self._drafts = drafts
-        self._remote = remote
+        self._store = feeds.store
+        self._drafts = feeds.drafts
+        self._remote = feeds.remote
         self._watched = False
-        self._views = views
+        self._views = feeds.views
         self._view: LiveView | None = None
         self._lines: deque[Line] = deque(maxlen=KEPT)
+        self._opening = asyncio.Lock()
         self._reading: asyncio.Task[None] | None = None
-        self._closed = False
         self.error: BaseException | None = None
 
     async def open(self) -> None:
-        """Begin to follow the run, from its latest event. Raises NoSuchRun."""
-        listing = await self._store.run(self.run_id)
-        self.head = listing.head_seq
-        self._log = (self.run_id, listing.created_at)  # a run that was deleted may be started again under its id
-        self.end = listing.status.value if listing.status in ENDED else None
-        if self._closed:
-            return  # every client left before the feed was open
-        self._reading = asyncio.get_running_loop().create_task(self._read(), name=f"feed of {self.run_id}")
-        if self.end is None:
-            self._watched = True
-            self._remote.watch(self.run_id)
+        """Begin to follow the run, from its latest event, unless it is followed already. Raises NoSuchRun."""
+        async with self._opening:
+            if self._reading is not None:
+                return
+            listing = await self._store.run(self.run_id)
+            self.head = listing.head_seq
+            self._log = (self.run_id, listing.created_at)  # a run that was deleted may be started again under its id
+            self.end = listing.status.value if listing.status in ENDED else None
+            self._reading = asyncio.get_running_loop().create_task(self._read(), name=f"feed of {self.run_id}")
+            if self.end is None:
+                self._watched = True
+                if self._remote is not None:
+                    self._remote.watch(self.run_id)
 
     async def _read(self) -> None:
         try:
@@ -152,6 +140,7 @@ class Feed:
     def _take(self, batch: list[Entry]) -> None:
         for entry in batch:
             self._lines.append(Line(entry))
+            self.turns += isinstance(entry.event, RunFinished | RunStatusSet)
             if isinstance(entry.event, RunFinished):
                 self.end = entry.event.status.value
             elif isinstance(entry.event, RunStatusSet) and entry.event.by:
@@ -204,10 +193,10 @@ class Feed:
 
     async def aclose(self) -> None:
         """Stop following the run."""
-        self._closed = True
         if self._watched:
             self._watched = False
-            self._drafts.forget(self.run_id, self._remote.unwatch(self.run_id))
+            remote = self._remote.unwatch(self.run_id) if self._remote is not None else ()
+            self._drafts.forget(self.run_id, remote)
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
@@ -216,18 +205,13 @@ class Feed:
 class Feeds:
     """The feeds of all runs that have clients."""
 
-    def __init__(
-        self, store: ContextStore, drafts: Drafts, remote: RemoteText | None = None, *, beat_every_s: float = 15.0
-    ) -> None:
+    def __init__(self, store: ContextStore, drafts: Drafts, remote: RemoteText | None = None) -> None:
         self.views = LiveViews(store)
         self.pages = Pages()
-        self._store = store
-        self._drafts = drafts
-        self._remote = remote or NoRemoteText()
+        self.store = store
+        self.drafts = drafts
+        self.remote = remote
         self._feeds: dict[str, Feed] = {}
-        self._opening: dict[str, asyncio.Task[None]] = {}
-        self._beat_every_s = beat_every_s
-        self._beating: asyncio.Task[None] | None = None
         self.closed = False
 
     @property
@@ -239,19 +223,13 @@ class Feeds:
         """Watch a run. Raises NoSuchRun."""
         feed = self._feeds.get(run_id)
         if feed is None or feed.error is not None:
-            feed = self._feeds[run_id] = Feed(run_id, self._store, self._drafts, self.views, self.pages, self._remote)
-            self._opening[run_id] = asyncio.get_running_loop().create_task(feed.open())
+            feed = self._feeds[run_id] = Feed(run_id, self)
         feed.clients[client] = None
         try:
-            opening = self._opening.get(run_id)
-            if opening is not None:
-                await asyncio.shield(opening)
-                self._opening.pop(run_id, None)
+            await feed.open()
         except BaseException:
             await self.part(feed, client)
             raise
-        if self._beating is None:
-            self._beating = asyncio.get_running_loop().create_task(self._beat())
         return feed
 
     async def part(self, feed: Feed, client: Client) -> None:
@@ -261,7 +239,6 @@ class Feeds:
             return
         if self._feeds.get(feed.run_id) is feed:
             del self._feeds[feed.run_id]
-            self._opening.pop(feed.run_id, None)
         await feed.aclose()
 
     def forget(self, run_id: str) -> None:
@@ -277,18 +254,9 @@ class Feeds:
         if feed is not None:
             feed.poke()
 
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(self._beat_every_s)
-            for feed in list(self._feeds.values()):
-                for client in list(feed.clients):
-                    client.beat()
-
     def close(self) -> None:
         """Disconnect all clients, since the service shuts down."""
         self.closed = True
-        if self._beating is not None:
-            self._beating.cancel()
         for feed in list(self._feeds.values()):
             for client in list(feed.clients):
                 client.leave()

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from leadhand.server import problems
-from leadhand.server.problems import LARGEST_BODY, BodyTooLarge, BodyTooSlow, Problem, answer, defect, ending, too_large
+from leadhand.server.problems import LARGEST_BODY, Problem, answer, defect, ending, too_large
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -26,6 +25,8 @@ POLICY = (
     "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self';"
     " object-src 'none'"
 )
+VERSIONED = re.compile(r"/(?:chunk|rare)-[A-Z0-9]{8}\.js$")
+"""Files of the console whose name changes with their content. Browsers must revalidate the others each time."""
 SECURITY = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -64,8 +65,7 @@ class Guard:
                 for name, value in SECURITY.items():
                     headers.setdefault(name, value)
                 headers.setdefault("content-security-policy", POLICY)
-                # Most files of the console have no version in their name, so browsers must revalidate them each time.
-                headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api") else "no-cache")
+                headers.setdefault("cache-control", _caching(scope["path"], message["status"]))
             await send(message)
             if only_head:  # at once, since a stream has no end
                 await send({"type": "http.response.body", "body": b""})
@@ -73,7 +73,7 @@ class Guard:
         problem = self._problem(scope)
         app = self._app if problem is None else answer(problem, scope["path"])
         try:
-            await app(scope, bounded(receive, lambda: begun), secured)
+            await app(scope, receive, secured)
         except asyncio.CancelledError:  # the server is shutting down
             if begun:
                 raise
@@ -122,37 +122,16 @@ class Guard:
         )
 
 
-def bounded(receive: Receive, begun: Callable[[], bool]) -> Receive:
-    """Limit the body that a client sends, with or without Content-Length, and the time for it.
-
-    Raises BodyTooLarge and BodyTooSlow. If the response has begun, a slow client counts as disconnected.
-    """
-    size = 0
-    deadline: float | None = asyncio.get_running_loop().time() + problems.BODY_S
-
-    async def counted() -> Message:
-        nonlocal size, deadline
-        try:
-            async with asyncio.timeout_at(deadline):
-                message = await receive()
-        except TimeoutError:
-            if begun():
-                return {"type": "http.disconnect"}
-            raise BodyTooSlow() from None
-        if not message.get("more_body"):
-            deadline = None
-        size += len(message.get("body", b""))
-        if size > LARGEST_BODY:
-            raise BodyTooLarge()
-        return message
-
-    return counted
-
-
 def from_elsewhere(headers: Headers) -> bool:
     """Whether the request comes from a page of another origin."""
     origin = headers.get("origin")
     return origin is not None and not _own(origin, headers.get("host", ""))
+
+
+def _caching(path: str, status: int) -> str:
+    if VERSIONED.search(path) and status in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
+        return "public, max-age=31536000, immutable"
+    return "no-store" if path.startswith("/api") else "no-cache"
 
 
 def _own(origin: str, host: str) -> bool:

@@ -25,11 +25,9 @@ LOGGER = logging.getLogger("leadhand.server")
 MEDIA_TYPE = "application/problem+json"
 LARGEST_BODY = 1_000_000
 """Bytes of a request's body; 413 above. A request has 100,000 characters at most, of up to four bytes each."""
-BODY_S = 60.0
-"""Seconds in which a body must arrive; 408 after that."""
 RETRY_AFTER_S = 2
 """Seconds after which a client may try again what the server cannot do now."""
-LISTED = "See /docs for the routes and their parameters."
+LISTED = "See /openapi.json for the routes and their parameters."
 
 STATUS_OF = {
     "usage": HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -177,13 +175,6 @@ def answer(problem: LeadhandError, instance: str) -> Response:
     return Response(json.dumps(body), status.value, headers, MEDIA_TYPE)
 
 
-class BodyTooLarge(HTTPException):
-    """The body exceeds the limit. An HTTPException, since FastAPI passes those on while it reads a body."""
-
-    def __init__(self) -> None:
-        super().__init__(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-
-
 def too_large() -> Problem:
     """The problem of a body that exceeds the limit (413)."""
     return Problem(
@@ -192,29 +183,6 @@ def too_large() -> Problem:
         f"the body is larger than {LARGEST_BODY:,} bytes",
         "Send a smaller body. A request may have at most 100,000 characters.",
     )
-
-
-class BodyTooSlow(HTTPException):
-    """The body did not arrive in time. An HTTPException for the same reason."""
-
-    def __init__(self) -> None:
-        super().__init__(HTTPStatus.REQUEST_TIMEOUT)
-
-
-def too_slow() -> Problem:
-    """The problem of a body that does not arrive in time (408)."""
-    return Problem(
-        HTTPStatus.REQUEST_TIMEOUT,
-        "timeout",
-        f"the body did not arrive within {BODY_S:g} s",
-        "Send the request again, without pauses.",
-        headers={"connection": "close"},
-    )
-
-
-def busy(what: str) -> Problem:
-    """The problem of a server at its limit (503)."""
-    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "busy", what, "Try again later, or close connections.")
 
 
 def ending() -> Problem:
@@ -260,8 +228,6 @@ def answer_errors(app: FastAPI) -> None:
                 return answer(invalid("the body is not JSON in UTF-8", "Send a JSON object in UTF-8."), path)
             case 404 | 405:
                 return answer(no_route(app, request.method, path, error.headers), path)
-            case 408:
-                return answer(too_slow(), path)
             case 413:
                 return answer(too_large(), path)
             case other:

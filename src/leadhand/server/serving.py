@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import resource
 import signal
 import socket
 from collections.abc import Generator
@@ -16,8 +17,14 @@ from fastapi import FastAPI
 from starlette.types import Scope
 
 from leadhand.core.errors import ConfigurationError
-from leadhand.server.connections import KEEP_ALIVE_S, Connection, most_connections
 
+MOST_CONNECTIONS = 10_000
+"""Open connections, if the system allows this process as many files."""
+OWN_FILES = 128
+"""Files that the process needs besides connections."""
+KEEP_ALIVE_S = 75
+"""Seconds that an idle connection stays open after a response: longer than clients keep one, so that none is reused
+while it is being closed."""
 HANGS_UP_AFTER_S = 3
 """Seconds that open requests have to finish after the server starts to shut down; then they are closed."""
 ENDS_WITHIN_S = 5
@@ -53,6 +60,16 @@ def bind(host: str, port: int) -> socket.socket:
     return listening
 
 
+def most_connections() -> int:
+    """Raise the limit of open files as far as needed and possible; return how many connections it allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = MOST_CONNECTIONS + OWN_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, max(soft - OWN_FILES, 1))
+
+
 class Server(uvicorn.Server):
     """uvicorn's server that also ends streams on shutdown and can close a single connection."""
 
@@ -60,7 +77,8 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=type("Connection", (Connection,), {"most": most_connections()}),
+                http="h11",
+                limit_concurrency=most_connections() + 1,  # uvicorn counts the one that it refuses
                 timeout_keep_alive=KEEP_ALIVE_S,
                 log_config=None,
                 access_log=False,

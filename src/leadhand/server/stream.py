@@ -18,6 +18,8 @@ from leadhand.server.feeds import Feed, Feeds, as_json
 from leadhand.server.pages import CHUNK
 
 CUT_AFTER_S = 30.0
+BEAT_S = 15.0
+"""Seconds between two heartbeats."""
 SMALL = 16_384
 """Bytes that are written without taking turns with other streams."""
 RETRY_MS = 2_000
@@ -76,8 +78,9 @@ class EventStream(Response):
                 self.poke()
                 if self._feeds.closed:
                     self.leave()
-                while (await receive())["type"] != "http.disconnect":
-                    pass
+                while not await self._disconnected(receive):
+                    self._beat = True
+                    self.poke()
             finally:
                 self._over = True
                 if self._sending is not None:
@@ -87,14 +90,19 @@ class EventStream(Response):
         finally:
             self._gone()
 
+    async def _disconnected(self, receive: Receive) -> bool:
+        """Wait until the client disconnects, at most until the next heartbeat; return whether it did."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(BEAT_S):
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                return True
+        return False
+
     def poke(self) -> None:
         self._more = True
         if self._sending is None and self._feed is not None and not self._over:
             self._sending = asyncio.get_running_loop().create_task(self._bring_forward(self._feed))
-
-    def beat(self) -> None:
-        self._beat = True
-        self.poke()
 
     def leave(self) -> None:
         self._leaving = True

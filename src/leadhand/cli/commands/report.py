@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 from leadhand.api import Leadhand
 from leadhand.app.flows import REPORT
 from leadhand.cli.commands.run import Groups, Job
-from leadhand.cli.flag_values import flow_options
+from leadhand.cli.flag_values import flow_options, json_or_text
 from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output
 from leadhand.core.errors import UsageError
 
@@ -83,7 +82,4 @@ def _value(text: str) -> Any:
             return Path(text[1:]).expanduser().read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read {text[1:]}: {error}", "Name a text file in UTF-8 after the @.") from error
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    return json_or_text(text)

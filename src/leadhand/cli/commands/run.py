@@ -150,7 +150,7 @@ class Job:
             if err_is_terminal():
                 from leadhand.cli.run_lookup import mention_orphans
 
-                await mention_orphans(runtime, store, again=False)
+                await mention_orphans(runtime, store)
             return await run_in_foreground(lead, Run(runtime, state, drive=True), shown, why=why, **files)
 
     async def _earlier(self, given: str, store: StoreFlags) -> RunState:

@@ -119,7 +119,7 @@ async def serve(
                 **({"price": f"not known of {unpriced}: the budget cannot limit it"} if unpriced else {}),
                 "database": database_name(runtime),
                 "console": url if console is not None else "not built: uv sync --reinstall-package leadhand",
-                "api": f"{url}/docs",
+                "api": f"{url}/openapi.json",
                 "access": "with an API key: leadhand keys list" if key_needed else "this machine only, no key",
             }
             as_text = set_up_logging(runtime.settings.environment, sys.stderr, service.redactor)

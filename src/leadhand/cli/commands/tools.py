@@ -13,6 +13,7 @@ from leadhand.app.source_files import all_tools
 from leadhand.app.tool_trial import try_tool
 from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.errors import Exit
+from leadhand.cli.flag_values import json_or_text
 from leadhand.cli.options import Debug, Documents, Flag, OnlyDocuments, ProjectFlags, StoreFlags, Tools, open_lead
 from leadhand.cli.terminal.streams import out_is_terminal, print_error, say, width, write, write_json, write_line
 from leadhand.core.errors import UsageError
@@ -173,10 +174,7 @@ def _value(spec: ToolSpec, name: str, text: str) -> Json:
     shape: Any = spec.parameters.get("properties", {}).get(name)
     if shape is None or not schema_problems({**shape, "$defs": spec.parameters.get("$defs", {})}, text):
         return text
-    try:
-        return jsonlib.loads(text)
-    except ValueError:
-        return text
+    return json_or_text(text)
 
 
 def _signature(spec: ToolSpec) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import NamedTuple
 
 from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
-from leadhand.core.events import AttemptStarted, Entry, NoteEmitted
-from leadhand.core.ids import split_attempt, step_of
+from leadhand.core.events import Entry, NoteEmitted
+from leadhand.core.ids import split_attempt
 from leadhand.core.view import Change, Projection, ViewDocument
 from leadhand.core.view.shapes import AttemptPart, StepPart
 from leadhand.core.words import Level, Tone
@@ -58,12 +58,6 @@ class Progress:
     def view(self) -> ViewDocument:
         """The view of the run."""
         return self._projection.document
-
-    @property
-    def crowded(self) -> bool:
-        """Whether more subtasks count as running than may run at once."""
-        state = self._projection.state
-        return state is not None and self.view["counts"]["running"] > state.definition.limits.max_workers
 
     def take(self, entry: Entry) -> Line | None:
         """Apply an entry and return its line, or None if there is nothing to report."""
@@ -232,26 +226,8 @@ class PlainView(View):
 
     def __init__(self) -> None:
         self._progress = Progress()
-        self._held: dict[str, Line] = {}
 
     def take(self, entry: Entry, *, new: bool) -> None:
         line = self._progress.take(entry)
-        if new:
-            for each in self._in_order(entry, line):
-                say(cut(str(each)))
-
-    def _in_order(self, entry: Entry, line: Line | None) -> Iterator[Line]:
-        """Show a start after the end that freed its slot: the log may settle that end only later."""
-        attempt = getattr(entry.event, "attempt", "")
-        key = step_of(attempt) if attempt else ""
-        crowded = self._progress.crowded
-        if crowded and line is not None and isinstance(entry.event, AttemptStarted):
-            self._held[key] = line
-            return
-        if line is not None and key in self._held:
-            yield self._held.pop(key)
-        if line is not None:
-            yield line
-        if not crowded:
-            yield from self._held.values()
-            self._held.clear()
+        if new and line is not None:
+            say(cut(str(line)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import sys
+from collections.abc import Generator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,19 +49,17 @@ async def _reply(runtime: Runtime, run_id: str, asked: Question) -> bool:
     say(one_line(asked.text))
     for number, choice in enumerate(asked.choices, start=1):
         say(f"  {number}. {one_line(choice)}")
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C here means: later
     try:
-        while not (said := _read("your answer, or later:")):
-            pass
-        if said.isdecimal() and 1 <= int(said) <= len(asked.choices):
-            said = asked.choices[int(said) - 1]
-        await questions.reply(runtime, run_id, said, by=user(), question_id=asked.id)
-    except (_Later, KeyboardInterrupt):
+        with _interruptible():
+            while not (said := _read("your answer, or later:")):
+                pass
+            if said.isdecimal() and 1 <= int(said) <= len(asked.choices):
+                said = asked.choices[int(said) - 1]
+            await questions.reply(runtime, run_id, said, by=user(), question_id=asked.id)
+    except _Later:
         return False
     except UsageError as error:
         print_error(error.what, error.how)  # answered elsewhere
-    finally:
-        signal.signal(signal.SIGINT, before)
     return True
 
 
@@ -74,15 +74,13 @@ async def prompt_for_approvals(runtime: Runtime, run_id: str) -> bool:
         if not left:
             return answered
         shown.add(left[0].id)
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C here means: later
         try:
-            await _prompt(runtime, left[0])
-        except (_Later, KeyboardInterrupt):
+            with _interruptible():
+                await _prompt(runtime, left[0])
+        except _Later:
             return answered
         except UsageError as error:
             print_error(error.what, error.how)  # answered elsewhere or expired: the run can resume
-        finally:
-            signal.signal(signal.SIGINT, before)
         answered = True
 
 
@@ -187,11 +185,21 @@ def _result(text: str) -> tuple[str, Json]:
 
 def confirmed(prompt: str) -> bool:
     """Ask for yes or no. The end of the input and Ctrl-C count as no."""
+    try:
+        with _interruptible():
+            return _read(prompt).lower() in ("y", "yes")
+    except _Later:
+        return False
+
+
+@contextlib.contextmanager
+def _interruptible() -> Generator[None]:
+    """Let Ctrl-C raise _Later inside the block."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return _read(prompt).lower() in ("y", "yes")
-    except (_Later, KeyboardInterrupt):
-        return False
+        yield
+    except KeyboardInterrupt as error:
+        raise _Later from error
     finally:
         signal.signal(signal.SIGINT, before)
 

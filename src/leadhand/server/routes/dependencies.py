@@ -10,7 +10,6 @@ from pydantic import StringConstraints
 from leadhand.app.tracing import callers_span
 from leadhand.ports.access import Scope
 from leadhand.server.access import Access, Principal, allowed
-from leadhand.server.examples import RUN_ID
 from leadhand.server.service import Service
 
 # All are async: FastAPI would call other functions in a thread, which takes longer than they do.
@@ -38,7 +37,7 @@ RunnerReader = Annotated[Principal, Depends(allowed(Scope.RUN, on_run=Scope.READ
 Admin = Annotated[Principal, Depends(allowed(Scope.ADMIN))]
 Approver = Annotated[Principal, Depends(allowed(Scope.APPROVE))]
 
-RunId = Annotated[str, Path(description="The run's full id.", examples=[RUN_ID], max_length=100)]
+RunId = Annotated[str, Path(description="The run's full id.", examples=["run_01m7zh2rmzdv"], max_length=100)]
 LONGEST_WAIT_S = 600
 WaitSeconds = Annotated[
     float,

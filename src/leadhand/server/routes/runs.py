@@ -28,6 +28,7 @@ from leadhand.server.routes.dependencies import CallersTrace, Reader, RunId, Run
 from leadhand.server.schemas import RunAnswer, RunsPage
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body, Submission, asked_for, loosens
+from leadhand.server.waits import until_rest
 
 router = APIRouter(route_class=Route, prefix="/api/runs", tags=["runs"])
 
@@ -210,7 +211,7 @@ async def _wait(service: Service, access: Access, principal: Principal, run_id: 
     """Wait until a run rests, at most ``seconds``. Raises Problem (429): a request that waits counts as a stream."""
     if seconds:
         with access.rates.stream(principal.key_id):
-            await service.waits.until_rest(run_id, seconds)
+            await until_rest(service.feeds, run_id, seconds)
 
 
 @router.patch("/{run_id}", responses=responses(401, 403, 404, 413, 422, 429, 503))
