@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand
-from leadhand.app.clock import SystemClock
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AttemptReturned, ModelCallReturned, StepSettled
 from leadhand.core.ids import step_of
@@ -23,7 +22,6 @@ from leadhand.flows.answer_judging import verifying
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.desk import Code
 from leadhand.flows.judging import shards_of
-from leadhand.testing.memory_store import MemoryStore
 from leadhand.verify.judge import Verifier, judge_facts, reply_schema
 from leadhand.verify.material import calls_shown
 from leadhand.verify.roles import JUDGE, judging_roles
@@ -165,7 +163,6 @@ async def ask(
             flows=[flow],
             verifier=verifier,
             check="off",
-            store=MemoryStore(SystemClock()),
             home=home,
             max_workers=at_once,
             timeout=None,

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from memory_store import MemoryArtifacts, MemoryStore
 from refusals import refused
 from stores.contract import ArtifactStoreContract
 
@@ -20,7 +21,6 @@ from leadhand.core.errors import StoreError
 from leadhand.ports import ArtifactStore, HasArtifacts
 from leadhand.stores.artifacts import FileArtifacts, artifacts_of
 from leadhand.stores.opening import open_store
-from leadhand.testing.memory_store import MemoryArtifacts, MemoryStore
 
 
 class TestMemoryArtifacts(ArtifactStoreContract):
