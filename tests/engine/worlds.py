@@ -32,7 +32,7 @@ from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import roles
 from leadhand.tools.toolbox import Toolbox
-from leadhand.verify.roles import judging_roles
+from leadhand.verify.judge import judging_roles
 
 from .fakes import FakeModels, FixedClock
 
