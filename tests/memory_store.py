@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Unpack
 
@@ -166,6 +166,9 @@ class MemoryArtifacts:
 
     async def has(self, digest: str) -> bool:
         return digest in self._contents
+
+    async def keep(self, digests: Collection[str]) -> set[str]:
+        return {digest for digest in digests if digest in self._contents}
 
 
 class MemoryStore:

@@ -195,11 +195,6 @@ class Database(Protocol):
         """Open a session. Raises StoreError, or ConfigurationError if a driver is missing."""
         ...
 
-    @property
-    def artifact_folder(self) -> Path | None:
-        """The path for files next to the database; None if other machines use the database."""
-        ...
-
     def hold(self) -> Hold:
         """Return a new hold, not yet taken."""
         ...

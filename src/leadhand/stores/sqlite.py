@@ -15,16 +15,12 @@ from pathlib import Path
 from leadhand.core.errors import StoreError
 
 from . import one_statement
-from .artifacts import opened
 from .commit_mark import CommitMark
 from .connection import Absent, Changed, Connection, Corrupt, Dialect, ReadOnly, Row, TryAgain, Unavailable, Unstorable
 from .ownership import LockFileHold
 
 PATIENCE_S = 2.0
 """Seconds that a statement waits for another process's transaction, which takes milliseconds unless it is stopped."""
-
-WRITE_LOCK = 120
-"""The byte of the ``-shm`` file that a process locks while it writes; see https://sqlite.org/walformat.html."""
 
 DIALECT = Dialect(
     kind="sqlite",
@@ -56,7 +52,7 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("SQLITE_FULL", "the disk of {name} is full", "free some space and try again; nothing that was committed is lost"),
     (
         "SQLITE_BUSY",
-        "{name} is locked by {holder}",
+        "{name} is locked by another process",
         "end that process, or continue it if it is stopped (kill -CONT)",
     ),
     ("SQLITE_IOERR", "the disk of {name} failed: {error}", "check the disk; run `leadhand doctor` for details"),
@@ -89,7 +85,6 @@ class SqliteDatabase:
         # Two spellings of one file must lead to one directory of locks.
         self.path = path.expanduser().resolve()
         self.name = str(self.path)
-        self.artifact_folder = self.path.with_name(self.path.name + ".artifacts")
 
     def connect(self, *, writes: bool = True) -> SqliteConnection:
         self._check_directory()
@@ -268,8 +263,11 @@ class SqliteConnection(Connection):
         try:
             if self._log is None:
                 self._log = os.open(f"{self._name}-wal", os.O_RDWR | os.O_CLOEXEC)
-                with opened(Path(self._name).parent) as directory:
+                directory = os.open(Path(self._name).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                try:
                     os.fsync(directory)  # the log may be a new file
+                finally:
+                    os.close(directory)
             fdatasync(self._log)
         except OSError as error:
             raise StoreError(
@@ -338,25 +336,8 @@ def explained(error: sqlite3.Error, name: str) -> StoreError:
     for prefix, what, how in EXPLAINED:
         if code.startswith(prefix):
             kind = KINDS.get(prefix, StoreError)
-            holder = write_lock_holder(name) if kind is Unavailable else ""
-            return kind(what.format(name=name, error=error, holder=holder), how.format(name=name))
+            return kind(what.format(name=name, error=error), how.format(name=name))
     return StoreError(f"{name}: {error}", "`leadhand doctor` checks the database")
-
-
-def write_lock_holder(name: str) -> str:
-    """Return the process that writes to a database, in words, as far as the operating system tells (Linux).
-
-    The list of locks is read, because opening and closing the file would release SQLite's own locks on it.
-    """
-    with suppress(OSError, ValueError):
-        inode = Path(f"{name}-shm").stat().st_ino
-        for line in Path("/proc/locks").read_text().splitlines():
-            _, _, _, access, pid, file, first, last = line.replace("-> ", "").split()
-            in_range = int(first) <= WRITE_LOCK and (last == "EOF" or int(last) >= WRITE_LOCK)
-            if access == "WRITE" and file.endswith(f":{inode}") and in_range and pid != str(os.getpid()):
-                state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-                return f"process {pid}" + (", which is stopped" if state in "Tt" else "")
-    return "another process"
 
 
 def _text(body: bytes) -> str:
