@@ -103,22 +103,9 @@ class Connection(Protocol):
     def prepare(self) -> None:
         """Set up durability, once the database is known to be Leadhand's; a server needs no further settings."""
 
-    def begin(self, *, locked: bool = True) -> None:
-        """Begin a transaction that will write.
-
-        Unless it is to be ``locked``, a database with one lock for all does not lock it before the first write, which
-        raises :class:`TryAgain` if another process has written since the first read.
-        """
+    def begin(self) -> None:
+        """Begin a transaction that will write."""
         self.execute("BEGIN")
-
-    def write(self, changes: Sequence[Changed]) -> None:
-        """Write rows that take effect with the next commit.
-
-        A database with one lock for all keeps them aside until then, and raises :class:`TryAgain` from the commit if a
-        row of a change with a version is not as it was read.
-        """
-        for each in changes:
-            each.change.write(self, each.rows)
 
     def commit(self) -> None:
         self.execute("COMMIT")
@@ -272,31 +259,17 @@ class Table(NamedTuple):
 
 
 class Change(NamedTuple):
-    """How rows of ``table`` are written: inserted, with ``then`` after the statement, or deleted if it ``deletes``.
-
-    Of a row that is found by the column ``key``, no transaction changes what decides on it without a change in the
-    columns ``version``.
-    """
+    """How rows of ``table`` are written: inserted, with ``then`` after the statement, or deleted if it ``deletes``."""
 
     table: Table
     then: str = ""
     deletes: bool = False
-    key: str = ""
-    version: str = ""
 
     def write(self, connection: Connection, rows: Sequence[Row]) -> None:
         if self.deletes:
             self.table.delete(connection, self.table.columns, rows)
         else:
             self.table.insert(connection, rows, self.then)
-
-
-class Changed(NamedTuple):
-    """The rows of a change. ``read`` has the version of each as it was read; each column is None for a new row."""
-
-    change: Change
-    rows: Sequence[Row]
-    read: Sequence[Row] = ()
 
 
 def among(key: str, rows: Sequence[Row]) -> Iterator[tuple[str, list[object]]]:

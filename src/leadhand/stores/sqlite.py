@@ -14,9 +14,8 @@ from pathlib import Path
 
 from leadhand.core.errors import StoreError
 
-from . import one_statement
 from .commit_mark import CommitMark
-from .connection import Absent, Changed, Connection, Corrupt, Dialect, ReadOnly, Row, TryAgain, Unavailable, Unstorable
+from .connection import Absent, Connection, Corrupt, Dialect, ReadOnly, Row, Unavailable, Unstorable
 from .ownership import LockFileHold
 
 PATIENCE_S = 2.0
@@ -109,8 +108,7 @@ class SqliteDatabase:
             if mark is not None:
                 connection.execute("PRAGMA user_version")  # a file that cannot be read is explained
                 mark.check_number(connection.execute)
-            for setting in one_statement.SETTINGS if writes else ("query_only = ON",):
-                connection.execute(f"PRAGMA {setting}")
+            connection.execute(f"PRAGMA {'synchronous = NORMAL' if writes else 'query_only = ON'}")  # see _sync
         except BaseException:
             connection.close()
             raise
@@ -186,10 +184,6 @@ class SqliteConnection(Connection):
         self._raw = raw
         self._name = name
         self._mark = mark
-        self._reads_first = False
-        self._can_stage = False
-        self._staged = False
-        self._staged_more = False
         self._log: int | None = None
         self._closed = False
 
@@ -201,10 +195,6 @@ class SqliteConnection(Connection):
                 f"{self._name} cannot store a value of this write: {error}", "use valid text, and numbers below 2^63"
             ) from error
         except sqlite3.Error as error:
-            if self._reads_first and _named(error).startswith("SQLITE_BUSY"):
-                raise TryAgain(f"{self._name}: another process has written to it meanwhile", "try again") from error
-            if one_statement.OVERTAKEN in str(error):
-                raise TryAgain(f"{self._name}: {error}", "try again") from error
             raise explained(error, self._name) from error
 
     def prepare(self) -> None:
@@ -228,35 +218,19 @@ class SqliteConnection(Connection):
             self.execute("PRAGMA journal_size_limit = 67108864")
             return
 
-    def begin(self, *, locked: bool = True) -> None:
+    def begin(self) -> None:
         if self._mark is not None:
             self._mark.open()
-        self._reads_first = not locked
-        self.execute("BEGIN IMMEDIATE" if locked else "BEGIN")
-
-    def write(self, changes: Sequence[Changed]) -> None:
-        if self._reads_first and self._raw.in_transaction:
-            self.execute("COMMIT")  # of what has only read; the next statement is a transaction of its own
-        self._reads_first = False
-        if not self._can_stage:
-            one_statement.set_up(self)
-            self._can_stage = True
-        self._staged = bool(changes)
-        self._staged_more = any(each.change not in one_statement.OFTEN for each in changes)
-        one_statement.stage(self, changes)
+        self.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        if self._staged:
-            self.execute(one_statement.WRITE, (self._staged_more,))
-            self._staged = False
-        elif self._mark is not None and self._raw.in_transaction:
-            self.execute("UPDATE meta SET commits = commits + 1")
-        if self._raw.in_transaction:
+        if self._mark is None:
             super().commit()
-        if self._mark is not None:
-            ((number,),) = self.execute("SELECT commits FROM meta")
-            self._sync()
-            self._mark.write(number)
+            return
+        ((number,),) = self.execute("UPDATE meta SET commits = commits + 1 RETURNING commits")
+        super().commit()
+        self._sync()
+        self._mark.write(number)
 
     def _sync(self) -> None:
         """Write the log to the disk; SQLite itself would do so while it keeps other processes from writing."""
@@ -279,11 +253,6 @@ class SqliteConnection(Connection):
         with suppress(sqlite3.Error):  # the original error is the one to report
             if self._raw.in_transaction:  # SQLite may have undone it itself
                 self._raw.execute("ROLLBACK")
-                self._can_stage = False  # it may have undone this, too
-        if self._staged:
-            self._staged = False
-            with suppress(StoreError):
-                one_statement.clear(self)
 
     def commits(self) -> int | None:
         return self.execute("PRAGMA data_version")[0][0]
