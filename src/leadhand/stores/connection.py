@@ -213,12 +213,10 @@ if hasattr(os, "register_at_fork"):
 
 LARGEST_STATEMENT = 1_024
 """Maximum rows in one statement: with nine parameters each, they stay below SQLite's limit of 32,766."""
-EXACT = 32
-"""Rows up to which an insert is one statement, whatever their number."""
 
 
 class Table(NamedTuple):
-    """A table and its columns, written in SQL. Statements have few sizes, so that they stay prepared."""
+    """A table and its columns, written in SQL."""
 
     name: str
     columns: str
@@ -230,13 +228,10 @@ class Table(NamedTuple):
         3.8 s that way, and 0.07 s this way.
         """
         one = f"({', '.join('?' * len(self.columns.split(', ')))})"
-        start = 0
-        while start < len(rows):
-            left = len(rows) - start
-            size = left if left <= EXACT else min(LARGEST_STATEMENT, 1 << (left.bit_length() - 1))
-            sql = f"INSERT INTO {self.name} ({self.columns}) VALUES {', '.join([one] * size)}{then}"
-            connection.execute(sql, list(chain.from_iterable(rows[start : start + size])))
-            start += size
+        for start in range(0, len(rows), LARGEST_STATEMENT):
+            portion = rows[start : start + LARGEST_STATEMENT]
+            sql = f"INSERT INTO {self.name} ({self.columns}) VALUES {', '.join([one] * len(portion))}{then}"
+            connection.execute(sql, list(chain.from_iterable(portion)))
 
     def find(
         self, connection: Connection, dialect: Dialect, key: str, keys: Sequence[Row], then: str = ""
