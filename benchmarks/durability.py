@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import statistics
+import sys
 import tempfile
 import time
+from pathlib import Path
 
 from world import carry_out
 
@@ -13,7 +15,9 @@ from leadhand.app.clock import SystemClock
 from leadhand.core.events import RunRequested
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
-from leadhand.testing.memory_store import MemoryStore
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from memory_store import MemoryStore
 
 COUNT = 1_000
 ROUNDS = 5

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from leadhand import Leadhand
-from leadhand.app.clock import SystemClock
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AttemptReturned, ModelCallReturned, StepSettled
 from leadhand.core.ids import step_of
@@ -22,11 +21,8 @@ from leadhand.flows import Finish, Flow, IssueStep, RunView, StepView, Worker
 from leadhand.flows.answer_judging import verifying
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.desk import Code
-from leadhand.flows.judging import shards_of
-from leadhand.testing.memory_store import MemoryStore
-from leadhand.verify.judge import Verifier, judge_facts, reply_schema
-from leadhand.verify.material import calls_shown
-from leadhand.verify.roles import JUDGE, judging_roles
+from leadhand.flows.judging import calls_shown, shards_of
+from leadhand.verify.judge import JUDGE, Verifier, judge_facts, judging_roles, reply_schema
 
 from .cases import Draft
 
@@ -132,7 +128,7 @@ def questions_about(drafts: Iterable[Draft], room: int) -> Iterator[Question]:
     """Yield the requests about some drafts, as a run would make them with ``room`` tokens for their facts."""
     for draft in drafts:
         left = max(room - tokens(draft.request), room // 2)
-        calls = calls_shown(draft.material.calls, left // 4, tokens)
+        calls = calls_shown(draft.material.calls, left // 4)
         for numbers, pieces in shards_of(draft.claims, draft.material, left - tokens(calls)):
             claims = [each for each in draft.claims if each.n in numbers]
             yield Question(draft, claims, judge_facts(claims, pieces, draft.material, draft.request, calls))
@@ -165,7 +161,6 @@ async def ask(
             flows=[flow],
             verifier=verifier,
             check="off",
-            store=MemoryStore(SystemClock()),
             home=home,
             max_workers=at_once,
             timeout=None,

@@ -13,9 +13,9 @@ import yaml
 
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Claim
+from leadhand.flows.passages import Passage, passage_facts
 from leadhand.verify.claims import claims_of, claims_of_value
-from leadhand.verify.material import Material, passage_facts
-from leadhand.verify.passages import Passage
+from leadhand.verify.material import Material
 
 FOLDER = Path(__file__).parent
 FILES = (*sorted(FOLDER.glob("citations/*.txt")), *sorted(FOLDER.glob("*.yaml")))

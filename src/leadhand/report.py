@@ -17,11 +17,11 @@
 
 from __future__ import annotations
 
+from leadhand.flows.passages import Passage, passages_in
 from leadhand.flows.report.agents import Agent, AgentResult, Task, TaskEvent
 from leadhand.flows.report.shapes import DraftFinding as Finding
 from leadhand.flows.report.shapes import Verdict
 from leadhand.ports import ModelError
-from leadhand.verify.passages import Passage, passages_in
 
 __all__ = [
     "Agent",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
+import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,11 @@ async def test_a_run_can_read_the_newest_files_of_earlier_runs_of_its_flow(home:
         assert files(ordinary.state.definition) == []
 
 
+def in_database(home: Path, sql: str) -> None:
+    with closing(sqlite3.connect(home / "leadhand.db")) as database, database:
+        database.execute(sql)
+
+
 async def test_what_a_run_may_read_outlives_the_run_that_wrote_it(home: Path) -> None:
     async with notes(home) as lead:
         first = await lead.start("one", flow="notes")
@@ -191,16 +197,14 @@ async def test_what_a_run_may_read_outlives_the_run_that_wrote_it(home: Path) ->
         await run.answer()
         (file,) = run.state.definition.earlier
         runtime = await lead.runtime()
-        for content in (home / "leadhand.db.artifacts").glob("??/*"):
-            os.utime(content, (0, 0))  # older than content whose event may still follow
+        in_database(home, "DELETE FROM cache")  # the content is older than that whose event may still follow
         await delete_runs(runtime, [first.run_id])
         assert await runtime.artifacts.get(file.digest) == b"one"
         third = await lead.start("three", flow="notes")
         assert files(third.state.definition) == [("memory/b.md", run.run_id)], "the deleted run offers nothing"
         await third.answer()
         await delete_runs(runtime, [run.run_id])
-        for content in (home / "leadhand.db.artifacts").glob("??/*"):
-            os.utime(content, (0, 0))
+        in_database(home, "DELETE FROM cache")
         await delete_runs(runtime, [third.run_id])
         assert not await runtime.artifacts.has(file.digest)
 
@@ -211,8 +215,7 @@ async def test_a_file_whose_content_is_gone_is_left_out_with_one_line(
     async with notes(home) as lead:
         first = await lead.start("one", flow="notes")
         await first.answer()
-        for content in (home / "leadhand.db.artifacts").glob("??/*"):
-            content.unlink()  # a backup was restored without the folder
+        in_database(home, "DELETE FROM blobs")
         run = await first.follow_up("two")
         assert (await run.answer()).status is RunStatus.SUCCEEDED
         assert files(run.state.definition) == []

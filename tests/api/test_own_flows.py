@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memory_store import MemoryStore
 
 from leadhand import ConfigurationError, Leadhand, LeadhandError, RunStatus, UsageError
 from leadhand.app import flows as registry
@@ -16,7 +17,6 @@ from leadhand.app.clock import SystemClock
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.source_files import all_flows
 from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
-from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from leadhand import Answer, Leadhand, tool
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.testing.faults import completion
-from leadhand.testing.model_server import ScriptedServer, Seen, Served, status
+from leadhand.testing.faults import Served, completion, status
+from leadhand.testing.model_server import ScriptedServer, Seen
 from leadhand.testing.steps import plans, says, subtask
 
 SUBTASKS = 40

@@ -10,9 +10,9 @@ import pytest
 from leadhand import Leadhand, RunStatus, UsageError
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.flows.passages import message_of
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 from leadhand.tools.web import web_search
-from leadhand.verify.passages import message_of
 
 
 class Look(Flow):

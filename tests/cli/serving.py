@@ -10,7 +10,8 @@ from collections.abc import Generator
 import pytest
 
 from leadhand.ports import Models
-from leadhand.testing.model_server import ScriptedServer, served_by
+from leadhand.testing.faults import served_by
+from leadhand.testing.model_server import ScriptedServer
 
 SCRIPTED = "openai_compatible:scripted"
 """The model that :func:`serving` serves."""

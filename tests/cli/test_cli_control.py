@@ -19,7 +19,8 @@ from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.words_of_outcome import skipped
 from leadhand.core.work_order import OpenCall, Step, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
-from leadhand.testing.model_server import ScriptedServer, served_by
+from leadhand.testing.faults import served_by
+from leadhand.testing.model_server import ScriptedServer
 
 ARGS = {"amount": 30, "to": "Bob"}
 CALLED = "pay_tool · 30, Bob"

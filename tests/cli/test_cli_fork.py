@@ -11,7 +11,8 @@ import pytest
 from cli.power import Planned, Power, failed_in_part, newest
 from cli.terminals import Terminal, rest_of
 
-from leadhand.testing.model_server import ScriptedServer, served_by, served_fault
+from leadhand.testing.faults import served_by, served_fault
+from leadhand.testing.model_server import ScriptedServer
 
 
 def paid(leadhand: Any, power: Power) -> tuple[str, int]:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from flows.research import runs
 
-from leadhand.testing.model_server import ScriptedServer, served_by
+from leadhand.testing.faults import served_by
+from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import brief_of, calls
 
 

@@ -35,7 +35,7 @@ from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import RoleName, roles
-from leadhand.verify.roles import CONFIRM, JUDGE, judging_roles
+from leadhand.verify.judge import CONFIRM, JUDGE, judging_roles
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
 ROUNDS = 300

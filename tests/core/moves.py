@@ -24,7 +24,7 @@ from leadhand.core.state import AttemptState
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows.run_view import CORRECTS
 from leadhand.flows.work_order.roles import RoleName
-from leadhand.verify.roles import CONFIRM, JUDGE
+from leadhand.verify.judge import CONFIRM, JUDGE
 
 RESERVED = Money(requests=1, tokens=1_000, nanousd=100)
 USAGES: tuple[Usage | None, ...] = (

@@ -21,7 +21,7 @@ from leadhand.core.work_order import Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import Review
 from leadhand.flows.work_order.results import NO_VERDICT, answer_sources, answerable_results, not_evaluated, subtasks
 from leadhand.flows.work_order.results import all_gaps as gaps
-from leadhand.verify.citations import citations_in
+from leadhand.verify.claims import citations_in
 
 
 def status_of(history: History) -> RunStatus:

@@ -13,6 +13,7 @@ from typing import Any
 
 from engine.fakes import FakeModels, FixedClock
 from engine.worlds import World, plan
+from memory_store import MemoryStore
 
 from leadhand.core.conversation import AssistantMessage, ToolMessage
 from leadhand.core.errors import FailureClass, ToolError
@@ -26,7 +27,6 @@ from leadhand.core.state import RunState
 from leadhand.core.tool import Effect, ToolReturn
 from leadhand.ports import ToolContext
 from leadhand.ports.models import ModelProfile, ModelRequest
-from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.steps import results_of
 from leadhand.tools.decorator import Tool, tool
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from memory_store import MemoryStore
 
 from engine.fakes import FakeModels, FixedClock, down, kind_of
 from engine.tools import Bench
@@ -22,7 +23,6 @@ from leadhand.engine.model_calls import MOST_INTERRUPTED
 from leadhand.engine.server_gate import ServerGate
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelReply, ModelRequest
-from leadhand.testing.memory_store import MemoryStore
 
 REFUSED = down("no connection: refused", "transient", "connection")
 SUBTASKS = 20

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from memory_store import MemoryStore
 
 from engine.fakes import FakeModels, FixedClock, down
 from engine.tools import Bench
@@ -16,7 +17,6 @@ from leadhand.core.run import RunStatus
 from leadhand.engine import rate_control as pacing
 from leadhand.engine.rate_control import RateController
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.memory_store import MemoryStore
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from memory_store import MemoryStore
 
 from engine.fakes import FakeModels
 from engine.tools import Bench
@@ -27,7 +28,6 @@ from leadhand.core.evolve import replay
 from leadhand.core.head import head_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.testing.memory_store import MemoryStore
 
 THREE = plan(
     ask("a", "look", n=1),

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from memory_store import MemoryStore
 
 from engine.fakes import FakeModels, FixedClock
 from engine.tools import Bench
@@ -26,7 +27,6 @@ from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
 from leadhand.core.work_result import WorkResult
 from leadhand.flows.flow import Flow
-from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.decorator import tool
 
 

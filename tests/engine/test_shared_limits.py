@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
+from memory_store import MemoryStore
 
 from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
@@ -28,7 +29,6 @@ from leadhand.core.run import RunStatus
 from leadhand.engine import shared_limits, slots, wait_notes
 from leadhand.engine.shared_limits import SharedLimits
 from leadhand.stores.opening import open_store
-from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.decorator import Tool, tool
 
 

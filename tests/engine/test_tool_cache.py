@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
+from memory_store import MemoryStore
 
 from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
@@ -19,7 +20,6 @@ from leadhand.engine import tool_calls
 from leadhand.engine.log import RunLog
 from leadhand.engine.tool_cache import may_keep
 from leadhand.stores.opening import open_store
-from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.decorator import Tool, tool
 
 

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from core.invariants import check_list, check_log
+from memory_store import MemoryStore
 
 from leadhand.app.document.run_document import run_document
 from leadhand.core.approval import args_hash
@@ -30,9 +31,8 @@ from leadhand.engine.tool_cache import ToolCache
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import roles
-from leadhand.testing.memory_store import MemoryStore
 from leadhand.tools.toolbox import Toolbox
-from leadhand.verify.roles import judging_roles
+from leadhand.verify.judge import judging_roles
 
 from .fakes import FakeModels, FixedClock
 

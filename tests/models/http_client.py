@@ -13,9 +13,7 @@ from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import FormRefused, ModelError
 from leadhand.ports.models import ModelReply, ModelRequest
-from leadhand.testing.model_server import (
-    ScriptedServer,
-)
+from leadhand.testing.model_server import ScriptedServer
 
 MODEL = "openai_compatible:scripted"
 TALK = asking({"task": "compose"}, model=MODEL)

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from faulty_contract import AFTER, LIMIT_S, FaultyModelsContract
+
 from leadhand.models.offline import OfflineModels
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.router import ModelRouter
-from leadhand.testing.faults import Fault
-from leadhand.testing.model_contract import (
-    AFTER,
-    LIMIT_S,
-    PATIENCE_S,
-    FaultyModelsContract,
-    ModelsContract,
-    Opened,
-)
-from leadhand.testing.model_server import ScriptedServer, served_by
+from leadhand.testing.faults import Fault, served_by
+from leadhand.testing.model_contract import PATIENCE_S, ModelsContract, Opened
+from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import ScriptedModel, fails, says
 from leadhand.testing.steps import Step
 

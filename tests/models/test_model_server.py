@@ -13,8 +13,8 @@ from asking import asking, planning
 from leadhand.models.offline import OfflineModels
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
-from leadhand.testing.faults import FAULTS, fault
-from leadhand.testing.model_server import ScriptedServer, Way, rate_limited, served_by, served_fault, status
+from leadhand.testing.faults import FAULTS, Way, fault, rate_limited, served_by, served_fault, status
+from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import ScriptError
 from leadhand.testing.steps import fails, says
 

@@ -14,12 +14,8 @@ from leadhand.core.limits import Usage
 from leadhand.core.value import Json
 from leadhand.models.openai.capabilities import Abilities
 from leadhand.ports import ModelError
-from leadhand.testing.model_server import (
-    ScriptedServer,
-    Served,
-    refuses,
-    status,
-)
+from leadhand.testing.faults import Served, refuses, status
+from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import Step, calls, gives, says
 
 

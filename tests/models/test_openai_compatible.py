@@ -15,16 +15,8 @@ from leadhand.core.limits import Usage
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.model_server import (
-    ScriptedServer,
-    Served,
-    broken_off,
-    drip,
-    rate_limited,
-    served_fault,
-    status,
-    web_page,
-)
+from leadhand.testing.faults import Served, broken_off, drip, rate_limited, served_fault, status, web_page
+from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import calls_all, gives, says
 
 

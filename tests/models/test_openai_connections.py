@@ -16,7 +16,8 @@ from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.openai.connections import proxy_for
 from leadhand.ports import ModelError
-from leadhand.testing.model_server import ScriptedServer, served_fault
+from leadhand.testing.faults import served_fault
+from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import says
 
 TALK = asking({"task": "compose"}, model="openai_compatible:scripted")

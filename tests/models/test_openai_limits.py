@@ -20,7 +20,8 @@ from leadhand.models.failures import LARGEST_BODY
 from leadhand.models.openai import connections, http
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
-from leadhand.testing.model_server import ScriptedServer, drip, hang_body, refuses, served_fault
+from leadhand.testing.faults import drip, hang_body, refuses, served_fault
+from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import gives, says
 
 TALK = asking({"task": "compose"}, model="openai_compatible:m")

@@ -11,15 +11,8 @@ from http_client import PLAN, TALK, WORK, client, failure_of
 from leadhand.engine.elements import Elements
 from leadhand.models.openai.stream import Assembly
 from leadhand.ports import ModelError
-from leadhand.testing.model_server import (
-    ScriptedServer,
-    Served,
-    Way,
-    broken_off,
-    cut_stream,
-    refuses,
-    stream_error,
-)
+from leadhand.testing.faults import Served, Way, broken_off, cut_stream, refuses, stream_error
+from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import calls, gives, says
 
 WORDS = "one two three four"

@@ -12,7 +12,8 @@ from asking import asking
 from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
-from leadhand.testing.model_server import ScriptedServer, Served, status, web_page
+from leadhand.testing.faults import Served, status, web_page
+from leadhand.testing.model_server import ScriptedServer
 
 TALK = asking({"task": "compose"}, model="openai_compatible:llama4")
 UNKNOWN = status(404, "The model `llama4` does not exist", kind="model_not_found")

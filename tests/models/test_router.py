@@ -20,7 +20,8 @@ from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.model_server import ScriptedServer, status
+from leadhand.testing.faults import status
+from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import ScriptedModel, says
 
 TALK = asking({"task": "compose"})

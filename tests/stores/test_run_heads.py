@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 
+from memory_store import MemoryStore
 from stores.contract import asks, says, started
 
 from leadhand.app.approvals import open_approvals
@@ -13,7 +14,6 @@ from leadhand.core.state import RunState
 from leadhand.engine import snapshots
 from leadhand.engine.forking import fork
 from leadhand.stores.opening import open_store
-from leadhand.testing.memory_store import MemoryStore
 
 FIRST, SECOND = "wo-001.0/t0/c0", "wo-001.1/t0/c0"
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import pytest
+from memory_store import MemoryStore
 from stores.contract import (
     ContextStoreContract,
     FileIndexContract,
@@ -19,7 +20,6 @@ from stores.contract import (
 from leadhand.app.clock import SystemClock
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
-from leadhand.testing.memory_store import MemoryStore
 
 
 class TestMemoryStore(OneStoreContract, KeyStoreContract, FileIndexContract):

@@ -6,6 +6,7 @@ from contextlib import aclosing
 from datetime import timedelta
 
 import pytest
+from memory_store import MemoryStore
 from stores.contract import api_key
 
 from leadhand.app.clock import SystemClock
@@ -14,7 +15,6 @@ from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.engine.redaction import REDACTED, Redactor
 from leadhand.ports.access import Scope, allows
 from leadhand.stores.opening import open_store
-from leadhand.testing.memory_store import MemoryStore
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pytest
 from stores.contract import started
 
 from leadhand.core.errors import ConfigurationError, StoreError
-from leadhand.stores import opening, schema
-from leadhand.stores.opening import database_at, network_file_system, open_store
+from leadhand.stores import schema
+from leadhand.stores.opening import database_at, open_store
 from leadhand.stores.sqlite import EXPLAINED, explained
 
 RECORDED = "SELECT version FROM meta"
@@ -180,7 +180,7 @@ async def test_a_database_that_is_not_there_is_named(postgres_server: str) -> No
 
 def test_errors_of_a_disk_are_explained(tmp_path: Path) -> None:
     path = tmp_path / "leadhand.db"
-    texts = {name: (what.format(name=path, error="", holder="another process"), how) for name, what, how in EXPLAINED}
+    texts = {name: (what.format(name=path, error=""), how) for name, what, how in EXPLAINED}
 
     def texts_of(uri: str, *statements: str) -> tuple[str, str]:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
@@ -239,56 +239,6 @@ async def test_tables_that_cannot_be_created_leave_nothing_behind(
     assert "nowhere" in await why_refused(url)
     with pytest.raises(StoreError, match="runs"):
         run_sql(url, "SELECT * FROM runs")
-
-
-# --- network file systems ---
-
-MOUNTS = r"""
-/dev/sda1 / ext4 rw 0 0
-proc /proc proc rw 0 0
-server:/export /mnt/nfs nfs4 rw 0 0
-//server/share /mnt/with\040space cifs rw 0 0
-me@host: /home/me/remote fuse.sshfs rw 0 0
-/dev/sdb1 /mnt/nfs/local\134disk xfs rw 0 0
-host /mnt/shared 9p rw 0 0
-/dev/sdc1 /mnt/shared btrfs rw 0 0
-short line
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "type_"),
-    [
-        ("/var/lib/leadhand.db", None),
-        ("/mnt/nfs/a/b.db", "nfs4"),
-        ("/mnt/nfsnot/b.db", None),
-        ("/mnt/with space/b.db", "cifs"),
-        ("/home/me/remote/b.db", "fuse.sshfs"),
-        ("/mnt/nfs/local\\disk/b.db", None),
-        ("/mnt/shared/b.db", None),
-    ],
-)
-def test_a_network_file_system_is_known_by_its_mount(tmp_path: Path, path: str, type_: str | None) -> None:
-    mounts = tmp_path / "mounts"
-    mounts.write_text(MOUNTS)
-    assert network_file_system(path, mounts) == type_
-
-
-def test_without_a_list_of_mounts_nothing_is_known(tmp_path: Path) -> None:
-    assert network_file_system("/", tmp_path / "nothing") is None
-
-
-async def test_sqlite_on_a_network_file_system_is_refused_unless_one_insists(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mounts = tmp_path / "mounts"
-    mounts.write_text(f"server:/export {tmp_path} nfs rw 0 0\n")
-    monkeypatch.setattr(opening, "network_file_system", lambda path: network_file_system(path, mounts))
-    path = tmp_path / "leadhand.db"
-    assert "nfs" in await why_refused(str(path), "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM=1")
-    assert not path.exists()
-    monkeypatch.setenv("LEADHAND_ALLOW_NETWORK_FILE_SYSTEM", "1")
-    await (await open_store(str(path))).aclose()
 
 
 def test_naming_a_database_does_not_touch_it(tmp_path: Path) -> None:

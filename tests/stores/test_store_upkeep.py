@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import Callable
 from contextlib import aclosing
@@ -20,7 +19,6 @@ from leadhand.core.blob import pack
 from leadhand.core.errors import NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import ArtifactWritten, RunFinished, RunStarted, RunStatusSet, ToolCallReturned
 from leadhand.core.run import EarlierFile, RunStatus
-from leadhand.ports import KeepsArtifacts
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import TABLES
 from leadhand.stores.sql_store import SqlContextStore
@@ -81,7 +79,7 @@ async def test_what_another_run_uses_is_kept(url: str) -> None:
 
 
 async def test_artifacts_go_with_the_last_run_that_has_them_but_not_before_they_are_named(
-    url: str, run_sql: RunSql, tmp_path: Path
+    url: str, run_sql: RunSql
 ) -> None:
     async with aclosing(await open_store(url)) as store:
         await store.create("run-1", started())
@@ -95,8 +93,6 @@ async def test_artifacts_go_with_the_last_run_that_has_them_but_not_before_they_
 
         # An hour later, nothing will name it any more.
         run_sql(url, "DELETE FROM cache")
-        for path in (tmp_path / "leadhand.db.artifacts").glob("??/*"):
-            os.utime(path, (0, 0))
         await store.artifacts.put(b"shared")
         await store.release("run-2", 1)
         await store.create("run-3", started())
@@ -107,11 +103,9 @@ async def test_artifacts_go_with_the_last_run_that_has_them_but_not_before_they_
         assert await store.artifacts.has(shared)  # it was put again just now
 
 
-def age(url: str, run_sql: RunSql, folder: Path) -> None:
+def age(url: str, run_sql: RunSql) -> None:
     """Make stored artifacts older than content whose event may still be written."""
     run_sql(url, "DELETE FROM cache")
-    for path in (folder / "leadhand.db.artifacts").glob("??/*"):
-        os.utime(path, (0, 0))
 
 
 def may_read(digest: str, number: int = 0) -> EarlierFile:
@@ -120,15 +114,12 @@ def may_read(digest: str, number: int = 0) -> EarlierFile:
 
 
 @pytest.mark.slow
-async def test_files_that_another_run_may_read_stay_while_that_run_is_there(
-    url: str, run_sql: RunSql, tmp_path: Path
-) -> None:
+async def test_files_that_another_run_may_read_stay_while_that_run_is_there(url: str, run_sql: RunSql) -> None:
     async with aclosing(await open_store(url)) as store:
-        assert isinstance(store.artifacts, KeepsArtifacts)
         await store.create("run-1", started())
         digests = [await write_artifact(store, "run-1", f"content {number}".encode()) for number in range(200)]
         await store.release("run-1", 1)
-        age(url, run_sql, tmp_path)
+        age(url, run_sql)
         unknown = f"sha256:{'0' * 64}"
         assert await store.artifacts.keep([*digests, unknown]) == set(digests)
         assert await store.artifacts.keep([]) == set()
@@ -136,7 +127,7 @@ async def test_files_that_another_run_may_read_stay_while_that_run_is_there(
         earlier = tuple(may_read(digest, number) for number, digest in enumerate(digests[1:]))
         await store.create("run-2", started(earlier=earlier))  # a large event, whose digests stay in its row
         await store.release("run-2", 1)
-        age(url, run_sql, tmp_path)
+        age(url, run_sql)
         await store.delete_runs(["run-1"])
         there = [await store.artifacts.has(digest) for digest in digests]
         assert (there[0], all(there[1:])) == (False, True)
@@ -149,27 +140,15 @@ async def test_files_that_another_run_may_read_stay_while_that_run_is_there(
 
 
 DELETER = """
-from pathlib import Path
 from leadhand.stores import upkeep
-
-unlink = Path.unlink
-
-def stop():
-    say("deleting")
-    input()
 
 class SlowTable(type(upkeep.BLOBS)):
     def delete(self, *rows):
-        stop()  # it is known what nobody needs
+        say("deleting")  # it is known what nobody needs
+        input()
         super().delete(*rows)
 
-def unlink_slowly(self, **more):
-    stop()  # the file was found to be old
-    unlink(self, **more)
-
-if url.startswith("postgresql"):
-    upkeep.BLOBS = SlowTable("blobs", "digest")
-Path.unlink = unlink_slowly
+upkeep.BLOBS = SlowTable("blobs", "digest")
 
 async def main():
     store = await open_store(url)
@@ -181,17 +160,14 @@ asyncio.run(main())
 """
 
 
-async def test_a_process_that_deletes_takes_nothing_that_another_was_promised(
-    url: str, run_sql: RunSql, tmp_path: Path
-) -> None:
+async def test_a_process_that_deletes_takes_nothing_that_another_was_promised(url: str, run_sql: RunSql) -> None:
     """A new run asks for content at the very moment at which another process deletes it."""
     async with aclosing(await open_store(url)) as store:
         artifacts = store.artifacts
-        assert isinstance(artifacts, KeepsArtifacts)
         await store.create("run-1", started())
         digest = await write_artifact(store, "run-1", b"old")
         await store.release("run-1", 1)
-        age(url, run_sql, tmp_path)
+        age(url, run_sql)
         async with process(url, DELETER) as deleter:
             assert await deleter.heard() == ["deleting"]
             keeping = asyncio.create_task(artifacts.keep([digest]))
@@ -300,12 +276,8 @@ async def test_a_backup_is_made_in_use_and_opens_with_its_artifacts(sqlite_url: 
         await store.append("run-1", pauses("a"))
         await store.back_up(target)
         await store.append("run-1", pauses("b"))
-        for path in (target, tmp_path / "copy.db.artifacts"):
-            with refused(UsageError, path):
-                await store.back_up(target)
-            path.rename(path.with_name(f"kept{path.suffix}"))
-    (tmp_path / "kept.db").rename(target)
-    (tmp_path / "kept.artifacts").rename(tmp_path / "copy.db.artifacts")
+        with refused(UsageError, target):
+            await store.back_up(target)
     assert target.stat().st_mode & 0o077 == 0
     async with aclosing(await open_store(str(target))) as copy:
         assert len(await copy.read("run-1")) == 3

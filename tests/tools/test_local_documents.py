@@ -17,12 +17,12 @@ import pytest
 from leadhand.core.errors import ToolError
 from leadhand.core.value import object_of
 from leadhand.engine.redaction import Redactor
+from leadhand.flows.passages import message_of
 from leadhand.ports import ToolContext
 from leadhand.tools.web import documents as module
 from leadhand.tools.web import web_search
 from leadhand.tools.web.documents import LocalDocuments
 from leadhand.tools.web.library import DocumentsFirst, OfflineLibrary
-from leadhand.verify.passages import message_of
 
 
 def pdf(text: str) -> bytes:

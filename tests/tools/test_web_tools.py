@@ -10,12 +10,12 @@ import pytest
 
 from leadhand.core.errors import ToolError
 from leadhand.core.tool import ToolReturn
+from leadhand.flows.passages import message_of
 from leadhand.ports import ToolContext
 from leadhand.tools.sample_service import SampleWeb
 from leadhand.tools.web import web_fetch, web_search
 from leadhand.tools.web.bundled import SAMPLES, documentation
 from leadhand.tools.web.library import OfflineLibrary
-from leadhand.verify.passages import message_of
 
 
 @pytest.fixture

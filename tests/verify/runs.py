@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memory_store import MemoryStore
+
 from leadhand import Answer, Leadhand
 from leadhand.app.clock import SystemClock
 from leadhand.models.answers import decode_object
 from leadhand.ports.models import ModelRequest
-from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel, brief_of
 from leadhand.testing.steps import step_of
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leadhand.verify.citations import citations_in
+from leadhand.verify.claims import citations_in
 
 
 def cited(text: str) -> list[str]:

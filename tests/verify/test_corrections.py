@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memory_store import MemoryStore
 
 from leadhand import Answer, Leadhand, ToolReturn, tool
 from leadhand.app.clock import SystemClock
 from leadhand.flows import judging
 from leadhand.ports.models import ModelRequest
-from leadhand.testing.memory_store import MemoryStore
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, fails, gives, plans, reviews, says, subtask
 
 from .judges import confirms

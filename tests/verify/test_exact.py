@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from leadhand.core.judgement import Claim
 from leadhand.verify.claims import claims_of
-from leadhand.verify.exact import hints_of, plain, problems_of, quotations_in
+from leadhand.verify.exact import plain, problems_of, quotations_in
 
 from .runs import play
 from .scenes import HONEST, INCOMPLETE, SCENES
@@ -51,19 +51,6 @@ def test_ids_quotations_and_addresses_are_checked(text: str, problems: int) -> N
 def test_a_quotation_of_what_the_log_only_refers_to_is_not_refused() -> None:
     claim = Claim(n=1, text="“replaces the spokes every 40 kilometres” [1]", cites=("1",))
     assert problems_of(claim, {"1": None}, ()) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "hints"),
-    [
-        ("4,000 kilometres", []),
-        ("4000 kilometres, [1] https://c.example", ["4000", "1", "https://c.example"]),
-        ("„Dreirad“ und “tricycle”", ["tricycle"]),
-        ("12 % of 3.5", ["12", "3.5"]),
-    ],
-)
-def test_hints_are_figures_addresses_and_quotations_that_are_nowhere(text: str, hints: list[str]) -> None:
-    assert hints_of(Claim(n=1, text=text), plain(PASSAGE)) == hints
 
 
 # --- words do not matter ---------------------------------------------------------------------------------------------

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.core.judgement import DOUBTED, ClaimVerdict, Doubt
+from leadhand.core.value import texts_in
 from leadhand.flows.context_budget import tokens
-from leadhand.flows.judging import MOST_CLAIMS, Entry, judgement_of, keys_of, shards_of
+from leadhand.flows.judging import MOST_CLAIMS, Entry, calls_shown, judgement_of, keys_of, shards_of
 from leadhand.verify.claims import claims_of
-from leadhand.verify.exact import plain, text_of_evidence
+from leadhand.verify.exact import plain
 from leadhand.verify.judge import Findings, MissingPart, checked_reply, cut_to_part, judge_facts, merged
-from leadhand.verify.material import Material, calls_shown
+from leadhand.verify.material import Material
 
 from .texts import documents, sentences
 
@@ -74,7 +75,7 @@ def test_a_reply_counts_only_as_far_as_code_can_check_it(reply: Any) -> None:
         assert own.verdict is verdict
         if own.quote is not None:
             facts = EVIDENCE[own.evidence or ""]
-            shown = json.dumps(facts, ensure_ascii=False, separators=(",", ":")) + text_of_evidence(facts)
+            shown = json.dumps(facts, ensure_ascii=False, separators=(",", ":")) + "\n".join(texts_in(facts))
             assert plain(own.quote) in plain(shown)
         if verdict is V.CONTRADICTED:
             reasons = [each for each in reply["doubts"] if isinstance(each, dict) and each.get("action")]
@@ -150,7 +151,7 @@ def test_requests_cover_all_claims_and_all_evidence_within_the_room(
     for n, claim in claims.items():
         assert {*seen[n]} >= {*(material.cited(claim) or facts)}
         for key, texts in seen[n].items():
-            for part in text_of_evidence(facts[key]).split("\n"):
+            for part in "\n".join(texts_in(facts[key])).split("\n"):
                 assert any(part in text or json.dumps(part)[1:-1] in text for text in texts), "no datum is cut in two"
 
 
@@ -166,7 +167,7 @@ def test_parts_of_a_piece_of_evidence_are_never_in_one_request() -> None:
 def test_calls_that_do_not_fit_are_counted_by_tool() -> None:
     sent = [{"tool": "mail", "effect": "once", "ok": True, "args": {"n": n, "body": "x" * 90}} for n in range(50)]
     read = {"tool": "look", "effect": "pure", "ok": True}
-    shown = calls_shown([read, *sent, read], 200, tokens)
+    shown = calls_shown([read, *sent, read], 200)
     assert shown[:3] == sent[:3]
     times = {each["tool"]: each["times"] for each in shown if "times" in each}
     assert times["look"] == 2

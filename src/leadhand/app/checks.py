@@ -29,7 +29,7 @@ from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ContextStore, ModelError
 from leadhand.ports.runs import RunListing
 from leadhand.stores.connection import Absent
-from leadhand.stores.opening import network_file_system, open_store
+from leadhand.stores.opening import open_store
 from leadhand.stores.schema import VERSION
 
 LEAST_FREE_BYTES = 500_000_000
@@ -143,10 +143,6 @@ def _runs(orphans: list[RunListing], which: str, how: str) -> Finding:
 
 def _place(set_up: Settings, name: str, version: int) -> Finding:
     path = set_up.database_path
-    type_ = network_file_system(path) if path is not None else None
-    if type_ is not None:
-        what = f"{name} is on a network file system ({type_})"
-        return Finding(check="database", level="warn", what=what, how="Move it to a local disk, or use PostgreSQL.")
     return Finding(check="database", what=f"{tilde(path) if path else name} opens, schema {version}")
 
 

@@ -21,8 +21,7 @@ from leadhand.core.text import did_you_mean
 from leadhand.core.worker import WILDCARDS, Worker
 from leadhand.ports import ArtifactStore, ContextStore, Models
 from leadhand.tools.toolbox import Toolbox
-from leadhand.verify.judge import Verifier
-from leadhand.verify.roles import judging_roles
+from leadhand.verify.judge import Verifier, judging_roles
 
 
 class Definitions(NamedTuple):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from leadhand.core.run import EarlierFile, Follows
 from leadhand.core.state import RunState
 from leadhand.core.tool import Source
-from leadhand.ports import ArtifactStore, ContextStore, FileIndex, KeepsArtifacts
+from leadhand.ports import ArtifactStore, ContextStore, FileIndex
 from leadhand.ports.earlier_files import earlier_file, newest_files
 
 LOGGER = logging.getLogger("leadhand")
@@ -58,7 +58,7 @@ def _files_of(run: RunState) -> Iterator[EarlierFile]:
 
 async def missing(artifacts: ArtifactStore, files: Collection[EarlierFile]) -> list[EarlierFile]:
     """Return the files whose content is no longer stored, and warn of them in one line; keep that of the others."""
-    there = await _stored(artifacts, {file.digest for file in files})
+    there = await artifacts.keep(sorted({file.digest for file in files})) if files else ()
     lost = [file for file in files if file.digest not in there]
     if lost:
         more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
@@ -69,9 +69,3 @@ async def missing(artifacts: ArtifactStore, files: Collection[EarlierFile]) -> l
             more,
         )
     return lost
-
-
-async def _stored(artifacts: ArtifactStore, digests: Iterable[str]) -> set[str]:
-    if isinstance(artifacts, KeepsArtifacts):
-        return await artifacts.keep(sorted(digests)) if digests else set()
-    return {digest for digest in digests if await artifacts.has(digest)}

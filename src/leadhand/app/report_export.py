@@ -13,9 +13,9 @@ from leadhand.app.flows import REPORT
 from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
 from leadhand.core.judgement import ClaimVerdict
 from leadhand.core.value import Json, is_object, text_of
+from leadhand.flows.passages import Passage
 from leadhand.flows.report.rendering import Numbered, beginning, body, numbered, source_list
-from leadhand.verify.citations import citations_in
-from leadhand.verify.passages import Passage
+from leadhand.verify.claims import citations_in
 
 SIGNS = {
     ClaimVerdict.CONFIRMED: "✓",

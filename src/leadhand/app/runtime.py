@@ -42,7 +42,6 @@ from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing
-from leadhand.stores.artifacts import artifacts_of
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
@@ -99,7 +98,7 @@ class Runtime:
             self.watchers.append(self._tracing.watch)
             self.on_release.append(self._tracing.release)
         self.all_models = AddedModels(self.models, added)
-        self.artifacts = artifacts_of(self.store, self.settings.home / "artifacts")
+        self.artifacts = self.store.artifacts
         self.definitions = Definitions(
             self.store, self.artifacts, self.models, self.toolbox, self.flows, self.hooks.names, self.verifier
         )

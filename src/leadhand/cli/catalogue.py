@@ -255,8 +255,8 @@ COMMANDS = (
     _command(
         "backup",
         "Copy the database and its artifacts to a file.",
-        "Runs may continue meanwhile: the copy is of one moment. Artifacts go to FILE.artifacts. The copy is a database"
-        " of its own: look into it with --database FILE. For PostgreSQL, use pg_dump.",
+        "Runs may continue meanwhile: the copy is of one moment. The copy is a database of its own: look into it with"
+        " --database FILE. For PostgreSQL, use pg_dump.",
         "leadhand backup leadhand-$(date +%F).db",
         module="upkeep",
     ),

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Self, TypeGuard, cast
 
@@ -187,6 +187,15 @@ def objects_of(value: object) -> list[dict[str, Any]]:
 def text_of(value: object) -> str:
     """Return a text; "" for anything else."""
     return value if isinstance(value, str) else ""
+
+
+def texts_in(value: Json) -> Iterator[str]:
+    """Yield the texts and numbers in a value."""
+    if is_object(value) or is_list(value):
+        for part in value.values() if is_object(value) else value:
+            yield from texts_in(part)
+    elif value is not None:
+        yield str(value)
 
 
 def texts_of(value: object) -> list[str]:

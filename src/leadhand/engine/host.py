@@ -25,7 +25,7 @@ from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.turns import Turns
 from leadhand.engine.wait_notes import WaitNotes
 from leadhand.ports import ContextStore, Work
-from leadhand.verify.roles import JUDGE
+from leadhand.verify.judge import JUDGE, cut_to_part
 
 OnText = Callable[[str, str, str], None]
 """Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
@@ -161,8 +161,6 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
     log."""
     brief = work.brief
     if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
-        from leadhand.verify.judge import cut_to_part  # few attempts judge
-
         brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}
         work = replace(work, brief=brief)
     if not work.needs:

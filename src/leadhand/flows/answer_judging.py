@@ -24,9 +24,8 @@ from leadhand.core.run import Gap, RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, list_of, object_of, objects_of, plain_json, text_of
 from leadhand.verify.claims import claims_of, claims_of_answer, claims_of_value
-from leadhand.verify.judge import Verifier, reply_schema
+from leadhand.verify.judge import CONFIRM, JUDGE, Verifier, instructions, reply_schema
 from leadhand.verify.material import Material, found_out, of_results
-from leadhand.verify.roles import CONFIRM, JUDGE, instructions
 
 from .context_budget import context_budget, fitting, tokens
 from .desk import Code, Desk

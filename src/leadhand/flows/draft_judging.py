@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from leadhand.core.judgement import Claim, Doubt, Judgement
 from leadhand.core.state import RunState
+from leadhand.flows.passages import Passage, of_passages
 from leadhand.verify.claims import claims_of
-from leadhand.verify.material import of_passages
-from leadhand.verify.passages import Passage
-from leadhand.verify.roles import JUDGE
+from leadhand.verify.judge import JUDGE
 
 from .judging import Entry, Record, Round, contradictions, judge_round, judgement_of, verdicts_of
 

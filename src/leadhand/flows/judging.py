@@ -17,9 +17,8 @@ from leadhand.core.questions import clarified_request
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
 from leadhand.verify.exact import problems_of
-from leadhand.verify.judge import Findings, MissingPart, Piece, checked_reply, judge_facts, merged
-from leadhand.verify.material import Material, calls_shown
-from leadhand.verify.roles import JUDGE
+from leadhand.verify.judge import JUDGE, Findings, MissingPart, Piece, checked_reply, judge_facts, merged
+from leadhand.verify.material import Material
 
 from .context_budget import context_budget, fitting, grouped, tokens
 from .facts import today
@@ -134,7 +133,20 @@ def _context(state: RunState, material: Material) -> dict[str, Json]:
 
 
 def _calls(state: RunState, material: Material) -> list[Json]:
-    return calls_shown(material.calls, _room(state) // 4, tokens)
+    return calls_shown(material.calls, _room(state) // 4)
+
+
+def calls_shown(calls: Iterable[Json], most: int) -> list[Json]:
+    """Return calls as a judge is shown them: those with arguments while they fit into ``most`` tokens, the others by
+    tool with their number."""
+    shown: list[Json] = []
+    times: Counter[tuple[str, str, bool]] = Counter()
+    for call in calls:
+        if "args" in call and (most := most - tokens(call)) >= 0:
+            shown.append(call)
+        else:
+            times[call["tool"], call["effect"], call["ok"]] += 1
+    return [*shown, *({"tool": t, "effect": e, "ok": ok, "times": n} for (t, e, ok), n in times.items())]
 
 
 def shards_of(claims: Sequence[Claim], material: Material, room: int) -> Iterator[tuple[list[int], Sequence[Piece]]]:

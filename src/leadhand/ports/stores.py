@@ -42,6 +42,11 @@ class ContextStore(AnswerCache, Protocol):
         """The id of this process at the store: the owner of the runs that it drives."""
         ...
 
+    @property
+    def artifacts(self) -> ArtifactStore:
+        """The store of the content of the runs' artifacts."""
+        ...
+
     async def create(self, run_id: str, started: RunStarted) -> Entry:
         """Create a run, owned by this host under epoch 1. Raises UsageError if the id is in use."""
         ...
@@ -151,19 +156,6 @@ class ArtifactStore(Protocol):
     async def has(self, digest: str) -> bool:
         """Whether content with this digest is stored."""
         ...
-
-
-@runtime_checkable
-class HasArtifacts(Protocol):
-    """A context store with its own store of artifacts."""
-
-    @property
-    def artifacts(self) -> ArtifactStore: ...
-
-
-@runtime_checkable
-class KeepsArtifacts(Protocol):
-    """A store of artifacts in which content can be deleted by another process. Every method may raise StoreError."""
 
     async def keep(self, digests: Collection[str]) -> set[str]:
         """Keep content for a while, so that an event can name it, and return which of these digests are stored."""

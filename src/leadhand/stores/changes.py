@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .connection import Change, Table
-from .run_row import FIXED, RUNS, VERSION
+from .run_row import FIXED, RUNS
 from .webhooks import DELIVERIES
 
 EVENTS = Table("events", "run_id, seq, at, epoch, kind, type, version, subject, body")
@@ -22,9 +22,9 @@ ALLOWANCES = Table(
 BLOBS = Table("blobs", "digest, body")
 
 
-def _replacing(table: Table, key: str, changing: Sequence[str], version: str = "") -> Change:
+def _replacing(table: Table, key: str, changing: Sequence[str]) -> Change:
     columns = ", ".join(f"{name} = excluded.{name}" for name in changing)
-    return Change(table, f" ON CONFLICT ({key}) DO UPDATE SET {columns}", key=key, version=version)
+    return Change(table, f" ON CONFLICT ({key}) DO UPDATE SET {columns}")
 
 
 def _deleting(name: str, key: str) -> Change:
@@ -32,15 +32,10 @@ def _deleting(name: str, key: str) -> Change:
 
 
 ADD_EVENTS = Change(EVENTS)
-WRITE_RUNS = _replacing(RUNS, "run_id", RUNS.columns.split(", ")[FIXED:], VERSION)
+WRITE_RUNS = _replacing(RUNS, "run_id", RUNS.columns.split(", ")[FIXED:])
 SETTLE = _deleting("reservations", "run_id, attempt, call_id")
 RESERVE = Change(RESERVATIONS)
 WRITE_ALLOWANCES = _replacing(ALLOWANCES, "run_id, scope", ALLOWANCES.columns.split(", ")[2:])
-WRITE_SHARED = _replacing(SHARED, "scope", SHARED.columns.split(", ")[1:], SHARED.columns.partition(", ")[2])
+WRITE_SHARED = _replacing(SHARED, "scope", SHARED.columns.split(", ")[1:])
 ADD_BLOBS = Change(BLOBS, " ON CONFLICT (digest) DO NOTHING")
 ADD_DELIVERIES = Change(DELIVERIES)
-
-CHANGES = (
-    ADD_EVENTS, WRITE_RUNS, SETTLE, RESERVE, WRITE_ALLOWANCES, WRITE_SHARED, ADD_BLOBS, ADD_DELIVERIES,
-)  # fmt: skip
-"""All changes, in the order in which they are written."""

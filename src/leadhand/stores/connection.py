@@ -103,22 +103,9 @@ class Connection(Protocol):
     def prepare(self) -> None:
         """Set up durability, once the database is known to be Leadhand's; a server needs no further settings."""
 
-    def begin(self, *, locked: bool = True) -> None:
-        """Begin a transaction that will write.
-
-        Unless it is to be ``locked``, a database with one lock for all does not lock it before the first write, which
-        raises :class:`TryAgain` if another process has written since the first read.
-        """
+    def begin(self) -> None:
+        """Begin a transaction that will write."""
         self.execute("BEGIN")
-
-    def write(self, changes: Sequence[Changed]) -> None:
-        """Write rows that take effect with the next commit.
-
-        A database with one lock for all keeps them aside until then, and raises :class:`TryAgain` from the commit if a
-        row of a change with a version is not as it was read.
-        """
-        for each in changes:
-            each.change.write(self, each.rows)
 
     def commit(self) -> None:
         self.execute("COMMIT")
@@ -195,11 +182,6 @@ class Database(Protocol):
         """Open a session. Raises StoreError, or ConfigurationError if a driver is missing."""
         ...
 
-    @property
-    def artifact_folder(self) -> Path | None:
-        """The path for files next to the database; None if other machines use the database."""
-        ...
-
     def hold(self) -> Hold:
         """Return a new hold, not yet taken."""
         ...
@@ -231,12 +213,10 @@ if hasattr(os, "register_at_fork"):
 
 LARGEST_STATEMENT = 1_024
 """Maximum rows in one statement: with nine parameters each, they stay below SQLite's limit of 32,766."""
-EXACT = 32
-"""Rows up to which an insert is one statement, whatever their number."""
 
 
 class Table(NamedTuple):
-    """A table and its columns, written in SQL. Statements have few sizes, so that they stay prepared."""
+    """A table and its columns, written in SQL."""
 
     name: str
     columns: str
@@ -248,13 +228,10 @@ class Table(NamedTuple):
         3.8 s that way, and 0.07 s this way.
         """
         one = f"({', '.join('?' * len(self.columns.split(', ')))})"
-        start = 0
-        while start < len(rows):
-            left = len(rows) - start
-            size = left if left <= EXACT else min(LARGEST_STATEMENT, 1 << (left.bit_length() - 1))
-            sql = f"INSERT INTO {self.name} ({self.columns}) VALUES {', '.join([one] * size)}{then}"
-            connection.execute(sql, list(chain.from_iterable(rows[start : start + size])))
-            start += size
+        for start in range(0, len(rows), LARGEST_STATEMENT):
+            portion = rows[start : start + LARGEST_STATEMENT]
+            sql = f"INSERT INTO {self.name} ({self.columns}) VALUES {', '.join([one] * len(portion))}{then}"
+            connection.execute(sql, list(chain.from_iterable(portion)))
 
     def find(
         self, connection: Connection, dialect: Dialect, key: str, keys: Sequence[Row], then: str = ""
@@ -277,31 +254,17 @@ class Table(NamedTuple):
 
 
 class Change(NamedTuple):
-    """How rows of ``table`` are written: inserted, with ``then`` after the statement, or deleted if it ``deletes``.
-
-    Of a row that is found by the column ``key``, no transaction changes what decides on it without a change in the
-    columns ``version``.
-    """
+    """How rows of ``table`` are written: inserted, with ``then`` after the statement, or deleted if it ``deletes``."""
 
     table: Table
     then: str = ""
     deletes: bool = False
-    key: str = ""
-    version: str = ""
 
     def write(self, connection: Connection, rows: Sequence[Row]) -> None:
         if self.deletes:
             self.table.delete(connection, self.table.columns, rows)
         else:
             self.table.insert(connection, rows, self.then)
-
-
-class Changed(NamedTuple):
-    """The rows of a change. ``read`` has the version of each as it was read; each column is None for a new row."""
-
-    change: Change
-    rows: Sequence[Row]
-    read: Sequence[Row] = ()
 
 
 def among(key: str, rows: Sequence[Row]) -> Iterator[tuple[str, list[object]]]:

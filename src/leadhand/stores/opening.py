@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from leadhand.core.errors import ConfigurationError, StoreError
+from leadhand.core.errors import ConfigurationError
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 from .connection import Database
 from .sql_store import PATIENCE_S, SqlContextStore, utc_now
-
-ALLOW_NETWORK = "LEADHAND_ALLOW_NETWORK_FILE_SYSTEM"
-"""Set to ``1`` in the environment, this opens SQLite even where locks may not work, at your own risk."""
-
-MOUNTS = Path("/proc/mounts")
-
-NETWORKED = frozenset(
-    {"nfs", "nfs3", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "9p", "afs", "ceph", "lustre", "gpfs"}
-    | {"beegfs", "ocfs2", "gfs2", "glusterfs", "orangefs", "pvfs2", "davfs", "fuse.sshfs", "fuse.ceph"}
-    | {"fuse.ceph-fuse", "fuse.glusterfs", "fuse.davfs", "fuse.davfs2", "fuse.s3fs", "fuse.gcsfuse", "fuse.goofys"}
-    | {"fuse.rclone", "fuse.juicefs", "fuse.smbnetfs", "fuse.nfs"}
-)
-"""Types of mounts, as Linux names them."""
 
 
 async def open_store(
@@ -91,36 +76,7 @@ def _sqlite(path: str, reading: bool) -> Database:
             "the database URL names no file, but a run that is only in memory cannot be resumed",
             "name a file: sqlite:///path/to/leadhand.db",
         )
-    type_ = network_file_system(path)
-    if type_ is not None and os.environ.get(ALLOW_NETWORK) != "1":
-        raise StoreError(
-            f"{path} is on a network file system ({type_}), where SQLite's locks are not reliable",
-            f"move it to a local disk, or use PostgreSQL; to open it anyway, set {ALLOW_NETWORK}=1",
-        )
     database = SqliteDatabase(Path(path))
     if reading:
         database.check_exists()
     return database
-
-
-def network_file_system(path: Path | str, mounts: Path = MOUNTS) -> str | None:
-    """Return the type of the network file system that ``path`` is on, such as ``nfs4``; None for a local disk.
-
-    The path need not exist. Returns None on systems without a list of mounts (macOS).
-    """
-    try:
-        lines = mounts.read_text(errors="surrogateescape").splitlines()
-    except OSError:
-        return None
-    place = Path(path).expanduser().resolve()
-    deepest, type_ = -1, ""
-    for line in lines:
-        fields = line.split(" ")
-        if len(fields) < 3:
-            continue
-        point = fields[1]
-        if "\\" in point:  # spaces and the like are written as three octal digits
-            point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), point)
-        if place.is_relative_to(point) and len(point) >= deepest:  # a later mount hides an earlier one
-            deepest, type_ = len(point), fields[2]
-    return type_ if type_ in NETWORKED else None

@@ -68,7 +68,6 @@ class PostgresDatabase:
     """A database of a PostgreSQL server, named by its URL."""
 
     dialect = DIALECT
-    artifact_folder = None
 
     def __init__(self, url: str, heartbeat_limit_s: float = HEARTBEAT_LIMIT_S) -> None:
         self._url = url

@@ -26,12 +26,6 @@ RUNS = Table(
 )
 FIXED = 8
 """The number of columns, the first ones, of a run's row that never change."""
-VERSION = "created_at, head_seq, owner, asking"
-"""The columns of which one changes whenever the run does: its row, its budget or its log.
-
-Everything but a release and a corrected head is an event, and a run that was deleted and created again has another
-date.
-"""
 
 
 def label_columns(request: str, name: str, tags: Mapping[str, str]) -> tuple[str, str, str, str]:
@@ -47,13 +41,10 @@ def _storable(text: str) -> str:
 
 
 class RunRow:
-    """A run's row during the transaction. ``head`` are the columns that the process that folds the run gives.
-
-    ``read`` are the columns of :data:`VERSION` as they were read, None for a new run.
-    """
+    """A run's row during the transaction. ``head`` are the columns that the process that folds the run gives."""
 
     __slots__ = (
-        "budget", "epoch", "finished_at", "fixed", "head", "head_seq", "label_words", "name", "owner", "read",
+        "budget", "epoch", "finished_at", "fixed", "head", "head_seq", "label_words", "name", "owner",
         "searched", "status", "tags", "unpriced",
     )  # fmt: skip
 
@@ -63,7 +54,6 @@ class RunRow:
         (self.status, self.finished_at, self.head_seq, self.epoch) = row[6:10]
         self.owner = row[10]
         self.head: tuple[int, ...] = row[11:15]
-        self.read: Row = (self.fixed[4], self.head_seq, self.owner, self.head[-1])
         self.unpriced: int = row[15]
         self.budget = Budget(
             Account(Ceiling(*row[:3]), Money(*row[16:19]), Money(*row[19:22])), Money(*row[3:6]), shared
@@ -74,7 +64,7 @@ class RunRow:
         """Return the row of a run that begins at ``at``, in microseconds."""
         definition = started.definition
         shown = _storable(definition.request[:REQUEST_SHOWN])
-        row = cls(
+        return cls(
             (
                 run_id, definition.flow, shown, definition.models.default, at, int(definition.detached),
                 definition.key_id, definition.follows.run_id if definition.follows is not None else "",
@@ -85,8 +75,6 @@ class RunRow:
             ),
             shared,
         )  # fmt: skip
-        row.read = (None,) * len(row.read)
-        return row
 
     def enter(self, event: AnyEvent, at: int) -> None:
         """Take over what an event that is written at ``at`` says of the status, the labels and the spending."""

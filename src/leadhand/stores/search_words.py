@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from leadhand.core import events as ev
 from leadhand.core.errors import Failure
 from leadhand.core.text import late_pattern
-from leadhand.core.value import Json, is_list, is_object
+from leadhand.core.value import texts_in
 
 LONGEST_WORD = 64
 """Characters of a word that are compared."""
@@ -77,29 +77,29 @@ def _texts(event: ev.AnyEvent) -> Iterator[str]:
             yield event.order.goal
             for subtask in event.order.subtasks:
                 yield subtask.name
-                yield from _values(subtask.args)
+                yield from texts_in(subtask.args)
         case ev.GapsNoted():
             for part in event.parts:
-                yield from _values(part.model_dump())
+                yield from texts_in(part.model_dump())
         case ev.StepIssued():
             yield event.step.title
             # Reviews name the subtasks that they judge by their keys, which nearly all runs have.
-            yield from (text for text in _values(event.step.input) if not _KEY.fullmatch(text))
+            yield from (text for text in texts_in(event.step.input) if not _KEY.fullmatch(text))
         case ev.ToolCallBegan():
             yield event.tool
-            yield from _values(event.args)
+            yield from texts_in(event.args)
         case ev.ApprovalRequested():
             yield event.approval.tool
-            yield from _values(event.approval.args)
+            yield from texts_in(event.approval.args)
         case ev.ApprovalAnswered() | ev.StepRequested():
-            yield from _values(event.args)
+            yield from texts_in(event.args)
         case ev.ToolCallReturned() | ev.ModelCallReturned() | ev.StepSettled():
             yield from _failure(event.failure)
         case ev.AttemptReturned():
             yield from _failure(event.result.error)
         case ev.RunFinished():
             yield event.answer
-            yield from _values(event.value)
+            yield from texts_in(event.value)
             yield from _failure(event.failure)
             for gap in event.gaps:
                 yield gap.name
@@ -130,15 +130,3 @@ def _failure(failure: Failure | None) -> Iterator[str]:
     if failure is not None:
         yield failure.message
         yield failure.type
-
-
-def _values(value: Json) -> Iterator[str]:
-    """Yield the texts and numbers in a value."""
-    if is_object(value):
-        for part in value.values():
-            yield from _values(part)
-    elif is_list(value):
-        for part in value:
-            yield from _values(part)
-    elif value is not None:
-        yield str(value)

@@ -26,7 +26,7 @@ from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
 from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
 
 from . import search_index, side_tables, upkeep
-from .artifacts import DatabaseArtifacts, FileArtifacts
+from .artifacts import DatabaseArtifacts
 from .codec import encode, read_entries
 from .connection import Database, ReadOnly, Unavailable, close_in_forked_child
 from .followers import Followers, Poller
@@ -91,13 +91,8 @@ class SqlContextStore(KeptBeside):
 
     @property
     def artifacts(self) -> ArtifactStore:
-        """The artifacts of this database: files in ``<database>.artifacts`` for SQLite, rows for PostgreSQL."""
-        folder = self._database.artifact_folder
-        return (
-            FileArtifacts(folder)
-            if folder is not None
-            else DatabaseArtifacts(self._keep_blob, self.blob, self._keep_blobs)
-        )
+        """The artifacts of this database, in the table of payloads."""
+        return DatabaseArtifacts(self._keep_blob, self.blob, self._keep_blobs)
 
     async def open(self, *, reading: bool = False) -> None:
         """Open the database: once, before anything else. Raises StoreError or ConfigurationError.

@@ -14,17 +14,12 @@ from pathlib import Path
 
 from leadhand.core.errors import StoreError
 
-from . import one_statement
-from .artifacts import opened
 from .commit_mark import CommitMark
-from .connection import Absent, Changed, Connection, Corrupt, Dialect, ReadOnly, Row, TryAgain, Unavailable, Unstorable
+from .connection import Absent, Connection, Corrupt, Dialect, ReadOnly, Row, Unavailable, Unstorable
 from .ownership import LockFileHold
 
 PATIENCE_S = 2.0
 """Seconds that a statement waits for another process's transaction, which takes milliseconds unless it is stopped."""
-
-WRITE_LOCK = 120
-"""The byte of the ``-shm`` file that a process locks while it writes; see https://sqlite.org/walformat.html."""
 
 DIALECT = Dialect(
     kind="sqlite",
@@ -56,7 +51,7 @@ EXPLAINED: tuple[tuple[str, str, str], ...] = (
     ("SQLITE_FULL", "the disk of {name} is full", "free some space and try again; nothing that was committed is lost"),
     (
         "SQLITE_BUSY",
-        "{name} is locked by {holder}",
+        "{name} is locked by another process",
         "end that process, or continue it if it is stopped (kill -CONT)",
     ),
     ("SQLITE_IOERR", "the disk of {name} failed: {error}", "check the disk; run `leadhand doctor` for details"),
@@ -89,7 +84,6 @@ class SqliteDatabase:
         # Two spellings of one file must lead to one directory of locks.
         self.path = path.expanduser().resolve()
         self.name = str(self.path)
-        self.artifact_folder = self.path.with_name(self.path.name + ".artifacts")
 
     def connect(self, *, writes: bool = True) -> SqliteConnection:
         self._check_directory()
@@ -114,8 +108,7 @@ class SqliteDatabase:
             if mark is not None:
                 connection.execute("PRAGMA user_version")  # a file that cannot be read is explained
                 mark.check_number(connection.execute)
-            for setting in one_statement.SETTINGS if writes else ("query_only = ON",):
-                connection.execute(f"PRAGMA {setting}")
+            connection.execute(f"PRAGMA {'synchronous = NORMAL' if writes else 'query_only = ON'}")  # see _sync
         except BaseException:
             connection.close()
             raise
@@ -191,10 +184,6 @@ class SqliteConnection(Connection):
         self._raw = raw
         self._name = name
         self._mark = mark
-        self._reads_first = False
-        self._can_stage = False
-        self._staged = False
-        self._staged_more = False
         self._log: int | None = None
         self._closed = False
 
@@ -206,10 +195,6 @@ class SqliteConnection(Connection):
                 f"{self._name} cannot store a value of this write: {error}", "use valid text, and numbers below 2^63"
             ) from error
         except sqlite3.Error as error:
-            if self._reads_first and _named(error).startswith("SQLITE_BUSY"):
-                raise TryAgain(f"{self._name}: another process has written to it meanwhile", "try again") from error
-            if one_statement.OVERTAKEN in str(error):
-                raise TryAgain(f"{self._name}: {error}", "try again") from error
             raise explained(error, self._name) from error
 
     def prepare(self) -> None:
@@ -233,43 +218,30 @@ class SqliteConnection(Connection):
             self.execute("PRAGMA journal_size_limit = 67108864")
             return
 
-    def begin(self, *, locked: bool = True) -> None:
+    def begin(self) -> None:
         if self._mark is not None:
             self._mark.open()
-        self._reads_first = not locked
-        self.execute("BEGIN IMMEDIATE" if locked else "BEGIN")
-
-    def write(self, changes: Sequence[Changed]) -> None:
-        if self._reads_first and self._raw.in_transaction:
-            self.execute("COMMIT")  # of what has only read; the next statement is a transaction of its own
-        self._reads_first = False
-        if not self._can_stage:
-            one_statement.set_up(self)
-            self._can_stage = True
-        self._staged = bool(changes)
-        self._staged_more = any(each.change not in one_statement.OFTEN for each in changes)
-        one_statement.stage(self, changes)
+        self.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        if self._staged:
-            self.execute(one_statement.WRITE, (self._staged_more,))
-            self._staged = False
-        elif self._mark is not None and self._raw.in_transaction:
-            self.execute("UPDATE meta SET commits = commits + 1")
-        if self._raw.in_transaction:
+        if self._mark is None:
             super().commit()
-        if self._mark is not None:
-            ((number,),) = self.execute("SELECT commits FROM meta")
-            self._sync()
-            self._mark.write(number)
+            return
+        ((number,),) = self.execute("UPDATE meta SET commits = commits + 1 RETURNING commits")
+        super().commit()
+        self._sync()
+        self._mark.write(number)
 
     def _sync(self) -> None:
         """Write the log to the disk; SQLite itself would do so while it keeps other processes from writing."""
         try:
             if self._log is None:
                 self._log = os.open(f"{self._name}-wal", os.O_RDWR | os.O_CLOEXEC)
-                with opened(Path(self._name).parent) as directory:
+                directory = os.open(Path(self._name).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                try:
                     os.fsync(directory)  # the log may be a new file
+                finally:
+                    os.close(directory)
             fdatasync(self._log)
         except OSError as error:
             raise StoreError(
@@ -281,11 +253,6 @@ class SqliteConnection(Connection):
         with suppress(sqlite3.Error):  # the original error is the one to report
             if self._raw.in_transaction:  # SQLite may have undone it itself
                 self._raw.execute("ROLLBACK")
-                self._can_stage = False  # it may have undone this, too
-        if self._staged:
-            self._staged = False
-            with suppress(StoreError):
-                one_statement.clear(self)
 
     def commits(self) -> int | None:
         return self.execute("PRAGMA data_version")[0][0]
@@ -338,25 +305,8 @@ def explained(error: sqlite3.Error, name: str) -> StoreError:
     for prefix, what, how in EXPLAINED:
         if code.startswith(prefix):
             kind = KINDS.get(prefix, StoreError)
-            holder = write_lock_holder(name) if kind is Unavailable else ""
-            return kind(what.format(name=name, error=error, holder=holder), how.format(name=name))
+            return kind(what.format(name=name, error=error), how.format(name=name))
     return StoreError(f"{name}: {error}", "`leadhand doctor` checks the database")
-
-
-def write_lock_holder(name: str) -> str:
-    """Return the process that writes to a database, in words, as far as the operating system tells (Linux).
-
-    The list of locks is read, because opening and closing the file would release SQLite's own locks on it.
-    """
-    with suppress(OSError, ValueError):
-        inode = Path(f"{name}-shm").stat().st_ino
-        for line in Path("/proc/locks").read_text().splitlines():
-            _, _, _, access, pid, file, first, last = line.replace("-> ", "").split()
-            in_range = int(first) <= WRITE_LOCK and (last == "EOF" or int(last) >= WRITE_LOCK)
-            if access == "WRITE" and file.endswith(f":{inode}") and in_range and pid != str(os.getpid()):
-                state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-                return f"process {pid}" + (", which is stopped" if state in "Tt" else "")
-    return "another process"
 
 
 def _text(body: bytes) -> str:

@@ -24,7 +24,7 @@ from leadhand.ports.webhooks import SENT
 
 from . import changes
 from .codec import Encoded, encode, microseconds
-from .connection import Changed, Connection, Dialect, Hold, Row, Table
+from .connection import Connection, Dialect, Hold, Row, Table
 from .job_queue import defer
 from .run_row import RUNS, RunRow
 from .webhooks import deliveries_of
@@ -97,7 +97,7 @@ SUBJECTS = Table("events", "run_id, subject")
 class LogTransaction:
     """Judges and writes a batch on ``connection``; the writer begins the transaction, and commits or undoes it.
 
-    ``known`` are rows of runs that need not be read. ``committed`` holds the new entries of each run, for the followers
+    ``committed`` holds the new entries of each run, for the followers
     once the commit has succeeded.
     """
 
@@ -108,7 +108,6 @@ class LogTransaction:
         hold: Hold,
         now: datetime,
         operations: Sequence[Operation],
-        known: Mapping[str, Row] | None = None,
     ) -> None:
         self.committed: dict[str, list[Entry]] = {}
         self._connection = connection
@@ -124,7 +123,7 @@ class LogTransaction:
         self._jobs: list[Job] = []
         self._events: list[Row] = []
         self._blobs: dict[str, bytes] = {}
-        self._load(operations, dialect, known or {})
+        self._load(operations, dialect)
 
     def apply(self, operation: Operation) -> object:
         """Judge one operation and return its result.
@@ -156,32 +155,20 @@ class LogTransaction:
         shared = sorted(self._shared.items() - self._loaded_shared.items())
         new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
         deliveries = deliveries_of(self._connection, (each for each in new if isinstance(each[1].event, SENT)))
-        written = (
-            Changed(changes.ADD_EVENTS, self._events),
-            Changed(changes.WRITE_RUNS, list(self.rows().values()), [row.read for row in self._changed.values()]),
-            Changed(changes.SETTLE, settled),
-            Changed(changes.RESERVE, reserved),
-            Changed(changes.WRITE_ALLOWANCES, allowances),
-            Changed(
-                changes.WRITE_SHARED,
-                [(scope, *account.spent.row, *account.reserved.row) for scope, account in shared],
-                [self._shared_as_read(scope) for scope, _ in shared],
-            ),
+        for change, rows in (
+            (changes.ADD_EVENTS, self._events),
+            (changes.WRITE_RUNS, [row.values() for row in self._changed.values()]),
+            (changes.SETTLE, settled),
+            (changes.RESERVE, reserved),
+            (changes.WRITE_ALLOWANCES, allowances),
+            (changes.WRITE_SHARED, [(scope, *each.spent.row, *each.reserved.row) for scope, each in shared]),
             # Always in the same order, so that two transactions that write the same blobs never deadlock.
-            Changed(changes.ADD_BLOBS, sorted(self._blobs.items())),
-            Changed(changes.ADD_DELIVERIES, deliveries),
-        )
-        self._connection.write([each for each in written if each.rows])
+            (changes.ADD_BLOBS, sorted(self._blobs.items())),
+            (changes.ADD_DELIVERIES, deliveries),
+        ):
+            change.write(self._connection, rows)
         if self._jobs:
             defer(self._connection, self._jobs)
-
-    def rows(self) -> dict[str, Row]:
-        """Return the rows of the runs that were changed, as they are after the commit."""
-        return {run_id: row.values() for run_id, row in self._changed.items()}
-
-    def _shared_as_read(self, scope: str) -> Row:
-        account = self._loaded_shared.get(scope)
-        return (None,) * 6 if account is None else (*account.spent.row, *account.reserved.row)
 
     def is_committed(self, connection: Connection) -> bool:
         """Whether this transaction is in the database, asked when the answer to its commit was lost."""
@@ -296,11 +283,10 @@ class LogTransaction:
             raise no_such_run(run_id)
         return row
 
-    def _load(self, operations: Sequence[Operation], dialect: Dialect, known: Mapping[str, Row]) -> None:
+    def _load(self, operations: Sequence[Operation], dialect: Dialect) -> None:
         """Load the rows of runs, and the parts of their budgets and ended attempts that matter."""
         connection, rows = self._connection, self._rows
-        rows.update((run_id, RunRow(row, self._shared)) for run_id, row in known.items())
-        run_ids = sorted({(operation.run_id,) for operation in operations if operation.run_id not in known})
+        run_ids = sorted({(operation.run_id,) for operation in operations})
         for row in RUNS.find(connection, dialect, "run_id", run_ids, f" ORDER BY run_id{dialect.for_update}"):
             rows[row[0]] = RunRow(tuple(row), self._shared)
         appends = [each for each in operations if isinstance(each, Append) and each.run_id in rows]

@@ -7,8 +7,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -19,7 +17,6 @@ from typing import TypeVar
 from leadhand.core.errors import RunOwned, StoreError, UsageError, no_such_run
 from leadhand.core.run import ENDED
 
-from .artifacts import FileArtifacts
 from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, among, wait_to_repeat
 
 Result = TypeVar("Result")
@@ -66,9 +63,7 @@ def delete_runs(database: Database, hold: Hold, run_ids: Sequence[str], *, ended
             deleted += transact(
                 connection, lambda portion=portion: _delete(connection, database.dialect, hold, portion, ended_only)
             )
-        named = transact(connection, lambda: _delete_unnamed(connection, database.dialect))
-        if database.artifact_folder is not None:
-            FileArtifacts(database.artifact_folder).delete_others(named, older_than=time.time() - UNNAMED_S)
+        transact(connection, lambda: _delete_unnamed(connection, database.dialect))
         connection.give_back()
     return deleted
 
@@ -134,8 +129,8 @@ def _spend_shared(connection: Connection, dialect: Dialect, keys: Sequence[tuple
         connection.execute(SPEND, (*amounts, scope))
 
 
-def _delete_unnamed(connection: Connection, dialect: Dialect) -> set[str]:
-    """Delete payloads that no event names, and return the digests that are named."""
+def _delete_unnamed(connection: Connection, dialect: Dialect) -> None:
+    """Delete payloads and artifacts that no event names."""
     if not dialect.alone:  # payloads are written in the transaction of their event: wait for those, and keep others out
         connection.execute("LOCK TABLE blobs IN SHARE ROW EXCLUSIVE MODE")
     named = {digest for _, body in bodies(connection) for digest in DIGEST.findall(body)}
@@ -145,7 +140,6 @@ def _delete_unnamed(connection: Connection, dialect: Dialect) -> set[str]:
     kept = named | {key.removeprefix("artifact ") for (key,) in recent}
     unnamed = [(digest,) for (digest,) in connection.execute("SELECT digest FROM blobs") if digest not in kept]
     BLOBS.delete(connection, "digest", sorted(unnamed))
-    return named
 
 
 def bodies(connection: Connection) -> Iterator[tuple[str, str]]:
@@ -180,29 +174,24 @@ def _missing(many: int) -> str:
 
 
 def back_up(database: Database, target: Path) -> None:
-    """Copy a database and its artifacts to ``target`` and ``target.artifacts``, while it is in use.
+    """Copy a database to ``target`` while it is in use.
 
-    Raises UsageError if one of them exists or the database is not a file, StoreError if they cannot be written.
+    Raises UsageError if that exists or the database is not a file, StoreError if it cannot be written.
     """
     if not target.name or target.is_dir():
         raise UsageError(f"{target} is a directory", "Name a file that does not exist: backup.db.")
-    folder = target.with_name(target.name + ".artifacts")
-    for path in (target, folder):
-        if path.exists():
-            raise UsageError(f"{path} exists", "name a file that does not exist")
+    if target.exists():
+        raise UsageError(f"{target} exists", "name a file that does not exist")
     draft = target.with_name(target.name + ".partial")
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         try:
             with closing(database.connect(writes=False)) as connection:
                 connection.copy_to(draft)
-            # Content is written before the event that names it, so the copy's events find theirs.
-            if database.artifact_folder is not None and database.artifact_folder.is_dir():
-                shutil.copytree(database.artifact_folder, folder, ignore=shutil.ignore_patterns("*.tmp"))
             draft.rename(target)
         finally:
             draft.unlink(missing_ok=True)
-    except OSError as error:  # shutil.Error, too
+    except OSError as error:
         raise StoreError(
             f"cannot write the backup {target}: {error.strerror or error}", "check the disk, or choose another file"
         ) from error

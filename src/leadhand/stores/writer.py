@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from leadhand.core.errors import LeadhandError, StoreError
 from leadhand.core.events import Entry
 
-from .connection import TRIES, Connection, Database, Hold, Row, TryAgain, Unavailable, wait_to_repeat
+from .connection import Connection, Database, Hold, TryAgain, Unavailable, wait_to_repeat
 from .schema import create, is_created
 from .threads import Patience, Service, Wakeups, closed_error, copy_error, failed
 from .transaction import LogTransaction, Operation, Release
@@ -76,8 +76,6 @@ class Writer:
         self._thread: Service | None = None
         # Releases that failed, on a full disk for example. Until they are written, no process can claim the runs.
         self._failed_releases: list[Release] = []
-        # Rows of runs as this process has written them last. What is written checks that they are still the same.
-        self._known: dict[str, Row] = {}
 
     async def open(self) -> None:
         """Open the database, create it if it is empty, and take the hold. Raises StoreError, ConfigurationError."""
@@ -119,8 +117,8 @@ class Writer:
             more = True
             while more:
                 batch, more = self._next_batch()
-                for part in self._parts(batch):
-                    self._commit(part)
+                if batch or self._failed_releases:
+                    self._commit(batch)
             self._release_all()
         finally:
             self._refuse_the_rest()
@@ -176,13 +174,6 @@ class Writer:
                 return batch, True
         return batch, False
 
-    def _parts(self, batch: list[Waiting]) -> list[list[Waiting]]:
-        """Return what is written in one transaction: in SQLite, the log is written apart from what is beside it."""
-        parts: tuple[list[Waiting], list[Waiting]] = ([], [])
-        for waiting in batch:
-            parts[self._database.dialect.alone and isinstance(waiting[0], SideWrite)].append(waiting)
-        return [part for part in parts if part] or ([[]] if self._failed_releases else [])
-
     def _commit(self, batch: list[Waiting]) -> None:
         wakeups = Wakeups()
         releases = self._failed_releases
@@ -223,7 +214,7 @@ class Writer:
             try:
                 if self._unanswered is not None and self._unanswered[1].is_committed(self._session()):
                     return self._unanswered[0], self._unanswered[1].committed
-                return self._transact_once(writes, locked=conflicts == TRIES - 1)
+                return self._transact_once(writes)
             except TryAgain as conflict:
                 conflicts += 1
                 wait_to_repeat(conflict, conflicts if self._unanswered is None else 1)
@@ -233,24 +224,16 @@ class Writer:
     def _is_closed(self) -> bool:
         return self._closed is not None
 
-    def _transact_once(self, writes: Sequence[Write], *, locked: bool) -> tuple[list[object], dict[str, list[Entry]]]:
-        """Return the outcome of each write (a result or a refusal) and the new entries. Raises StoreError.
-
-        Rows are read and writes judged before the database is locked, so that a process that is stopped, or waits for
-        the interpreter, keeps nobody waiting. ``locked`` is for a try that must not be overtaken again.
-        """
+    def _transact_once(self, writes: Sequence[Write]) -> tuple[list[object], dict[str, list[Entry]]]:
+        """Return the outcome of each write (a result or a refusal) and the new entries. Raises StoreError."""
         connection = self._session()
         operations = [write for write in writes if not isinstance(write, SideWrite)]
         side_writes = [(each.key, place, each) for place, each in enumerate(writes) if isinstance(each, SideWrite)]
-        known = {} if locked or side_writes else self._rows_known(operations)
-        if not known:
-            connection.begin(locked=locked or bool(operations and side_writes))
+        connection.begin()
         try:
-            log = LogTransaction(connection, self._database.dialect, self._hold, self._now(), operations, known)
+            log = LogTransaction(connection, self._database.dialect, self._hold, self._now(), operations)
             judged = iter([_outcome(log.apply, each) for each in operations])
             outcomes = [None if isinstance(write, SideWrite) else next(judged) for write in writes]
-            if known and any(isinstance(outcome, LeadhandError) for outcome in outcomes):
-                raise TryAgain("a write was refused by what this process has written last", "read it again")
             log.write()
             for _, place, side_write in sorted(side_writes, key=itemgetter(0, 1)):
                 outcomes[place] = _outcome(side_write.write, connection)
@@ -259,25 +242,10 @@ class Writer:
             except Unavailable:
                 self._unanswered = outcomes, log
                 raise
-        except BaseException as error:
+        except BaseException:
             connection.rollback()
-            self._known.clear()
-            if known and isinstance(error, TryAgain):
-                return self._transact_once(writes, locked=locked)
             raise
-        if self._database.dialect.alone:
-            self._remember(log.rows())
         return outcomes, log.committed
-
-    def _rows_known(self, operations: Sequence[Operation]) -> dict[str, Row]:
-        """Return the rows of the runs of these operations, nothing unless all are known."""
-        run_ids = {each.run_id for each in operations}
-        return {run_id: self._known[run_id] for run_id in run_ids} if run_ids <= self._known.keys() else {}
-
-    def _remember(self, rows: dict[str, Row]) -> None:
-        if len(self._known) > BATCH:
-            self._known.clear()
-        self._known |= rows
 
     def _session(self) -> Connection:
         """Return the connection; if the server has closed it, a new one, with the hold taken again."""

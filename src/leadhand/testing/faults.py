@@ -90,42 +90,6 @@ def rate_limited(retry_after_s: float | None = None, *, as_date: bool = False) -
     return status(429, "Rate limit reached", kind="rate_limit_exceeded", headers=headers)
 
 
-TOO_LONG = {
-    "openai": {
-        "message": "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 "
-        "tokens.",
-        "type": "invalid_request_error",
-        "param": "messages",
-        "code": "context_length_exceeded",
-    },
-    "vllm": {
-        "message": "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens in the "
-        "messages. Please reduce the length of the messages.",
-        "type": "BadRequestError",
-        "param": None,
-        "code": 400,
-    },
-    "llama.cpp": {
-        "code": 400,
-        "message": "the request exceeds the available context size, try increasing it",
-        "type": "exceed_context_size_error",
-        "n_prompt_tokens": 9001,
-        "n_ctx": 8192,
-    },
-    "ollama": {
-        "message": "input length exceeds maximum context length",
-        "type": "invalid_request_error",
-        "param": None,
-        "code": None,
-    },
-    "openrouter": {
-        "message": "This endpoint's maximum context length is 8192 tokens. However, you requested about 9001 tokens.",
-        "code": 400,
-        "metadata": {"provider_name": None},
-    },
-}
-
-
 def refuses(feature: str) -> Served:
     """400: the server does not support ``feature`` (``response_format``, ``tools``, ``stream_options``, …)."""
     message = f"Unsupported parameter: {feature} is not supported with this model"
@@ -303,16 +267,13 @@ class Fault:
 _T, _U, _L, _I = FailureClass.TRANSIENT, FailureClass.UNAVAILABLE, FailureClass.TOO_LARGE, FailureClass.INVALID
 _R = FailureClass.RATE_LIMITED
 _HALF = "an answer in several words that is cut"
+_TOO_LONG = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens."
 _BLANK = '{"choices": [{"message": {"role": "assistant", "content": ""}, "finish_reason": "stop"}]}'
 _CUT_SHORT = Served(step=Step(text=_HALF, finish_reason="length"))
 
 
 def _error(code: int, message: str, kind: str = "") -> Callable[[], Served]:
     return lambda: status(code, message, kind=kind)
-
-
-def _too_long(words: str) -> Callable[[], Served]:
-    return lambda: Served(status=400, body=json.dumps({"error": TOO_LONG[words]}))
 
 
 def _truncated() -> Served:
@@ -333,11 +294,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("forbidden", "403", _U, _error(403, "Your key may not use this model", "permission_denied")),
     Fault("unknown_model", "404: no such model", _U, _error(404, "The model `x` does not exist", "model_not_found")),
     Fault("web_page", "a web page with 200", _U, web_page),
-    Fault("too_long_openai", "400: the window is too small, in OpenAI's words", _L, _too_long("openai")),
-    Fault("too_long_vllm", "the same in vLLM's", _L, _too_long("vllm")),
-    Fault("too_long_llamacpp", "the same in llama.cpp's", _L, _too_long("llama.cpp")),
-    Fault("too_long_ollama", "the same in Ollama's", _L, _too_long("ollama")),
-    Fault("too_long_openrouter", "the same in OpenRouter's", _L, _too_long("openrouter")),
+    Fault("too_long", "400: the window is too small", _L, _error(400, _TOO_LONG, "context_length_exceeded")),
     Fault("too_large", "413", _L, _error(413, "Payload Too Large")),
     Fault("bad_request", "400: an invalid request", _I, _error(400, "messages[0].content is wrong", "invalid_value")),
     Fault("http_500", "500", _T, _error(500, "The server had an error")),

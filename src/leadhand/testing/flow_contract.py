@@ -35,7 +35,7 @@ from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import FlowPolicy
 from leadhand.flows.run_view import StepView
-from leadhand.verify.roles import judging_roles
+from leadhand.verify.judge import judging_roles
 
 _NOW = datetime(2025, 12, 16, 10, tzinfo=UTC)
 _ROUNDS = 1_000

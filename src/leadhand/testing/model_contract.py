@@ -2,19 +2,14 @@
 
 Open your adapter against a server that gives the scripted answers, and inherit the tests::
 
-    class TestMyModels(FaultyModelsContract):
+    class TestMyModels(ModelsContract):
         @asynccontextmanager
         async def serving(self, *answers):
             async with MyServer(answers) as server, aclosing(MyModels(server.url)) as models:
                 yield Opened(models, "mine:model", lambda: server.requests, lambda: server.disconnects)
 
-        @asynccontextmanager
-        async def faulty(self, fault):
-            async with MyServer([MyServer.having(fault), AFTER]) as server, …
-
-:class:`ModelsContract` is for adapters that have no other side; it needs ``serving`` alone. An adapter for the
-chat-completions protocol takes :class:`~leadhand.testing.model_server.ScriptedServer` for both; one for another
-protocol brings a server that shows the faults of ``leadhand.testing.faults`` in that protocol's shape.
+An adapter for the chat-completions protocol takes :class:`~leadhand.testing.model_server.ScriptedServer`. The tests of
+a server that fails are in the repository, in ``tests/models/faulty_contract.py``.
 
 Needs pytest and pytest-asyncio, in its automatic mode. For whole assertions in reports, call
 ``pytest.register_assert_rewrite("leadhand.testing.model_contract")`` in your ``conftest.py`` before importing this.
@@ -28,26 +23,16 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple
 
-import pytest
-
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
-from leadhand.core.errors import NEXT_ACTION, FailureClass
 from leadhand.core.tool import ToolSpec
 from leadhand.flows.work_order.plans import Plan
-from leadhand.ports import ModelError, Models
+from leadhand.ports import Models
 from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
-from .faults import FAULTS, Fault, fault
 from .steps import Step, calls, plans, says, subtask
-
-LIMIT_S = 1.0
-"""How long, in seconds, an adapter under test may wait for the first byte and between two pieces."""
 
 PATIENCE_S = 20.0
 """The longest wait of a test, in seconds: it ends a test that would hang."""
-
-AFTER = says("all is well")
-"""The answer of the server after its fault."""
 
 _PLACE: dict[str, Any] = {
     "type": "object",
@@ -175,85 +160,3 @@ class ModelsContract:
             await opened.ask(COMPOSE)
             await opened.models.aclose()
             await opened.models.aclose()
-
-
-class FaultyModelsContract(ModelsContract):
-    """The contract of an adapter whose server can fail: every fault becomes one classed failure, soon, and the adapter
-    works afterwards. Name faults that the protocol cannot have in ``impossible``."""
-
-    impossible: frozenset[str] = frozenset()
-
-    def faulty(self, fault: Fault) -> AbstractAsyncContextManager[Opened]:
-        """Open the adapter against a server that has ``fault`` once and then answers :data:`AFTER`.
-
-        If the fault is ``slow``, the adapter waits at most :data:`LIMIT_S` for a first byte and between two pieces.
-        """
-        raise NotImplementedError
-
-    @pytest.mark.parametrize("fault", FAULTS, ids=str)
-    async def test_each_fault_is_one_classed_failure_that_says_what_and_how(self, fault: Fault) -> None:
-        if fault.name in self.impossible:
-            pytest.skip(f"this protocol has no {fault.name}")
-        heard: list[str] = []
-        deadline_s = 2 * LIMIT_S if fault.slow else PATIENCE_S  # which alone ends slow faults that keep sending
-        async with self.faulty(fault) as opened:
-            with pytest.raises(ModelError) as caught:
-                await opened.ask(COMPOSE, heard.append if fault.streamed else None, deadline_s=deadline_s)
-            count = len(heard)
-            again = await opened.ask(COMPOSE)
-        assert (caught.value.failure.class_, again.message.text) == (fault.class_, AFTER.text)
-        assert len(heard) == count, "text came after the failure"
-        if fault.streamed:
-            assert count, "what had come before the failure was not heard"
-        failure = caught.value.failure
-        assert failure.type
-        for line in (failure.message, failure.next_action):
-            assert line.strip() == line != ""
-            assert "\n" not in line
-        assert failure.next_action != NEXT_ACTION[FailureClass.INVALID], "that is advice about tools"
-        if fault.retry_after_s is None:
-            assert failure.retry_after_s is None
-        else:
-            assert failure.retry_after_s == pytest.approx(fault.retry_after_s, abs=2.0)
-
-    async def test_malformed_arguments_are_kept_as_they_were_written(self) -> None:
-        async with self.serving(Step(calls=(("weather_tool", '{"location": "Par'),))) as opened:
-            (call,) = (await opened.ask(WORK)).message.tool_calls
-        assert (call.name, call.arguments, call.raw) == ("weather_tool", None, '{"location": "Par')
-
-    async def test_a_call_of_a_tool_that_was_not_offered_is_passed_on(self) -> None:
-        async with self.serving(calls("no_such_tool", x=1)) as opened:
-            (call,) = (await opened.ask(WORK)).message.tool_calls
-        assert (call.name, call.arguments) == ("no_such_tool", {"x": 1})
-
-    async def test_cancelling_closes_the_request(self) -> None:
-        async with self.faulty(fault("hang")) as opened:
-            task = asyncio.create_task(opened.ask(COMPOSE, deadline_s=30.0))
-            await _reached(lambda: opened.asked() == 1)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            await _reached(lambda: opened.abandoned() == 1)
-            assert (await opened.ask(COMPOSE)).message.text == AFTER.text
-
-    async def test_a_time_out_from_outside_is_not_taken_for_ones_own(self) -> None:
-        async with self.faulty(fault("hang")) as opened:
-
-            async def timed_out() -> None:
-                async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as tasks:
-                    tasks.create_task(time_out(limit))
-                    await opened.models.ask(COMPOSE.evolve(model=opened.model, deadline_s=30.0))
-
-            async def time_out(limit: asyncio.Timeout) -> None:
-                await _reached(lambda: opened.asked() == 1)
-                limit.reschedule(0)
-
-            with pytest.raises(TimeoutError):
-                await timed_out()
-            await opened.ask(COMPOSE)
-
-
-async def _reached(state: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not state():  # noqa: ASYNC110 - the other side may be of any kind: it can only be looked at
-            await asyncio.sleep(0.005)

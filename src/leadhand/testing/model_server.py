@@ -15,20 +15,7 @@ from aiohttp import web
 
 from leadhand.core.value import object_of, objects_of, text_of
 
-from .faults import Fault, Serving, Servings, completion, refusal, request_of
-from .faults import Served as Served
-from .faults import Way as Way
-from .faults import broken_off as broken_off
-from .faults import cut_stream as cut_stream
-from .faults import drip as drip
-from .faults import hang_body as hang_body
-from .faults import rate_limited as rate_limited
-from .faults import refuses as refuses
-from .faults import served_by as served_by
-from .faults import served_fault as served_fault
-from .faults import status as status
-from .faults import stream_error as stream_error
-from .faults import web_page as web_page
+from .faults import Fault, Served, Serving, Servings, Way, completion, refusal, request_of, served_fault, status
 from .scripted_model import ScriptError
 from .steps import Step, role_of, step_of, words_of
 

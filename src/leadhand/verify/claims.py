@@ -1,4 +1,5 @@
-"""The claims of an answer: stretches of a text that end with their citation or their block, or leaves of a value."""
+"""The claims of an answer, stretches of a text that end with their citation or their block, or leaves of a value; and
+the citations of a text: the ids in brackets that it names, in the notations that models use."""
 
 from __future__ import annotations
 
@@ -9,8 +10,27 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from leadhand.core.judgement import Claim
+from leadhand.core.text import late_pattern
 from leadhand.core.value import Json, compact_json, is_list, is_object
-from leadhand.verify.citations import citations_in
+
+PASSAGE_ID = r"[0-9a-f]{8}\.\d{1,5}"
+_PLACE = r"(?:p\s?\d{1,5}|" + PASSAGE_ID + r"|memory/[^\s\[\],;]+)"
+_NUMBERS = r"\^?\d{1,4}(?:\s*[,;–-]\s*\^?\d{1,4})*"
+CITATION = late_pattern(
+    r"(?P<code>(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`))"
+    rf"|[\[【][^\[\]【】\n]{{0,40}}?(?<![\w.]){_PLACE}(?![\w])[^\[\]【】\n]{{0,300}}[\]】](?!\()"
+    rf"|\(\s*p\d{{1,5}}(?:\s*[,;–-]\s*p?\d{{1,5}})*\s*\)"
+    rf"|[\[【](?P<numbers>{_NUMBERS})(?:†[^【】\n]{{0,200}})?[\]】](?!\()",
+    re.IGNORECASE | re.DOTALL,
+)
+_ID = late_pattern(
+    rf"(?P<name>{PASSAGE_ID}|memory/[^\s\[\],;]+)|(?<!\w)p\s?(?P<first>\d{{1,5}})(?:\s*[–-]\s*p?\s?(?P<last>\d{{1,5}}))?"
+    r"|(?<=[,;])\s*(?P<further>\d{1,5})(?=\s*[,;\])】])",
+    re.IGNORECASE,
+)
+_NUMBER = late_pattern(r"(\d+)(?:\s*[–-]\s*\^?(\d+))?")
+_LONGEST_RANGE = 50
+
 
 _CLOSING = re.compile(r"[^\s\w\[(【<]*(?:[ \t]*<?https?://[^\s<>]+>?)?")
 """What follows a citation belongs to its claim: a full stop, a bracket, the end of emphasis, an address."""
@@ -38,7 +58,10 @@ def claims_of(text: str, first: int = 1) -> list[Claim]:
 def claims_of_value(value: Json, first: int = 1) -> list[Claim]:
     """Return a claim for each leaf of a typed answer, numbered from ``first``. What is null or empty claims nothing."""
     leaves = ((path, leaf) for path, leaf in _leaves(value, "") if leaf not in (None, ""))
-    return [Claim(n=n, text=_written(leaf), path=path or "/") for n, (path, leaf) in enumerate(leaves, start=first)]
+    return [
+        Claim(n=n, text=leaf if isinstance(leaf, str) else compact_json(leaf), path=path or "/")
+        for n, (path, leaf) in enumerate(leaves, start=first)
+    ]
 
 
 def _leaves(value: Json, path: str) -> Iterator[tuple[str, Json]]:
@@ -50,10 +73,6 @@ def _leaves(value: Json, path: str) -> Iterator[tuple[str, Json]]:
             yield from _leaves(part, f"{path}/{index}")
     else:
         yield path, value
-
-
-def _written(leaf: Json) -> str:
-    return leaf if isinstance(leaf, str) else compact_json(leaf)
 
 
 @lru_cache(maxsize=16)
@@ -146,3 +165,41 @@ def _stretches(text: str, block: _Block) -> Iterator[tuple[int, int, tuple[str, 
 def _says(text: str) -> bool:
     """Whether a text has a letter, a digit or a symbol such as an emoji."""
     return any(each.isalnum() or unicodedata.category(each) == "So" for each in text)
+
+
+# --- citations -------------------------------------------------------------------------------------------------------
+
+
+class Citation(NamedTuple):
+    """A citation in a text, from ``start`` to ``end``, and the ids that it names: ``p3``, ``3f9a1c20.1``, ``2``."""
+
+    start: int
+    end: int
+    ids: tuple[str, ...]
+
+
+def citations_in(text: str) -> Iterator[Citation]:
+    """Yield the citations of a text in order, except those in code and in the labels of links."""
+    for found in CITATION.finditer(text):
+        if found["code"] is None:
+            ids = _numbers(found["numbers"]) if found["numbers"] else _names(found[0])
+            yield Citation(found.start(), found.end(), tuple(dict.fromkeys(ids)))
+
+
+def _names(mark: str) -> Iterator[str]:
+    """Yield the ids of [p3, p7], [p3, 7], [p3-p5] and [3f9a1c20.1, memory/costs.md]."""
+    for found in _ID.finditer(mark):
+        if found["name"]:
+            yield found["name"]
+        else:
+            yield from (f"p{n}" for n in _range(found["first"] or found["further"], found["last"]))
+
+
+def _numbers(listed: str) -> Iterator[str]:
+    for first, last in _NUMBER.findall(listed):
+        yield from map(str, _range(first, last))
+
+
+def _range(first: str, last: str | None) -> range:
+    begin, end = int(first), int(last or first)
+    return range(begin, end + 1) if 0 <= end - begin < _LONGEST_RANGE else range(begin, begin + 1)

@@ -12,17 +12,14 @@ from collections.abc import Collection, Iterator, Mapping
 
 from leadhand.core.judgement import Claim
 from leadhand.core.text import late_pattern
-from leadhand.core.value import Json, is_list, is_object
 
 FEWEST_WORDS = 5
-"""Words from which on a quotation has to be in what it cites; a shorter one is a hint for the judge."""
+"""Words from which on a quotation has to be in what it cites."""
 _QUOTED = late_pattern(
     '“([^“”]+)”|„([^„“”"]+)[“”"]|«([^«»]+)»|»([^«»]+)«|「([^「」]+)」|『([^『』]+)』|(?<!\\w)"([^"\\n]+)"(?!\\w)'
 )
 _URL = r"https?://(?:[^\s<>\"'`()\[\]]|\([^\s()]*\))+"
-_ADDRESS = late_pattern(_URL)
 _GIVEN = late_pattern(rf"[\[【]\^?(?:p\s?)?\d{{1,4}}[\]】](?::\s*<?|[ \t]+<?|\()(?P<url>{_URL})", re.IGNORECASE)
-_DIGITS = late_pattern(r"\d+(?:[.,]\d+)*")
 _LEFT_OUT = late_pattern(r"\[?(?:…|\.\.\.)\]?")
 _ALIKE = str.maketrans('’\u2018“”„«»"–—', "''''''''--", "\u00ad")
 
@@ -47,14 +44,6 @@ def problems_of(claim: Claim, citable: Mapping[str, str | None], addresses: Coll
     return found + [f"{url} is not the address of a source." for url in given if url not in known]
 
 
-def hints_of(claim: Claim, evidence: str) -> list[str]:
-    """Return what a judge should look at twice: digits, addresses and short quotations of a claim that are not in the
-    plain texts of the ``evidence``."""
-    named = [each[0] for pattern in (_DIGITS, _ADDRESS) for each in pattern.finditer(claim.text)]
-    literal = dict.fromkeys([*named, *quotations_in(claim.text)])
-    return [each for each in literal if plain(each) not in evidence]
-
-
 def quotations_in(text: str) -> Iterator[str]:
     """Yield what is in quotation marks."""
     for found in _QUOTED.finditer(text):
@@ -65,16 +54,3 @@ def plain(text: str) -> str:
     """Return a text in which only letters, digits and marks tell, not their Unicode form, case or white space: who
     quotes the beginning of a sentence within a sentence writes it in lower case."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_ALIKE).casefold().split())
-
-
-def text_of_evidence(value: Json) -> str:
-    """Return the texts and numbers in a piece of evidence, one on each line."""
-    return "\n".join(_texts(value))
-
-
-def _texts(value: Json) -> Iterator[str]:
-    if is_object(value) or is_list(value):
-        for part in value.values() if is_object(value) else value:
-            yield from _texts(part)
-    elif value is not None:
-        yield str(value)

@@ -1,4 +1,4 @@
-"""The judge of an answer: what it is asked, in shards that fit its window, and what its replies are worth.
+"""The judge of an answer: its roles, what it is asked, in shards that fit its window, and what its replies are worth.
 
 A judge says what each claim rests on. Its words count only as far as code can check them: a contradiction needs the
 words of the claim and a quotation of the evidence, and a missing part quotes the request.
@@ -7,17 +7,20 @@ words of the claim and a quotation of the evidence, and a missing part quotes th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import chain
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from leadhand.core.judgement import DOUBTED, Claim, ClaimVerdict, Doubt
-from leadhand.core.value import Json, Value, compact_json, list_of, object_of
+from leadhand.core.errors import UsageError
+from leadhand.core.judgement import DOUBTED, Check, Claim, ClaimVerdict, Doubt
+from leadhand.core.value import Json, Value, compact_json, list_of, object_of, texts_in
+from leadhand.core.worker import Worker
 
-from .exact import hints_of, plain, text_of_evidence
+from .exact import plain
 from .material import Material
-from .roles import list_schema
 
 LONGEST_REQUEST = 300
 """Characters of the request that stand for the words that ask for something."""
@@ -34,6 +37,50 @@ _BEST = (
 """Of the verdicts on a claim by parts of the evidence, the first of these counts: unconfirmed is only what all say."""
 _TEXT = {"type": "string"}
 _V = TypeVar("_V", bound=Value)
+
+
+JUDGE, CONFIRM = "judge", "confirm"
+"""The role that judges an answer, and the one that confirms what a judge says is missing."""
+REPLY: dict[str, Any] = {"type": "object", "properties": {"verdicts": {"type": "object"}}, "required": ["verdicts"]}
+"""The JSON schema that a reply of a judge has to match. A claim whose verdict is none of the five is not checked."""
+
+
+def list_schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    """Return the JSON schema of a list of objects."""
+    return {"type": "array", "items": {"type": "object", "properties": properties, "required": list(required)}}
+
+
+_MISSING = list_schema({"n": {"type": "integer"}, "reason": {"type": "string"}}, "n", "reason")
+CONFIRMATION: dict[str, Any] = {"type": "object", "properties": {"missing": _MISSING}, "required": ["missing"]}
+"""What the lead replies about missing parts: the numbers of those that are missing, with the reasons."""
+
+
+def judging_roles(check: Check, others: Iterable[Worker], *, verifier: bool) -> tuple[Worker, ...]:
+    """Return the roles that judge the answer of a run; with a ``verifier``, its code does.
+
+    Raises UsageError if one of the ``others`` has the same name.
+    """
+    if check != "judge":
+        return ()
+    if taken := {role.name for role in others} & {JUDGE, CONFIRM}:
+        name = min(taken)
+        raise UsageError(
+            f"a role of this run is named {name}, which is the name of a role that checks answers",
+            "Rename that role, or use another check than judge.",
+        )
+    judge, confirm = (Worker(name=name, instructions=instructions(name), loop="reply") for name in (JUDGE, CONFIRM))
+    return (
+        judge.evolve(
+            output=REPLY, model_role="review", loop="code" if verifier else "reply", doing="Judging the answer"
+        ),
+        confirm.evolve(output=CONFIRMATION, model_role="plan", doing="Checking what is missing"),
+    )
+
+
+@cache
+def instructions(name: str) -> str:
+    """Return the built-in instructions with this name: judge, confirm or correct."""
+    return (files("leadhand.verify") / "prompts" / f"{name}.md").read_text("utf-8").strip()
 
 
 def reply_schema(numbers: Iterable[int]) -> dict[str, Any]:
@@ -123,16 +170,11 @@ def judge_facts(
     """Return the request to a judge as one JSON object. Evidence in parts says which part it is."""
     found = material.evidence
     chosen = {k: found[k] if of == 1 else {**object_of(found[k]), PART: [part, of]} for k, part, of in pieces}
-    texts = [request, *map(text_of_evidence, chosen.values())] if material.is_whole(chosen) else []
-    plain_texts = "\n".join(map(plain, texts))
-    shown = [_claim(each, material, plain_texts) for each in claims]
+    said = (
+        {"text": each.text, "header": each.header, "path": each.path, "cites": material.cited(each)} for each in claims
+    )
+    shown = [{"n": claim.n, **{k: v for k, v in each.items() if v}} for claim, each in zip(claims, said, strict=True)]
     return {"request": request, "claims": shown, "evidence": chosen, "calls": [*calls]}
-
-
-def _claim(claim: Claim, material: Material, texts: str) -> dict[str, Json]:
-    shown: dict[str, Json] = {"n": claim.n, "text": claim.text, "header": claim.header, "path": claim.path}
-    shown |= {"cites": material.cited(claim), "not_literal": hints_of(claim, texts) if texts else []}
-    return {name: value for name, value in shown.items() if value}
 
 
 PART = "part_of_data"
@@ -214,9 +256,10 @@ def _is_in(part: str, text: str) -> bool:
 
 def _holds(evidence: Mapping[str, Json], reason: ClaimDoubt) -> bool:
     """Whether the quotation of a reason is in the evidence that it names, as it was shown or as text."""
-    shown = [facts for key, facts in evidence.items() if key == reason.evidence]
-    texts = [text for facts in shown for text in (compact_json(facts), text_of_evidence(facts))]
-    return any(_is_in(reason.quote or "", text) for text in texts)
+    if reason.evidence is None or reason.evidence not in evidence:
+        return False
+    facts = evidence[reason.evidence]
+    return any(_is_in(reason.quote or "", text) for text in (compact_json(facts), "\n".join(texts_in(facts))))
 
 
 def _valid(shape: type[_V], values: Json) -> Iterator[_V]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +13,8 @@ from leadhand.core.outcome import may_be_used, source_numbers, sources_of
 from leadhand.core.rights import call_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, Effect
-from leadhand.core.value import Json, is_list, is_object
+from leadhand.core.value import Json, is_list, is_object, texts_in
 from leadhand.core.work_order import Subtask
-from leadhand.verify.passages import Passage
-
-from .exact import text_of_evidence
 
 LONGEST_ERROR = 300
 """Characters of the error of a failed call."""
@@ -41,17 +37,13 @@ class Material:
         """Return the texts that an answer can cite, by the id that cites them; None for those that the log only refers
         to."""
         return {
-            id_: "\n".join(text_of_evidence(self.evidence[key]) for key in keys) if self.is_whole(keys) else None
-            for id_, keys in self.keys.items()
+            id_: None if any(map(_refers, found)) else "\n".join(texts_in(found))
+            for id_, found in ((id_, [self.evidence[key] for key in keys]) for id_, keys in self.keys.items())
         }
 
     def cited(self, claim: Claim) -> list[str]:
         """Return the keys of the evidence that a claim cites."""
         return list(dict.fromkeys(key for id_ in claim.cites for key in self.keys.get(id_, ())))
-
-    def is_whole(self, keys: Iterable[str]) -> bool:
-        """Whether the log holds all of some evidence, and not only a reference to it."""
-        return not any(_refers(self.evidence[key]) for key in keys)
 
 
 def _refers(value: Json) -> bool:
@@ -75,26 +67,12 @@ def of_results(state: RunState, results: Sequence[StepState], answer: str) -> Ma
             at = str(numbers[source])
             keys[at] = (*keys.get(at, ()), *([each.key] if each.key in evidence else []))
     addresses = frozenset(url for _, url in numbers)
-    return Material(evidence=evidence | _earlier(state), keys=keys, addresses=addresses, calls=tuple(calls_of(state)))
-
-
-def of_passages(state: RunState, passages: Mapping[str, Passage]) -> Material:
-    """Return the material for a text that cites passages by their names."""
     return Material(
-        evidence={name: passage_facts(each) for name, each in passages.items()} | _earlier(state),
-        keys={name: (name,) for name in passages},
-        addresses=frozenset(each.url for each in passages.values() if each.url),
-        calls=tuple(calls_of(state)),
+        evidence=evidence | earlier_answer(state), keys=keys, addresses=addresses, calls=tuple(calls_of(state))
     )
 
 
-def passage_facts(passage: Passage) -> Json:
-    """Return what a judge is shown of a passage."""
-    about = {"title": passage.title, "published": passage.published}
-    return {"passage": passage.text, **{name: value for name, value in about.items() if value}}
-
-
-def _earlier(state: RunState) -> dict[str, Json]:
+def earlier_answer(state: RunState) -> dict[str, Json]:
     """Return the answer that this run follows up: only what an answer says of it can be compared with it."""
     earlier = state.definition.follows
     return {} if earlier is None else {"earlier answer": {"asked": earlier.request, "written": earlier.answer}}
@@ -156,19 +134,6 @@ def calls_of(state: RunState) -> Iterator[Json]:
         if each.kind == "call" and each.status in (ApprovalStatus.DENIED, ApprovalStatus.EXPIRED):
             error = f"not made, since a person did not allow it: {each.reason}".rstrip(": ")
             yield {"tool": each.tool, "effect": each.effect.value, "ok": False, "args": each.args, "error": error}
-
-
-def calls_shown(calls: Iterable[Json], most: int, size: Callable[[Json], int]) -> list[Json]:
-    """Return calls as a judge is shown them: those with arguments while they fit into ``most`` tokens, the others by
-    tool with their number."""
-    shown: list[Json] = []
-    times: Counter[tuple[str, str, bool]] = Counter()
-    for call in calls:
-        if "args" in call and (most := most - size(call)) >= 0:
-            shown.append(call)
-        else:
-            times[call["tool"], call["effect"], call["ok"]] += 1
-    return [*shown, *({"tool": t, "effect": e, "ok": ok, "times": n} for (t, e, ok), n in times.items())]
 
 
 def approval_note(state: RunState, call: CallState, subtask: Subtask | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.text import line
 from leadhand.core.value import Json, is_object, object_of, text_of
-from leadhand.verify.passages import message_of
+from leadhand.flows.passages import message_of
 
 from .rule import OfflineRequest, Reply
 

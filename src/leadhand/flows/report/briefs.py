@@ -9,9 +9,9 @@ from leadhand.core.state import StepState
 from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.judging import judge_brief
+from leadhand.flows.passages import Passage
 from leadhand.flows.plan_gate import denied_facts
-from leadhand.verify.passages import Passage
-from leadhand.verify.roles import JUDGE
+from leadhand.verify.judge import JUDGE
 
 from .judging import judged
 from .options import REVIEWER, WRITER, Stage

@@ -10,7 +10,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import gap
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
-from leadhand.verify.roles import JUDGE
+from leadhand.verify.judge import JUDGE
 
 from .judging import judged
 from .progress import Report, draft_key, revises, stage_key, used_research

@@ -29,12 +29,11 @@ from leadhand.core.worker import Worker
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import Round, judge_reply
+from leadhand.flows.passages import of_passages, passages_in
 from leadhand.flows.plan_gate import DENIED, held, plan_number, plan_refused
 from leadhand.flows.run_view import RunView, StepView
-from leadhand.verify.judge import reply_schema
-from leadhand.verify.material import Material, of_passages
-from leadhand.verify.passages import passages_in
-from leadhand.verify.roles import JUDGE
+from leadhand.verify.judge import JUDGE, reply_schema
+from leadhand.verify.material import Material
 
 from . import judging
 from .agents import BoundAgent, check_agents, completed

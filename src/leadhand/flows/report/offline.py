@@ -12,7 +12,7 @@ from leadhand.core.value import Json, list_of, object_of, objects_of, text_of, t
 from leadhand.flows.offline.rendering import decoded
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.words import word_set
-from leadhand.verify.passages import Passage, passages_in
+from leadhand.flows.passages import Passage, passages_in
 
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER
 

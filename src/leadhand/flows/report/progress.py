@@ -18,10 +18,10 @@ from leadhand.core.judgement import Claim
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.flows.draft_judging import DraftJudging
+from leadhand.flows.passages import Passage
 from leadhand.flows.plan_gate import plan_number
 from leadhand.flows.run_view import RunView
 from leadhand.verify.claims import claims_of
-from leadhand.verify.passages import Passage
 
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
 from .shapes import Evidence, Finding, Outline

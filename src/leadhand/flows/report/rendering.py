@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from leadhand.verify.citations import citations_in
-from leadhand.verify.passages import Passage
+from leadhand.flows.passages import Passage
+from leadhand.verify.claims import citations_in
 
 from .progress import Item
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import ConfigDict, Field
 
 from leadhand.core.value import Value
-from leadhand.verify.passages import Passage
+from leadhand.flows.passages import Passage
 
 MOST_QUESTIONS = 12
 

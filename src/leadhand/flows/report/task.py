@@ -14,8 +14,8 @@ from leadhand.core.judgement import JudgedClaim
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.state import StepState
 from leadhand.core.value import Json, Value
+from leadhand.flows.passages import Passage
 from leadhand.flows.progress_lines import progress_lines
-from leadhand.verify.passages import Passage
 
 from .agents import TaskEvent
 from .final import final_report

@@ -10,7 +10,7 @@ from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.judging import judge_brief
 from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
-from leadhand.verify.roles import JUDGE
+from leadhand.verify.judge import JUDGE
 
 from .options import LEAD, SUBAGENT, WRITER
 from .progress import Research, found_nothing, renumbered

@@ -22,12 +22,11 @@ from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import judge_reply
+from leadhand.flows.passages import message_of, of_passages, passages_in
 from leadhand.flows.run_view import RunView, StepView
-from leadhand.verify.citations import citations_in
-from leadhand.verify.judge import reply_schema
-from leadhand.verify.material import Material, of_passages
-from leadhand.verify.passages import message_of, passages_in
-from leadhand.verify.roles import JUDGE
+from leadhand.verify.claims import citations_in
+from leadhand.verify.judge import JUDGE, reply_schema
+from leadhand.verify.material import Material
 
 from .answer import advised, outcome
 from .briefs import brief

@@ -13,8 +13,8 @@ from leadhand.core.value import Json, list_of, object_of, objects_of, text_of, t
 from leadhand.flows.offline.rendering import decoded
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.words import FUNCTION, GREETINGS
+from leadhand.flows.passages import Passage
 from leadhand.flows.report import offline as report
-from leadhand.verify.passages import Passage
 
 from .options import LEAD, SUBAGENT, WRITER
 

@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.draft_judging import DraftJudging
+from leadhand.flows.passages import Passage, digest_of
 from leadhand.flows.report.progress import in_order
 from leadhand.flows.run_view import RunView
-from leadhand.verify.citations import citations_in
-from leadhand.verify.passages import Passage, digest_of
+from leadhand.verify.claims import citations_in
 
 from .options import LEAD, SUBAGENT, Options
 from .shapes import Found, same_task

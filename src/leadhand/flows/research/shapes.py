@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 
 from leadhand.core.artifact import MEMORY, confined
 from leadhand.core.value import Value, is_object
-from leadhand.verify.passages import Passage
+from leadhand.flows.passages import Passage
 
 
 class Task(Value):

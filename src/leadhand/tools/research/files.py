@@ -12,10 +12,10 @@ from leadhand.core.errors import UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import ToolReturn
 from leadhand.core.value import Json, compact_json
+from leadhand.flows.passages import said
 from leadhand.flows.research.shapes import memory_path
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
-from leadhand.verify.passages import said
 
 from .replies import refused
 

@@ -12,9 +12,9 @@ from leadhand.core.text import is_blank
 from leadhand.core.tool import ToolReturn
 from leadhand.core.value import compact_json
 from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE
+from leadhand.flows.passages import said
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
-from leadhand.verify.passages import said
 
 from .replies import refused
 

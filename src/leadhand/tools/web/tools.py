@@ -5,9 +5,9 @@ from __future__ import annotations
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import Source, ToolReturn
 from leadhand.core.value import Json, compact_json, objects_of
+from leadhand.flows.passages import said
 from leadhand.ports import Library, Page, PartialResults, ToolContext
 from leadhand.tools.decorator import tool
-from leadhand.verify.passages import said
 
 from .passages import MOST_CHOSEN, best, passages, source_id
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Unpack
@@ -167,6 +167,9 @@ class MemoryArtifacts:
 
     async def has(self, digest: str) -> bool:
         return digest in self._contents
+
+    async def keep(self, digests: Collection[str]) -> set[str]:
+        return {digest for digest in digests if digest in self._contents}
 
 
 class MemoryStore:

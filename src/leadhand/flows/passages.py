@@ -1,13 +1,18 @@
 """Passages: the pieces of what tools found that a text may cite."""
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
+from leadhand.core.state import RunState
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Value, is_object, objects_of, text_of
+from leadhand.verify.material import Material, calls_of, earlier_answer
 
 _ID = re.compile(r"[0-9a-f]{8}\.\d{1,5}")
 LONGEST_PASSAGE = 4_000
@@ -45,6 +50,22 @@ def passages_in(result: CallState) -> list[Passage]:
     title, url = (credited.title, credited.url) if credited is not None else (result.tool, "")
     source = digest_of(text)
     return [Passage(id=f"{source}.1", text=text, title=title, url=url, source=source)]
+
+
+def of_passages(state: RunState, passages: Mapping[str, Passage]) -> Material:
+    """Return the material for a text that cites passages by their names."""
+    return Material(
+        evidence={name: passage_facts(each) for name, each in passages.items()} | earlier_answer(state),
+        keys={name: (name,) for name in passages},
+        addresses=frozenset(each.url for each in passages.values() if each.url),
+        calls=tuple(calls_of(state)),
+    )
+
+
+def passage_facts(passage: Passage) -> Json:
+    """Return what a judge is shown of a passage."""
+    about = {"title": passage.title, "published": passage.published}
+    return {"passage": passage.text, **{name: value for name, value in about.items() if value}}
 
 
 def said(message: str) -> dict[str, Json]:

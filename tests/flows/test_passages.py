@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.tool import CallState, Source
-from leadhand.verify.passages import passages_in
+from leadhand.flows.passages import passages_in
 
 
 def source(**changes: object) -> dict[str, object]:
