@@ -15,7 +15,7 @@ from leadhand import ConfigurationError, Leadhand, RunStatus
 from leadhand.core.errors import FailureClass
 from leadhand.models.detection import detect_model
 from leadhand.models.offline import OfflineModels
-from leadhand.models.providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS, RETIRED
+from leadhand.models.providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS
 from leadhand.models.pydantic_ai import connection
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.pydantic_ai.connection import Connection, Service
@@ -112,7 +112,7 @@ async def test_a_key_counts_only_where_its_extra_is_installed(monkeypatch: pytes
     assert "leadhand[anthropic]" in passed_over.why
 
 
-# Older releases know other names; these two are about the one that our constraints name.
+# Older releases know other names; the next test is about the one that our constraints name.
 OLDER = tuple(int(number) for number in version("pydantic-ai-slim").split(".")[:2]) < (2, 68)
 
 
@@ -121,25 +121,7 @@ def test_what_is_taken_and_recommended_is_known_to_the_installed_packages() -> N
     from pydantic_ai.models import known_model_names
 
     known = set(known_model_names())
-    names = {retired.instead for retired in RETIRED if retired.provider in ("anthropic", "google", "google-cloud")}
-    names |= {f"{own.name}:{own.default_model}" for own in OWN_PROTOCOLS.values() if own.default_model}
+    names = {f"{own.name}:{own.default_model}" for own in OWN_PROTOCOLS.values() if own.default_model}
     names |= {f"{own.name}:{own.example}" for own in OWN_PROTOCOLS.values()}
     assert names <= known
     assert {*BY_KEY} <= {*PROVIDERS, *OWN_PROTOCOLS}
-
-
-@pytest.mark.skipif(OLDER, reason="the names of an older release")
-def test_no_model_the_installed_packages_offer_counts_as_retired() -> None:
-    from pydantic_ai.models import known_model_names
-
-    from leadhand.models.providers import instead_of
-
-    assert [name for name in known_model_names() if instead_of(*name.partition(":")[::2])] == []
-
-
-def test_the_models_their_packages_call_retired_are_refused() -> None:
-    from pydantic_ai.models.anthropic import DEPRECATED_ANTHROPIC_MODELS
-
-    from leadhand.models.providers import instead_of
-
-    assert [name for name in DEPRECATED_ANTHROPIC_MODELS if not instead_of("anthropic", name)] == []

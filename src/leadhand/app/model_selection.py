@@ -14,7 +14,7 @@ from leadhand.core.limits import usd
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.flows.offline.rule import Rules
 from leadhand.models.offline import OfflineModels
-from leadhand.ports import AnswerCache, Models
+from leadhand.ports import Models
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 if TYPE_CHECKING:
@@ -38,12 +38,7 @@ class Choice(NamedTuple):
 
 
 class NamedModels:
-    """All models by name. Imports the router and its providers only for names other than ``offline``.
-
-    ``memory`` stores what their servers do not support.
-    """
-
-    memory: AnswerCache | None = None
+    """All models by name. Imports the router and its providers only for names other than ``offline``."""
 
     def __init__(
         self, settings: Settings, adapters: Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
@@ -64,7 +59,7 @@ class NamedModels:
 
             settings = self._settings
             connections = max(100, settings.limits.max_workers)
-            self._router = ModelRouter(env=settings.environment, connections=connections, memory=lambda: self.memory)
+            self._router = ModelRouter(env=settings.environment, connections=connections)
         return self._router
 
     def _adapter(self, model: str) -> Models | None:

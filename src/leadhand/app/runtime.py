@@ -13,7 +13,7 @@ from leadhand.app.definitions import Definitions
 from leadhand.app.earlier_runs import missing
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.membership import Membership, dispatcher_of, host_with_calls, membership
-from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
+from leadhand.app.model_selection import AddedModels, Choice, choose_models
 from leadhand.app.requests import Requests
 from leadhand.app.run_settings import RunSettings
 from leadhand.app.settings import Settings, make_home
@@ -408,8 +408,6 @@ async def open_runtime(
         store = await open_store(
             settings.database, patience_s=patience_s, reading=reading, heartbeat_limit_s=settings.heartbeat_limit_s
         )
-    if isinstance(chosen, NamedModels):
-        chosen.memory = store
     return Runtime(
         settings=settings,
         store=store,
