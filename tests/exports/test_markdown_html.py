@@ -74,13 +74,6 @@ def test_links_to_the_web_to_mail_and_in_the_page_stay(text: str, links: list[st
     assert Page(markdown_html(text, text_html)).links == links
 
 
-def test_the_items_of_a_task_list_have_boxes() -> None:
-    html = markdown_html("- [x] done\n- [ ] open\n- a [x] b\n\n[x] no item", text_html)
-    assert "☑ done" in html
-    assert "☐ open" in html
-    assert html.count("[x]") == 2
-
-
 def test_markdown_keeps_its_shape_below_the_headings_of_the_page() -> None:
     html = markdown_html(
         "# One\n\n###### Six\n\n- a\n- *b*\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\n\u05e9\u05dc", text_html

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from leadhand.app.arguments import Policy
+from leadhand.app.arguments import FIELDS, LIMITS, RANGES, Policy
 from leadhand.app.config_files import MANIFEST, Place, fault, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
@@ -30,19 +30,15 @@ class ModelSettings(Value):
     review: str | None = Field(default=None, min_length=1)
 
 
-class LimitSettings(Value):
-    """The limits of each run, with the names and units of the flags."""
+_LIMITS: dict[str, Any] = {
+    name: (float | None if name in FIELDS else int | None, Field(default=None, ge=RANGES[name][0], le=RANGES[name][1]))
+    for name in RANGES
+    if name in LIMITS - {"budget"}
+}
 
-    max_steps: int | None = Field(default=None, ge=1)
-    max_workers: int | None = Field(default=None, ge=1)
-    batch_size: int | None = Field(default=None, ge=1)
-    max_requests: int | None = Field(default=None, ge=0)
-    max_tokens: int | None = Field(default=None, ge=0)
-    max_output_tokens: int | None = Field(default=None, ge=1)
-    timeout: float | None = Field(default=None, gt=0)
-    attempt_timeout: float | None = Field(default=None, gt=0)
-    model_patience: float | None = Field(default=None, gt=0)
-    approval_timeout: float | None = Field(default=None, gt=0)
+
+class LimitSettings(create_model("LimitSettings", __base__=Value, **_LIMITS)):
+    """The limits of each run, with the names and units of the flags."""
 
 
 class BudgetSettings(Value):

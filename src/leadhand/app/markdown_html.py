@@ -20,7 +20,6 @@ LONGEST_MARKDOWN = 100_000
 HEADING_SHIFT = 2
 """The levels by which headings move down: the page has the first two."""
 _SAFE_LINK = re.compile(r"https?://[^\s/]|mailto:[^\s]|#[\w.-]+$", re.IGNORECASE)
-_TASK = re.compile(r"^\[([ xX])\] ")
 _BLOCKS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "th", "td"})
 
 # The place of a mark survives the parser as ⸪number⸫: punctuation, for the parser.
@@ -49,22 +48,13 @@ def markdown_html(text: str, cite: Callable[[str], str], marks: Sequence[Mark] =
     parser = _parser()
     env: dict[str, Any] = {"cite": cite, "links": 0}
     tokens = parser.parse(text, env)
-    for index, token in enumerate(tokens):
-        if token.type == "inline" and index > 1 and tokens[index - 2].type == "list_item_open":
-            _show_box(token)
+    for token in tokens:
         if token.nesting == 1 and token.tag in _BLOCKS:
             token.attrSet("dir", "auto")
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1:]) + HEADING_SHIFT)}"
     html = parser.renderer.render(tokens, parser.options, env)
     return _TAG_OR_PLACE.sub(lambda each: _sign(marks[int(each[1])]) if each[1] else _PLACE.sub("", each[0]), html)
-
-
-def _show_box(item: Token) -> None:
-    """Show the box of a task: "[x] done"."""
-    first = item.children[0] if item.children else None
-    if first is not None and first.type == "text":
-        first.content = _TASK.sub(lambda box: "☐ " if box[1] == " " else "☑ ", first.content)
 
 
 def link_html(label: str, url: str, *, name: str = "") -> str:

@@ -103,9 +103,9 @@ class OpenAICompatible:
             free=self._free,
         )
 
-    async def models(self) -> list[str]:
-        """The models that the server lists. Raises :class:`ModelError` if it lists none."""
-        return await self._server.model_names(within_s=LIST_WITHIN_S)
+    async def models(self, within_s: float | None = None) -> list[str]:
+        """The models that the server lists within some seconds. Raises :class:`ModelError`."""
+        return await self._server.model_names(within_s=within_s or LIST_WITHIN_S)
 
     async def learn(self, model: str) -> None:
         """Query the window of ``model``, the slots of its server and whether its template shows tools, unless known.
