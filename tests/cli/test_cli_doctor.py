@@ -120,7 +120,7 @@ def serving(status: int, body: str) -> Iterator[int]:
             thread.join()
 
 
-def test_a_key_that_nothing_here_can_use_is_named_with_what_it_needs(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_needs_an_extra_is_named_with_it(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     monkeypatch.setattr(connection, "is_installed", lambda provider: False)
 

@@ -155,7 +155,7 @@ def test_any_answer_is_rendered_and_its_citations_lead_to_its_sources(tmp_path: 
 
     page.check_harmless()
     assert {"#source-1", "https://example.org/meter"} <= set(page.links)
-    assert re.findall(r"<strong>(\w+)</strong>", html) == ["Paris"]
+    assert re.findall(r"<strong>(\w+)</strong>", html) == ["Paris", "count"]  # of the answer, and the name of the gap
     assert text.startswith(said)
     cut = {"(?s)<style>.*?</style>": "<style></style>"}
     check_golden(GOLDEN / "answer.html", normalized(html, cut))

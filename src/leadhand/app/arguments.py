@@ -40,9 +40,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "budget_per_day": (0, 1_000_000),
     "budget_total": (0, 1_000_000),
     "timeout": (0.001, 366 * 86_400),
-    "approval_timeout": (0.001, 366 * 86_400),
     "attempt_timeout": (0.001, 366 * 86_400),
     "model_patience": (0.001, 366 * 86_400),
+    "approval_timeout": (0.001, 366 * 86_400),
 }
 FIELDS = {"budget": "budget_nanousd"} | {
     name: f"{name}_s" for name in ("timeout", "approval_timeout", "attempt_timeout", "model_patience")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from leadhand.app.beside import VERDICTS, failure_of, lines_beside
+from leadhand.app.beside import VERDICTS
 from leadhand.app.formatting import GLYPHS, count, label, money, shortened, spent
-from leadhand.app.markdown_export import draft_of, report_of
+from leadhand.app.markdown_export import draft_of, parts_beside, report_of
 from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
 from leadhand.core.judgement import ClaimVerdict
 
@@ -36,8 +36,7 @@ def page(document: dict[str, Any], *, notice: str = "") -> str:
         *_header(document, title),
         *([f'<p class="failed">{text_html(notice)}</p>'] if notice else []),
         *_answer(document),
-        *_gaps(document),
-        *_evidence(document),
+        *(markdown_html(part, text_html, shift=0) for part in parts_beside(document)),
         *_sources(document),
         *_orders(document),
         "</main>",
@@ -156,26 +155,6 @@ def _passage(passage: dict[str, Any]) -> str:
     text, link = f'<span class="plain">{text_html(passage["text"])}</span>', passage["link"]
     web = link.startswith(("http://", "https://"))
     return f"{text}<p>{link_html('Open the source at this passage', link)}</p>" if web else text
-
-
-def _gaps(document: dict[str, Any]) -> Iterator[str]:
-    if document["question"] is not None:
-        yield f'<h2>Question</h2><p class="plain" dir="auto">{text_html(document["question"]["text"])}</p>'
-    if (failure := failure_of(document)) is not None:
-        why = text_html(f"{failure.message} ({failure.class_.value})")
-        yield f'<h2>Why it failed</h2><p class="failed">{why}</p>'
-    if document["gaps"]:
-        yield "<h2>Gaps</h2>"
-        fields = ("name", "class", "reason", "next_action")
-        rows = ([text_html(gap[field]) for field in fields] for gap in document["gaps"])
-        yield from table_html(("what", "class", "why", "what you can do"), rows)
-
-
-def _evidence(document: dict[str, Any]) -> Iterator[str]:
-    if lines := lines_beside(document):
-        yield "<h2>Evidence</h2><ul>"
-        yield from (f'<li dir="auto">{text_html(line)}</li>' for line in lines)
-        yield "</ul>"
 
 
 def _orders(document: dict[str, Any]) -> Iterator[str]:

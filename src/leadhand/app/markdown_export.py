@@ -49,6 +49,11 @@ def _parts(document: dict[str, Any], notice: str) -> Iterator[str]:
     else:
         yield document["answer"] or draft_of(document) or f"*No answer: the run is {document['status']}.*"
         yield _listed("Sources", list(_sources(document)))
+    yield from parts_beside(document)
+
+
+def parts_beside(document: dict[str, Any]) -> Iterator[str]:
+    """Yield as Markdown what stands beside an answer: an open question, why a run failed, gaps and evidence."""
     if document["question"] is not None:
         yield f"## Question\n\n{escaped(document['question']['text'])}"
     if (failure := failure_of(document)) is not None:

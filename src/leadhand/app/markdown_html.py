@@ -40,8 +40,13 @@ class Mark(NamedTuple):
     hint: str
 
 
-def markdown_html(text: str, cite: Callable[[str], str], marks: Sequence[Mark] = ()) -> str:
-    """Return Markdown as HTML. ``cite`` returns the HTML of a piece of its text, outside of links."""
+def markdown_html(
+    text: str, cite: Callable[[str], str], marks: Sequence[Mark] = (), *, shift: int = HEADING_SHIFT
+) -> str:
+    """Return Markdown as HTML. ``cite`` returns the HTML of a piece of its text, outside of links.
+
+    Headings move down by ``shift`` levels.
+    """
     if len(text) > LONGEST_MARKDOWN:
         return f'<p class="plain" dir="auto">{cite(clean(text))}</p>'
     text = clean(_signed(_SIGNS.sub("·", text), marks))
@@ -52,7 +57,7 @@ def markdown_html(text: str, cite: Callable[[str], str], marks: Sequence[Mark] =
         if token.nesting == 1 and token.tag in _BLOCKS:
             token.attrSet("dir", "auto")
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1:]) + HEADING_SHIFT)}"
+            token.tag = f"h{min(6, int(token.tag[1:]) + shift)}"
     html = parser.renderer.render(tokens, parser.options, env)
     return _TAG_OR_PLACE.sub(lambda each: _sign(marks[int(each[1])]) if each[1] else _PLACE.sub("", each[0]), html)
 

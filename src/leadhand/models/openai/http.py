@@ -144,7 +144,7 @@ class ChatServer:
         try:
             while not stream.done and (chunk := await response.content.readany()):
                 stream.feed(chunk)
-                patience.received(chunk, begun=stream.begun)
+                patience.received(chunk, begun=stream.done or stream.begun)
         except aiohttp.ClientError:
             if not stream.ended:
                 raise stream.cut("in the middle of the answer") from None

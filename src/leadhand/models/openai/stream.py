@@ -175,7 +175,7 @@ class Assembly:
         }
 
 
-class ChatStream:
+class ChatStream(Assembly):
     """Reads the bytes of a streamed answer, passes its text to ``on_text``, and builds the document at the end.
 
     ``done`` is set when the server has ended the stream, ``heard`` when there was text. Raises :class:`ModelError` for
@@ -183,38 +183,27 @@ class ChatStream:
     """
 
     def __init__(self, on_text: Callable[[str], None] | None, key: str) -> None:
+        super().__init__()
         self.done = False
         self.heard = False
         self._on_text = on_text
         self._key = key
         self._decoder = SseDecoder()
-        self._assembly = Assembly()
         self._skipped = ""
 
-    @property
-    def begun(self) -> bool:
-        """Whether the model has written something; reasoning counts."""
-        return self.done or self._assembly.begun
-
-    @property
-    def ended(self) -> bool:
-        """Whether the server has sent a stop reason, so the answer is complete."""
-        return self._assembly.ended
-
     def feed(self, chunk: bytes) -> None:
-        self._take(self._decoder.feed(chunk))
+        self._read(self._decoder.feed(chunk))
 
     def document(self) -> dict[str, Any]:
         """Return the chat completion, or the error that the server sent instead."""
         if not self.done:
-            self._take(self._decoder.close())
-        assembly = self._assembly
-        if assembly.error is not None:
-            return {"error": dict(assembly.error)}
-        if not (assembly.ended or (self.done and (assembly.begun or not self._unread))):
+            self._read(self._decoder.close())
+        if self.error is not None:
+            return {"error": dict(self.error)}
+        if not (self.ended or (self.done and (self.begun or not self._unread))):
             raise self.cut("before the answer was complete")
-        self._pass_on(assembly.close())
-        return assembly.document()
+        self._pass_on(self.close())
+        return super().document()
 
     def cut(self, where: str) -> ModelError:
         """Return the error of a stream that ended too early: if the server sent something else, that is the cause."""
@@ -233,7 +222,7 @@ class ChatStream:
             self.heard = True
             self._on_text(text)
 
-    def _take(self, events: list[ServerEvent]) -> None:
+    def _read(self, events: list[ServerEvent]) -> None:
         for event in events:
             written = event.data.strip()
             if written == "[DONE]":
@@ -253,7 +242,7 @@ class ChatStream:
             self._skipped = self._skipped or ("" if is_object(chunk) else written)
             if event.event == "error":
                 piece = {"error": piece.get("error", chunk)}
-            self._pass_on(self._assembly.take(piece))
-            if self._assembly.error is not None:
+            self._pass_on(self.take(piece))
+            if self.error is not None:
                 self.done = True
                 return

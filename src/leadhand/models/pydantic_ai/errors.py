@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Iterator
 
 from pydantic_ai import exceptions
+from pydantic_ai.models import known_model_names
 
 from leadhand.core.limits import Usage
 from leadhand.core.value import object_of
@@ -14,6 +15,8 @@ from leadhand.models.failures import UNBILLED, error_message, failed, looks_like
 from leadhand.ports import ModelError
 
 from .connection import Connection
+
+_MOST_NAMES = 6
 
 # By name, since the packages they come from may not be installed.
 _CREDENTIALS = frozenset(
@@ -107,7 +110,7 @@ def _of_api(error: exceptions.ModelAPIError, connection: Connection) -> _Kind:
         case exceptions.ModelAuthenticationError():
             return "bad_key", said, usage, _set_key(connection)
         case exceptions.ModelNotFoundError():
-            return "unknown_model", said, usage, "fix the name of the model"
+            return "unknown_model", said, usage, _other_names(error, connection)
         case _ if status == 413:
             return "context_length", said, usage, ""
         case _ if status in (408, 409, 425) or status >= 500:
@@ -152,3 +155,13 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _set_key(connection: Connection) -> str:
     variables = connection.key_variables
     return f"fix {variables[0]}, or give it access to this model" if variables else "fix the credentials"
+
+
+def _other_names(error: exceptions.ModelAPIError, connection: Connection) -> str:
+    """Return advice with the model that the error suggests, and some that pydantic-ai knows of this provider."""
+    names = [name for name in known_model_names() if name.startswith(f"{connection.provider}:")]
+    suggested = getattr(error, "suggested_model_id", None)
+    if isinstance(suggested, str) and suggested:
+        names.insert(0, suggested if ":" in suggested else f"{connection.provider}:{suggested}")
+    shown = ", ".join([*dict.fromkeys(names)][:_MOST_NAMES])
+    return "fix the name of the model" + (f", or use a known model: {shown}" if shown else "")

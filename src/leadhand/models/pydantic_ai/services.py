@@ -6,14 +6,14 @@ The packages' own retries are disabled, because the engine retries.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
 import pydantic_ai
 
-from leadhand.models.failures import UNBILLED, failed
+from leadhand.models.failures import LARGEST_BODY, UNBILLED, failed, too_long
 from leadhand.models.server_settings import is_loopback
 
 from .connection import Connection, Service
@@ -142,7 +142,7 @@ def _cohere(connection: Connection) -> Service:
 
 
 def http_client(library: Any, connection: Connection) -> Any:
-    """An ``AsyncClient`` of httpx2 or httpx, with our timeouts, certificates and proxies.
+    """An ``AsyncClient`` of httpx2 or httpx, with our timeouts, certificates, proxies and size limit.
 
     Only connecting has a time limit here; the caller limits the whole call. Raises ModelError for an unusable proxy.
     """
@@ -152,6 +152,21 @@ def http_client(library: Any, connection: Connection) -> Any:
         # Their packages set their own timeout on each request and would wait minutes for a connection.
         request.extensions = {**request.extensions, "timeout": timeouts}
         request.headers["User-Agent"] = "leadhand"  # instead of theirs, of which some send two
+
+    class Bounded(library.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for chunk in self._stream:
+                size += len(chunk)
+                if size > LARGEST_BODY:
+                    raise too_long()
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
 
     async def checked(response: Any) -> None:
         # Checked here, because their packages only report that they cannot read the answer.
@@ -163,6 +178,7 @@ def http_client(library: Any, connection: Connection) -> Any:
         if said:
             title = connection.title
             raise failed("not_an_api", f"{title} {said}", UNBILLED, f"fix the base URL of {title}")
+        response.stream = Bounded(response.stream)
 
     options = {
         "verify": ssl.create_default_context(),
