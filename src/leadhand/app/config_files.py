@@ -18,6 +18,7 @@ from leadhand.flows.refused_options import field_names, model_at
 V = TypeVar("V", bound=BaseModel)
 Place = Sequence[str | int]
 """The place of a value in a file: the keys that lead to it."""
+LineOf = Callable[[Place], int]
 LARGEST_FILE = 1_000_000
 """Bytes of such a file, at most."""
 MANIFEST = "leadhand.toml"
@@ -57,7 +58,7 @@ def fault(path: Path | str, line: int, what: str, how: str) -> ConfigurationErro
     return ConfigurationError(f"{path}:{line}: {what}", how)
 
 
-def validated(kind: type[V], data: object, path: Path | str, line_of: Callable[[Place], int]) -> V:
+def validated(kind: type[V], data: object, path: Path | str, line_of: LineOf) -> V:
     """Return the content of a file as a value, without converting texts to numbers or the like.
 
     Raises ConfigurationError for the first fault. ``line_of`` finds the line of a place.

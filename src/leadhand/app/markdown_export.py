@@ -53,7 +53,7 @@ def _parts(document: dict[str, Any], notice: str) -> Iterator[str]:
 
 
 def parts_beside(document: dict[str, Any]) -> Iterator[str]:
-    """Yield as Markdown what stands beside an answer: an open question, why a run failed, gaps and evidence."""
+    """Yield as Markdown what is shown with an answer: an open question, why a run failed, gaps and evidence."""
     if document["question"] is not None:
         yield f"## Question\n\n{escaped(document['question']['text'])}"
     if (failure := failure_of(document)) is not None:
