@@ -64,7 +64,7 @@ async def test_cached_tokens_are_counted_priced_and_shown(
     projection = Projection(run.run_id)
     changes = projection.take_all(entries)
     assert projection.state is not None
-    for text in (page(document, []), spending(projection.state)):  # "leadhand runs show"
+    for text in (page(document), spending(projection.state)):  # "leadhand runs show"
         assert all(number in text for number in shown)
     assert any(all(each in change.words.text for each in ("1,000", *shown[1:])) for change in changes)
     spend = projection.document["spend"]

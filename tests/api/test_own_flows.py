@@ -219,7 +219,7 @@ def test_installed_packages_are_searched_once_and_again_when_the_path_changes(
 ):
     assert "echo" not in FlowRegistry().names()
     with monkeypatch.context() as patch:
-        patch.setattr(installed, "distributions", lambda **_: pytest.fail("the packages were searched again"))
+        patch.setattr(installed.metadata, "entry_points", lambda **_: pytest.fail("the packages were searched again"))
         assert "echo" not in installed.entry_points(registry.GROUP).names
     folder = tmp_path / "echo-1.0.dist-info"
     folder.mkdir()

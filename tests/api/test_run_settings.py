@@ -101,7 +101,7 @@ async def test_a_run_can_have_an_adapter_of_its_own(home: Path) -> None:
     async with Leadhand(offline=True, tools=[look], home=home) as other:
         runtime = await other.runtime()
         with pytest.raises(ConfigurationError, match=name):
-            runtime.all_models.check(name)
+            runtime.models.check(name)
 
 
 async def test_a_run_can_name_one_of_the_adapters_of_the_program(home: Path) -> None:

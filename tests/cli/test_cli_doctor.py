@@ -120,11 +120,11 @@ def serving(status: int, body: str) -> Iterator[int]:
             thread.join()
 
 
-def test_a_key_that_nothing_here_can_use_is_a_warning(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_needs_an_extra_is_named_with_it(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     monkeypatch.setattr(connection, "is_installed", lambda provider: False)
 
-    found = finding(leadhand, "model", "warn")
+    found = finding(leadhand, "model", "ok")
     assert [each for each in ("ANTHROPIC_API_KEY", "uv add", "leadhand[anthropic]") if each not in found] == []
 
 

@@ -40,7 +40,8 @@ HOSTILE = [
     "`<b onclick=alert(1)>`",
     "| <b> | [x](javascript:alert(1)) |\n|---|---|\n| <script> | `<i>` |",
     "\x1b]8;;javascript:alert(1)\x07x\x1b]8;;\x07",
-    "⸪0⸫⸬7⸫ <b>⸪99⸫",
+    "⸪0⸫⸪7⸫ <b>⸪99⸫",
+    "[a](https://a.example 'One. Two')",
 ]
 
 
@@ -58,7 +59,7 @@ def test_untrusted_text_never_becomes_markup(text: str) -> None:
         page.check_harmless()
         assert not page.of("b")
         assert all(set(attrs) <= {"href", "rel", "title"} for attrs in page.of("a"))
-        assert not {"⸪", "⸫", "⸬"} & set(page.text)
+        assert not {"⸪", "⸫"} & set(page.text)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +72,6 @@ def test_untrusted_text_never_becomes_markup(text: str) -> None:
 )  # fmt: skip
 def test_links_to_the_web_to_mail_and_in_the_page_stay(text: str, links: list[str]) -> None:
     assert Page(markdown_html(text, text_html)).links == links
-
-
-def test_the_items_of_a_task_list_have_boxes() -> None:
-    html = markdown_html("- [x] done\n- [ ] open\n- a [x] b\n\n[x] no item", text_html)
-    assert "☑ done" in html
-    assert "☐ open" in html
-    assert html.count("[x]") == 2
 
 
 def test_markdown_keeps_its_shape_below_the_headings_of_the_page() -> None:
@@ -160,4 +154,4 @@ def test_importing_leadhand_does_not_import_the_parser() -> None:
 def test_claims_that_share_a_line_stay_in_order() -> None:
     text = "One [1]. Two [2]. Three [3]."
     html = markdown_html(text, text_html, marks(text))
-    assert all(html.index(f'"s{a}"') < html.index(f'"s{b}"') for a, b in pairwise(range(1, 4)))
+    assert all(html.index(f'sign s{a}"') < html.index(f'sign s{b}"') for a, b in pairwise(range(1, 4)))

@@ -41,9 +41,9 @@ async def client(server: ScriptedServer, **options: Any) -> AsyncIterator[OpenAI
 
 
 async def failure_of(served: Any, request: ModelRequest = TALK, *, streamed: bool = False, **options: Any) -> Failure:
-    """The failure of one call that is served ``served``."""
+    """The failure of one call that is served ``served``, in each form of the request."""
     heard: list[str] = []
-    async with ScriptedServer([served]) as server, client(server, **options) as models:
+    async with ScriptedServer(lambda _: served) as server, client(server, **options) as models:
         with pytest.raises(ModelError) as caught:
             await models.ask(request, heard.append if streamed else None)
     assert KEY not in str(caught.value)

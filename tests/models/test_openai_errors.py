@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.models.failures import error_message
-from leadhand.models.openai.errors import failure_of, parameter_named, status_inside
+from leadhand.models.openai.errors import failure_of, status_inside
 from leadhand.ports.retry_after import retry_after
 
 KEY = "sk-very-secret-key"
@@ -160,8 +160,3 @@ def test_a_key_that_is_missing_is_told_from_one_that_is_wrong() -> None:
     missing, wrong = (failure_of(401, {}, body(), key_setting="GROQ_API_KEY", key=key) for key in ("", KEY))
     assert "GROQ_API_KEY" in missing.next_action
     assert missing.next_action != wrong.next_action
-
-
-def test_the_field_that_is_refused_is_found_beside_the_message() -> None:
-    assert parameter_named('{"error": {"param": "stream"}}') == "stream"
-    assert parameter_named("no json") == ""

@@ -109,8 +109,8 @@ async def test_an_idle_limit_longer_than_that_of_the_first_byte_holds() -> None:
 
 
 async def test_each_form_that_is_tried_has_the_whole_time_for_its_first_byte() -> None:
-    script = [refuses("response_format").after(0.15), refuses("tool_choice").after(0.15), gives({"n": 1}).after(0.15)]
-    async with ScriptedServer(script) as server, client(server, first_byte_timeout_s=0.3) as models:
+    script = [refuses("response_format").after(0.2), gives({"n": 1}).after(0.2)]
+    async with ScriptedServer(script) as server, client(server, first_byte_timeout_s=0.35) as models:
         assert (await models.ask(planning("x", model="openai_compatible:m"))).value == {"n": 1}
 
 

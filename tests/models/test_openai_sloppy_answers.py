@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from wire_samples import MODEL, WORK, answer, read
 
 from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall, ToolMessage
-from leadhand.models.openai.capabilities import Abilities, OutputMode
+from leadhand.models.openai.capabilities import Abilities
 from leadhand.models.openai.stream import Assembly
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelRequest, input_bound
@@ -73,10 +73,6 @@ class TestSloppyAnswers:
         reply = read(answer({"tool_calls": [call, call]}))
         assert len({made.id for made in reply.message.tool_calls}) == 2
 
-    def test_the_protocol_before_tools_is_understood(self) -> None:
-        reply = read(answer({"function_call": {"name": "give_up", "arguments": "{}"}}))
-        assert reply.message.tool_calls[0].name == "give_up"
-
     def test_reasoning_is_no_answer_but_is_kept(self) -> None:
         reply = read(answer({"content": "hi", "reasoning_content": "hm"}))
         assert reply.message.text == "hi"
@@ -88,12 +84,9 @@ class TestSloppyAnswers:
         reply = read(answer({"content": None, "refusal": "I will not."}))
         assert (reply.message.text, reply.finish_reason) == ("I will not.", "refusal")
 
-    def test_a_structured_answer_may_be_fenced_or_come_as_a_call(self) -> None:
+    def test_a_structured_answer_may_be_fenced(self) -> None:
         request = planning("x", model=MODEL)
         assert read(answer({"content": '```json\n{"goal": "g"}\n```'}), request).value == {"goal": "g"}
-        by_call = {"tool_calls": [{"id": "x", "function": {"name": "give_plan", "arguments": '{"goal": "g"}'}}]}
-        reply = read(answer(by_call), request, Abilities(output=OutputMode.FUNCTION))
-        assert (reply.value, reply.message.tool_calls, reply.message.text) == ({"goal": "g"}, (), '{"goal": "g"}')
         assert read(answer({"content": "no idea"}), request).value is None
 
     @pytest.mark.parametrize(
@@ -150,7 +143,6 @@ class TestSloppyAnswers:
             ("eos", "stop"),
             ("end_turn", "stop"),
             (None, "stop"),
-            ("function_call", "tool_calls"),
             ("other", "other"),
         ],
     )
@@ -282,9 +274,9 @@ _ODD = st.fixed_dictionaries(
 def test_an_answer_of_any_shape_is_a_reply_or_a_classed_failure(
     document: dict[str, Any], request: ModelRequest
 ) -> None:
-    for mode in OutputMode:
+    for schema in (True, False):
         with contextlib.suppress(ModelError):
-            assert read(document, request, Abilities(output=mode, tools=False)).message
+            assert read(document, request, Abilities(schema=schema, tools=False)).message
     assembly = Assembly()
     assembly.take(document)
     assembly.document()

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from http_client import PLAN, TALK, WORK, client, failure_of
 
-from leadhand.engine.elements import Elements
-from leadhand.models.openai.stream import Assembly
 from leadhand.ports import ModelError
 from leadhand.testing.faults import Served, Way, broken_off, cut_stream, refuses, stream_error
 from leadhand.testing.model_server import ScriptedServer
@@ -45,21 +43,6 @@ class TestStreaming:
         assert [body.get("stream") for body in server.bodies] == [True, None]
         assert "".join(heard) == reply.message.text
         assert len(heard) > 1
-
-    async def test_a_structured_answer_is_heard_while_it_is_written_as_the_arguments_of_a_function(self) -> None:
-        plan, heard = {"goal": "a goal", "subtasks": [{"name": "one"}, {"name": "two"}]}, list[str]()
-        async with ScriptedServer([refuses("response_format"), gives(plan)]) as server, client(server) as models:
-            reply = await models.ask(PLAN, heard.append)
-        assert "tool_choice" in server.bodies[1]
-        assert reply.value == plan
-        assert len(heard) > 1, "it came only when it was whole"
-        elements = Elements("subtasks")
-        assert [found for piece in heard for found in elements.take(piece)] == plan["subtasks"]
-
-    async def test_the_arguments_of_other_functions_are_no_text(self) -> None:
-        assembly = Assembly("answer")
-        call = {"index": 0, "id": "1", "function": {"name": "weather_tool", "arguments": '{"location"'}}
-        assert assembly.take({"choices": [{"delta": {"tool_calls": [call]}}]}) == ""
 
     async def test_a_server_that_does_not_stream_is_heard_at_once(self) -> None:
         plain = Served(body='{"choices": [{"message": {"content": "whole"}}]}')

@@ -111,14 +111,6 @@ def test_calls_are_told_apart_however_their_pieces_are_marked(parts: tuple[dict[
     assert _calls_of(*parts) == [("a", {"n": 1}), ("b", {"n": 2})]
 
 
-def test_the_call_of_the_old_protocol_comes_in_pieces_too() -> None:
-    assembly = Assembly()
-    for delta in ({"name": "a", "arguments": '{"n"'}, {"arguments": ": 1}"}):
-        assembly.take({"choices": [{"delta": {"function_call": delta}}]})
-    (call,) = read(assembly.document()).message.tool_calls
-    assert (call.name, call.arguments) == ("a", {"n": 1})
-
-
 def test_an_error_inside_a_choice_is_kept() -> None:
     assembly = Assembly()
     assembly.take({"choices": [{"delta": {"content": "half"}}]})

@@ -20,7 +20,7 @@ from leadhand.core.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.models.openai.capabilities import Abilities, OutputMode, ignored, learn
+from leadhand.models.openai.capabilities import Abilities, abilities_of
 from leadhand.models.openai.wire import chat_body, encode
 from leadhand.testing.faults import completion, request_of
 from leadhand.testing.steps import Step
@@ -43,17 +43,12 @@ class TestRequests:
         other = Abilities(token_limit="max_completion_tokens")
         assert chat_body(WORK, "m", other)["max_completion_tokens"] == 2_000
 
-    def test_a_structured_answer_is_asked_for_by_schema_by_function_or_in_words(self) -> None:
+    def test_a_structured_answer_is_asked_for_by_schema_or_in_words(self) -> None:
         request = planning("x", model=MODEL)
         by_schema = chat_body(request, "m", Abilities())
         assert by_schema["response_format"]["json_schema"]["name"] == "plan"
         assert "tools" not in by_schema
-        by_function = chat_body(request, "m", Abilities(output=OutputMode.FUNCTION))
-        assert by_function["tool_choice"]["function"]["name"] == "give_plan"
-        assert [tool["function"]["name"] for tool in by_function["tools"]] == ["give_plan"]
-        with_tools = chat_body(request.evolve(tools=WORK.tools), "m", Abilities(output=OutputMode.FUNCTION))
-        assert with_tools["tool_choice"] == "required", "another tool can be called first"
-        in_words = chat_body(request, "m", Abilities(output=OutputMode.PROMPT))
+        in_words = chat_body(request, "m", Abilities(schema=False))
         assert not {"tools", "response_format"} & set(in_words)
         assert "JSON" in in_words["messages"][-1]["content"]
         assert [message["role"] for message in in_words["messages"]] == ["system", "user"]
@@ -116,13 +111,10 @@ def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-@given(conversations(), st.booleans(), st.sampled_from(OutputMode))
-def test_a_request_read_back_from_the_wire_is_the_same_request(
-    messages: tuple[Message, ...], structured: bool, mode: OutputMode
-) -> None:
+@given(conversations(), st.booleans())
+def test_a_request_read_back_from_the_wire_is_the_same_request(messages: tuple[Message, ...], structured: bool) -> None:
     sent = (planning("x", model=MODEL) if structured else WORK).evolve(messages=messages)
-    abilities = Abilities(output=OutputMode.FUNCTION if mode is OutputMode.PROMPT else mode)
-    back = request_of(json.loads(encode(chat_body(sent, "m", abilities))), MODEL)
+    back = request_of(json.loads(encode(chat_body(sent, "m", Abilities()))), MODEL)
     plain = [_without_raw(message) for message in back.messages]
     assert plain == [_without_raw(message) for message in sent.messages]
     assert [tool.name for tool in back.tools] == [tool.name for tool in sent.tools]
@@ -145,88 +137,20 @@ def test_an_answer_crosses_the_wire_unharmed(calls: list[tuple[str, dict[str, An
 
 
 class TestAbilities:
-    PLAN = planning("x", model=MODEL)
-
     @pytest.mark.parametrize(
-        ("status", "message", "learned"),
+        ("base_url", "abilities"),
         [
-            (400, "This model does not support response format `json_schema`", Abilities(output=OutputMode.FUNCTION)),
-            (400, "'response_format.type' must be 'json_schema' or 'text'", Abilities(output=OutputMode.FUNCTION)),
-            (400, "This response_format type is unavailable now", Abilities(output=OutputMode.FUNCTION)),
-            (422, "response_format: Extra inputs are not permitted", Abilities(output=OutputMode.FUNCTION)),
-            (500, 'response_format type must be one of "text" or "json_object"', Abilities(output=OutputMode.FUNCTION)),
-            (400, "failed to parse grammar", Abilities(output=OutputMode.FUNCTION)),
-            (
-                400,
-                "'max_tokens' is not supported. Use 'max_completion_tokens'.",
-                Abilities(token_limit="max_completion_tokens"),
-            ),
+            ("https://api.openai.com/v1", Abilities(token_limit="max_completion_tokens")),
+            ("https://r.openai.azure.com/openai/v1", Abilities(token_limit="max_completion_tokens")),
+            ("https://api.deepseek.com/v1", Abilities(schema=False)),
+            ("http://127.0.0.1:11434/v1", Abilities()),
+            ("http://[::1]:8080/v1", Abilities()),
         ],
     )
-    def test_a_refusal_moves_to_the_next_form(self, status: int, message: str, learned: Abilities) -> None:
-        assert learn(Abilities(), self.PLAN, status, message, streamed=False) == learned
-
-    @pytest.mark.parametrize(
-        ("status", "message"),
-        [
-            (404, "No endpoints found that support tool use"),
-            (400, "registry.ollama.ai/library/gemma:latest does not support tools"),
-            (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
-        ],
-    )
-    def test_a_model_without_tools_is_found_out(self, status: int, message: str) -> None:
-        learned = learn(Abilities(), WORK, status, message, streamed=False)
-        assert learned == Abilities(tools=False)
-
-    def test_a_function_that_cannot_be_forced_leaves_words(self) -> None:
-        by_function = Abilities(output=OutputMode.FUNCTION)
-        learned = learn(by_function, self.PLAN, 400, "tool_choice is not supported", streamed=False)
-        assert learned == Abilities(output=OutputMode.PROMPT)
-
-    @pytest.mark.parametrize(
-        ("message", "learned"),
-        [
-            ("Your organization must be verified to stream this model. stream", Abilities(stream=False)),
-            ("Streaming is not supported", Abilities(stream=False)),
-            ("System role not supported", Abilities(system=False)),
-            ("Unsupported value: messages[0].role does not support 'system' with this model", Abilities(system=False)),
-        ],
-    )
-    def test_what_else_servers_refuse_has_another_form(self, message: str, learned: Abilities) -> None:
-        assert learn(Abilities(), WORK, 400, message, streamed=True) == learned
-
-    def test_a_number_that_is_too_large_is_no_unknown_field(self) -> None:
-        said = (
-            "'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context length is 8192 "
-            "tokens; max_completion_tokens must be smaller"
-        )
-        assert learn(Abilities(), WORK, 400, said, streamed=False) is None
+    def test_the_form_is_that_of_the_provider(self, base_url: str, abilities: Abilities) -> None:
+        assert abilities_of(base_url) == abilities
 
     def test_instructions_without_a_role_begin_the_first_message(self) -> None:
         messages = chat_body(WORK, "m", Abilities(system=False))["messages"]
         assert [message["role"] for message in messages] == ["user"]
         assert messages[0]["content"].startswith(f"{chat_body(WORK, 'm', Abilities())['messages'][0]['content']}\n\n{{")
-
-    def test_a_form_that_was_ignored_is_followed_by_the_next(self) -> None:
-        second = ignored(Abilities())
-        assert second == Abilities(output=OutputMode.FUNCTION)
-        assert second is not None
-        assert ignored(second) == Abilities(output=OutputMode.PROMPT)
-        assert ignored(Abilities(output=OutputMode.PROMPT)) is None
-
-    def test_a_stream_that_cannot_count_is_asked_without(self) -> None:
-        learned = learn(Abilities(), WORK, 400, "Unknown parameter: stream_options", streamed=True)
-        assert learned == Abilities(stream_usage=False)
-
-    @pytest.mark.parametrize(
-        ("status", "message"),
-        [
-            (400, "messages with role 'tool' must be a response to a preceding message with 'tool_calls'"),
-            (400, "This model's maximum context length is 8192 tokens"),
-            (400, "max_tokens is too large: 100000. This model supports at most 16384 completion tokens"),
-            (401, "tools are not supported for this key"),
-            (404, "The model `x` does not exist"),
-        ],
-    )
-    def test_any_other_refusal_teaches_nothing(self, status: int, message: str) -> None:
-        assert learn(Abilities(), WORK, status, message, streamed=False) is None

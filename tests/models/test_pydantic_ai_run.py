@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from leadhand import ConfigurationError, Leadhand, RunStatus
 from leadhand.core.errors import FailureClass
 from leadhand.models.detection import detect_model
 from leadhand.models.offline import OfflineModels
-from leadhand.models.providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS, RETIRED
+from leadhand.models.providers import BY_KEY, OWN_PROTOCOLS, PROVIDERS
 from leadhand.models.pydantic_ai import connection
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.pydantic_ai.connection import Connection, Service
@@ -30,12 +31,14 @@ async def test_a_run_is_led_worked_and_composed(name: str, tmp_path: Path, monke
     from leadhand.tools import web_client
     from leadhand.tools.sample_service import SampleWeb
 
-    def sample(**_: object) -> SampleWeb:
-        from datetime import UTC, datetime
+    class Sample(SampleWeb):
+        def __init__(self, **_: object) -> None:
+            super().__init__(now=lambda: datetime.now(UTC))
 
-        return SampleWeb(now=lambda: datetime.now(UTC))
+        async def aclose(self) -> None:
+            pass
 
-    monkeypatch.setattr(web_client, "AiohttpWeb", sample)
+    monkeypatch.setattr(web_client, "AiohttpWeb", Sample)
     async with SERVERS[name](answered_by(OfflineModels())).running() as server:
         for variable, value in server.env.items():
             monkeypatch.setenv(variable, value)
@@ -75,17 +78,6 @@ def test_a_missing_extra_is_said_with_the_command_that_installs_it(name: str, mo
     assert "\n" not in caught.value.what + caught.value.how
 
 
-@pytest.mark.parametrize(
-    ("found", "fits"), [("2.62.0", True), ("2.100.1", True), ("2.61.9", False), ("1.107.1", False), ("3.0.0", False)]
-)
-def test_a_release_that_will_not_do_is_said(found: str, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.metadata.version", lambda name: found)
-    assert connection.is_installed(OWN_PROTOCOLS["anthropic"]) is fits
-    if not fits:
-        with pytest.raises(ConfigurationError, match=found):
-            connection.require(OWN_PROTOCOLS["anthropic"])
-
-
 async def test_packages_that_do_not_fit_together_are_a_classed_failure() -> None:
     def broken(connection: Connection) -> Service:
         raise ImportError("cannot import name 'x'")
@@ -112,7 +104,7 @@ async def test_a_key_counts_only_where_its_extra_is_installed(monkeypatch: pytes
     assert "leadhand[anthropic]" in passed_over.why
 
 
-# Older releases know other names; these two are about the one that our constraints name.
+# Older releases know other names; the next test is about the one that our constraints name.
 OLDER = tuple(int(number) for number in version("pydantic-ai-slim").split(".")[:2]) < (2, 68)
 
 
@@ -121,25 +113,7 @@ def test_what_is_taken_and_recommended_is_known_to_the_installed_packages() -> N
     from pydantic_ai.models import known_model_names
 
     known = set(known_model_names())
-    names = {retired.instead for retired in RETIRED if retired.provider in ("anthropic", "google", "google-cloud")}
-    names |= {f"{own.name}:{own.default_model}" for own in OWN_PROTOCOLS.values() if own.default_model}
+    names = {f"{own.name}:{own.default_model}" for own in OWN_PROTOCOLS.values() if own.default_model}
     names |= {f"{own.name}:{own.example}" for own in OWN_PROTOCOLS.values()}
     assert names <= known
     assert {*BY_KEY} <= {*PROVIDERS, *OWN_PROTOCOLS}
-
-
-@pytest.mark.skipif(OLDER, reason="the names of an older release")
-def test_no_model_the_installed_packages_offer_counts_as_retired() -> None:
-    from pydantic_ai.models import known_model_names
-
-    from leadhand.models.providers import instead_of
-
-    assert [name for name in known_model_names() if instead_of(*name.partition(":")[::2])] == []
-
-
-def test_the_models_their_packages_call_retired_are_refused() -> None:
-    from pydantic_ai.models.anthropic import DEPRECATED_ANTHROPIC_MODELS
-
-    from leadhand.models.providers import instead_of
-
-    assert [name for name in DEPRECATED_ANTHROPIC_MODELS if not instead_of("anthropic", name)] == []

@@ -15,7 +15,7 @@ from leadhand.models.detection import detect_model
 from leadhand.models.offline import OfflineModels
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.prices import known_cost, known_profile
-from leadhand.models.providers import OWN_PROTOCOLS, PROVIDERS, RETIRED, instead_of
+from leadhand.models.providers import OWN_PROTOCOLS, PROVIDERS
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
@@ -135,49 +135,6 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(model: str, key
     said = refusal(model, dict.fromkeys(variables, key))
     assert "_API_KEY" in said
     assert key.strip() not in said
-
-
-@pytest.mark.parametrize(
-    ("model", "instead"),
-    [
-        ("google:gemini-1.5-flash", "google:gemini-3.5-flash-lite"),
-        ("gemini:gemini-1.5-flash-8b-001", "google:gemini-3.5-flash-lite"),
-        ("google:gemini-1.0-pro", "google:gemini-3.8-flash"),
-        ("google:gemini-2.0-flash-lite-001", "google:gemini-3.5-flash-lite"),
-        ("google-vertex:gemini-1.5-pro-002", "google-cloud:gemini-3.8-flash"),
-        ("anthropic:claude-2.1", "anthropic:claude-sonnet-5-5"),
-        ("anthropic:claude-instant-1.2", "anthropic:claude-haiku-5-5"),
-        ("anthropic:claude-3-opus-20240229", "anthropic:claude-opus-5-5"),
-        ("anthropic:claude-3-sonnet-20240229", "anthropic:claude-sonnet-5-5"),
-        ("openai:gpt-4-32k", "openai:gpt-5.6-sol"),
-        ("openai:text-davinci-003", "openai:gpt-6-luna"),
-        ("openai:gpt-4", "openai:gpt-5.6-sol"),
-    ],
-)
-def test_a_retired_model_says_what_to_use_instead(model: str, instead: str) -> None:
-    said = refusal(model)  # before anything is said about keys
-    assert f"--model {instead}" in said
-
-
-@pytest.mark.parametrize(
-    "model", ["google:gemini-2.5-flash", "anthropic:claude-opus-4-1", "openai:gpt-4o", "cohere:command-r"]
-)
-def test_a_model_that_still_answers_is_not_refused(model: str) -> None:
-    provider, _, name = model.partition(":")
-    assert instead_of(provider, name) is None
-
-
-def test_a_retired_model_may_live_on_elsewhere() -> None:
-    ModelRouter(env={"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "https://proxy.example/v1"}).check("openai:gpt-4")
-
-
-def test_what_is_recommended_is_not_retired_itself() -> None:
-    taken = [f"{p.name}:{p.default_model}" for p in (*PROVIDERS.values(), *OWN_PROTOCOLS.values())]
-    for name in [*(retired.instead for retired in RETIRED), *taken]:
-        provider, _, model = name.partition(":")
-        assert provider in PROVIDERS or provider in OWN_PROTOCOLS
-        assert instead_of(provider, model) is None
-    assert all(retired.source.startswith("https://") for retired in RETIRED)
 
 
 async def test_asking_for_a_name_that_leads_nowhere_is_a_classed_failure() -> None:

@@ -21,8 +21,7 @@ def decoded(*chunks: bytes) -> list[ServerEvent]:
     ("stream", "data"),
     [
         (b"data: one\n\ndata: two\n\n", ["one", "two"]),
-        (b"data: a\r\ndata: b\r\n\r\n", ["a\nb"]),
-        (b"data: a\rdata: b\r\r", ["a\nb"]),
+        (b"data: a\r\n\r\ndata: b\r\n\r\n", ["a", "b"]),
         (b": a comment\n\ndata:no space\n\n", ["no space"]),
         (b"\xef\xbb\xbfdata: marked\n\n", ["marked"]),
         (b"id: 7\nretry: 3\ndata: x\nnonsense\n\n", ["x"]),

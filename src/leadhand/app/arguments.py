@@ -17,7 +17,7 @@ from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.value import Json, Unfit, is_number, one_line, plain_json, shown
-from leadhand.ports import Models, Toolbox
+from leadhand.ports import Toolbox
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 from leadhand.ports.runs import RunFilter, RunSort
 
@@ -40,9 +40,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "budget_per_day": (0, 1_000_000),
     "budget_total": (0, 1_000_000),
     "timeout": (0.001, 366 * 86_400),
-    "approval_timeout": (0.001, 366 * 86_400),
     "attempt_timeout": (0.001, 366 * 86_400),
     "model_patience": (0.001, 366 * 86_400),
+    "approval_timeout": (0.001, 366 * 86_400),
 }
 FIELDS = {"budget": "budget_nanousd"} | {
     name: f"{name}_s" for name in ("timeout", "approval_timeout", "attempt_timeout", "model_patience")
@@ -66,33 +66,30 @@ def limits(usual: Limits, **given: Any) -> Limits:
 
     Raises UsageError for invalid values.
     """
-    changed: dict[str, Any] = {}
-    for name, value in given.items():
-        field, whole = FIELDS.get(name, name), name not in FIELDS
-        if value is None and name in _OPTIONAL:
-            changed[field] = None
-            continue
-        least, most = RANGES[name]
-        span = f"from {least:g} to {most:,.0f}"
-        if not _is_number(value, whole=whole):
-            kind = "a whole number" if whole else "a number"
-            raise UsageError(f"invalid value for {name}: {shown(value)}", f"Pass {kind} {span}.")
-        if not least <= cast("float", value) <= most:
-            raise UsageError(f"{name} is out of range: {number(value)}", f"Pass a number {span}.")
-        changed[field] = nanousd(cast("float", value)) if name == "budget" else value
+    changed = {
+        FIELDS.get(name, name): None if value is None and name in _OPTIONAL else _in_range(value, name, name)
+        for name, value in given.items()
+    }
+    if (budget := changed.get("budget_nanousd")) is not None:
+        changed["budget_nanousd"] = nanousd(budget)
     return usual.evolve(**changed)
 
 
 def money(value: object, name: str) -> int | None:
     """Return US dollars as nano-dollars, or None for no limit. Raises UsageError."""
-    least, most = RANGES["budget"]
-    if value is None:
-        return None
-    if not _is_number(value, whole=False) or not least <= cast("float", value) <= most:
-        raise UsageError(
-            f"invalid value for {name}: {shown(value)}", f"Pass US dollars, from {least:g} to {most:,.0f}."
-        )
-    return nanousd(cast("float", value))
+    return None if value is None else nanousd(_in_range(value, name, "budget"))
+
+
+def _in_range(value: object, name: str, limit: str) -> float:
+    """Return a value, called ``name``, if it is in the range of a limit. Raises UsageError."""
+    (least, most), whole = RANGES[limit], limit not in FIELDS
+    span = f"from {least:g} to {most:,.0f}"
+    if not _is_number(value, whole=whole):
+        kind = "a whole number" if whole else "a number"
+        raise UsageError(f"invalid value for {name}: {shown(value)}", f"Pass {kind} {span}.")
+    if not least <= cast("float", value) <= most:
+        raise UsageError(f"{name} is out of range: {number(value)}", f"Pass a number {span}.")
+    return cast("float", value)
 
 
 def shared_budgets(per_day: object, total: object) -> tuple[SharedBudget, ...]:
@@ -202,20 +199,16 @@ def check_filters(limit: object, filters: RunFilter) -> None:
         if words is not None and not isinstance(words, str):
             raise UsageError(f"invalid value for {key}: {shown(words)}", "Pass a text.")
     if "sort" in filters:
-        filters["sort"] = run_sort(filters["sort"])
+        try:
+            filters["sort"] = RunSort(filters["sort"])
+        except ValueError:
+            what = f"runs cannot be sorted by {shown(filters['sort'])}"
+            raise UsageError(what, f"Choose from: {', '.join(RunSort)}.") from None
     if (status := filters.get("status")) is not None:
         try:
             filters["status"] = RunStatus(status)
         except ValueError:
             raise UsageError(f"there is no status {shown(status)}", f"Choose from: {', '.join(RunStatus)}.") from None
-
-
-def run_sort(value: object) -> RunSort:
-    """Return what a list of runs is sorted by. Raises UsageError."""
-    try:
-        return RunSort(cast("str", value))
-    except ValueError:
-        raise UsageError(f"runs cannot be sorted by {shown(value)}", f"Choose from: {', '.join(RunSort)}.") from None
 
 
 def check_parts(given: Mapping[str, object], *, on_text: object, on_approval: object) -> None:
@@ -265,12 +258,6 @@ def _hook(given: object, how: str) -> Hook:
     if not _is_number(timeout, whole=False) or not 0 < timeout < math.inf:
         raise UsageError(f"the hook {name_of(made)} has timeout={shown(timeout)}", "Set a number of seconds above 0.")
     return made
-
-
-def adapter(model: object) -> Models:
-    """Return the model adapter of one run. Raises UsageError for anything else."""
-    check_methods(model, "model", MODELS, "the name of a model, or an object with the methods of leadhand.ports.Models")
-    return cast("Models", model)
 
 
 def name(value: object, what: str, how: str) -> str | None:

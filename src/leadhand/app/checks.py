@@ -12,8 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import urlsplit
+from typing import Literal
 
 from leadhand.app.formatting import count
 from leadhand.app.listings import PAGE
@@ -21,9 +20,9 @@ from leadhand.app.model_selection import choose_models
 from leadhand.app.settings import Settings, make_home, tilde
 from leadhand.core.errors import LeadhandError, StoreError
 from leadhand.core.run import RunStatus
-from leadhand.models.detection import keys_without_extra
+from leadhand.models.detection import listens
 from leadhand.models.providers import ALIASES, ANY_SERVER, OWN_PROTOCOLS, PROVIDERS, ollama_url
-from leadhand.models.pydantic_ai.connection import command, is_installed
+from leadhand.models.pydantic_ai.connection import is_installed
 from leadhand.models.router import ModelRouter
 from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ContextStore, ModelError
@@ -172,11 +171,11 @@ async def _model(set_up: Settings) -> AsyncIterator[Finding]:
         return
     await models.aclose()
     name = choice.models.default
-    yield Finding(check="model", what=f"{name} ({choice.why})", **_unused_key(set_up))
+    yield Finding(check="model", what=f"{name} ({choice.why})")
     address = _address(name, set_up)
     if address is None:
         return
-    if not await _answers(address):
+    if not await listens(address, ANSWER_WITHIN_S):
         how = "Start the server, or choose another model with --model."
         yield Finding(check="reach", level="fail", what=f"no server answers at {address}", how=how)
     elif name.startswith("openai_compatible:"):
@@ -202,16 +201,6 @@ async def _listed(model: str, address: str, set_up: Settings) -> Finding:
     return Finding(check="reach", what=f"{address} answers")
 
 
-def _unused_key(set_up: Settings) -> dict[str, Any]:
-    """A warning if no model is named and a key is set whose extra is missing."""
-    if set_up.model is not None or set_up.environment.get("LEADHAND_MODEL"):
-        return {}
-    missing = keys_without_extra(set_up.environment)
-    if not missing:
-        return {}
-    return {"level": "warn", "how": f"To use {missing[0].title}, install its extra: {command(missing[0])}"}
-
-
 def _address(model: str, set_up: Settings) -> str | None:
     """The address of a model's server if it is local or set by the user; None for a provider's own address."""
     written = model.partition(":")[0].strip().casefold()
@@ -224,18 +213,6 @@ def _address(model: str, set_up: Settings) -> str | None:
         return ollama_url(environment)
     named = environment.get(provider.url_variable(environment))
     return named or (provider.base_url if is_loopback(provider.base_url) else None)
-
-
-async def _answers(address: str) -> bool:
-    """Whether a server accepts connections at the address. Sends nothing."""
-    try:
-        parts = urlsplit(address)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname or "", port), ANSWER_WITHIN_S)
-    except (OSError, ValueError, TimeoutError):
-        return False
-    writer.close()
-    return True
 
 
 def _extras() -> Finding:

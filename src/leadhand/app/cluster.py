@@ -63,7 +63,7 @@ class ClusterHost:
     async def _open_run(self, run_id: str) -> tuple[RunState, FlowPolicy]:
         state = await self._runtime.load(run_id)
         self._runtime.check_resumable(state)
-        await self._runtime.learn(state)
+        await self._runtime.models.learn(state.definition.models)
         flow = self._runtime.flows.of(state.definition)
         fits = fits_of(None, state.definition.worker(state.definition.shape))
         return state, policy_of(flow, state.definition, fits, self._runtime.verifier)

@@ -18,6 +18,7 @@ from leadhand.flows.refused_options import field_names, model_at
 V = TypeVar("V", bound=BaseModel)
 Place = Sequence[str | int]
 """The place of a value in a file: the keys that lead to it."""
+LineOf = Callable[[Place], int]
 LARGEST_FILE = 1_000_000
 """Bytes of such a file, at most."""
 MANIFEST = "leadhand.toml"
@@ -57,7 +58,7 @@ def fault(path: Path | str, line: int, what: str, how: str) -> ConfigurationErro
     return ConfigurationError(f"{path}:{line}: {what}", how)
 
 
-def validated(kind: type[V], data: object, path: Path | str, line_of: Callable[[Place], int]) -> V:
+def validated(kind: type[V], data: object, path: Path | str, line_of: LineOf) -> V:
     """Return the content of a file as a value, without converting texts to numbers or the like.
 
     Raises ConfigurationError for the first fault. ``line_of`` finds the line of a place.
@@ -84,23 +85,6 @@ def validated(kind: type[V], data: object, path: Path | str, line_of: Callable[[
         raise fault(path, line_of(place), what, how) from error
 
 
-_CORRECTIONS = {
-    "bool_type": "Write true or false.",
-    "string_too_short": "Write a text that is not empty, or remove it.",
-    "string_too_long": "Write at most {max_length} characters.",
-    "literal_error": "Choose from: {expected}.",
-    "greater_than": "Write a number above {gt}.",
-    "greater_than_equal": "Write a number of {ge} or more.",
-    "less_than_equal": "Write a number of {le} or less.",
-    **dict.fromkeys(("string_type", "string_sub_type"), "Write a text, in quotes."),
-    **dict.fromkeys(("int_type", "int_from_float"), "Write a whole number, without quotes."),
-    **dict.fromkeys(("float_type", "finite_number"), "Write a number, without quotes."),
-    **dict.fromkeys(("list_type", "tuple_type", "set_type"), 'Write a list: ["…", "…"].'),
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "Write keys with values."),
-}
-"""How to correct a value with an error of this type."""
-
-
 def _correction(kind: type[BaseModel], found: ErrorDetails) -> str:
     """Return what to write instead of a wrong value: what its field gives as examples, or what its kind allows."""
     place = found["loc"]
@@ -108,12 +92,7 @@ def _correction(kind: type[BaseModel], found: ErrorDetails) -> str:
     field = next((each for each in reversed(fields) if each is not None), None)
     if field is not None and field.examples:
         return f"Write it like {' or '.join(json.dumps(each) for each in field.examples)}."
-    known = _CORRECTIONS.get(found["type"], "Correct this value.")
-    return known.format(**{name: _plain(value) for name, value in found.get("ctx", {}).items()})
-
-
-def _plain(value: object) -> str:
-    return str(value).replace("'", "").replace(" or ", ", ")
+    return f"Correct it: {found['msg'][:1].lower()}{found['msg'][1:]}."
 
 
 def _problem_place(data: object, place: tuple[str | int, ...] = ()) -> tuple[str | int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
 from leadhand.app.earlier_runs import files_to_read, followed
@@ -19,9 +19,25 @@ from leadhand.core.run import EarlierFile, ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
 from leadhand.core.worker import WILDCARDS, Worker
-from leadhand.ports import ArtifactStore, ContextStore, Models
+from leadhand.ports import ArtifactStore, ContextStore
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier, judging_roles
+
+
+class OfNewRun(TypedDict, total=False):
+    """What is recorded of a new run beside its request, flow and options.
+
+    ``detached``: it outlives its process. ``by`` starts it, ``key_id`` is the API key that it belongs to. ``output`` is
+    the type of the answer.
+    """
+
+    detached: bool
+    by: str
+    key_id: str
+    name: str
+    tags: Mapping[str, str] | None
+    priority: int
+    output: Output
 
 
 class Definitions(NamedTuple):
@@ -29,7 +45,7 @@ class Definitions(NamedTuple):
 
     store: ContextStore
     artifacts: ArtifactStore
-    models: Models
+    models: NamedModels
     toolbox: Toolbox
     flows: FlowRegistry
     hooks: tuple[str, ...] = ()
@@ -44,20 +60,15 @@ class Definitions(NamedTuple):
         choice: Choice,
         *,
         run: RunSettings,
-        detached: bool,
-        by: str,
-        key_id: str,
-        name: str,
-        tags: Mapping[str, str],
-        priority: int,
         submission: str,
         follows: RunState | None,
-        output: Output,
+        **given: Unpack[OfNewRun],
     ) -> RunDefinition:
         """Return the definition of a run with the settings that are ``wanted``. Raises UsageError, ConfigurationError.
 
         The other arguments are those of :meth:`~leadhand.app.runtime.Runtime.start`.
         """
+        key_id = given.get("key_id", "")
         checked = self.flows.options(flow, with_workers(wanted.project, self.toolbox, flow, options))
         used, roles = self.flows.get(flow), self.flows.roles(flow, checked)
         if follows is not None:
@@ -67,7 +78,7 @@ class Definitions(NamedTuple):
         check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)
         own_models = {role.model for role in (*roles, *project.workers) if role.model is not None}
         more = unpriced_models(wanted, self.models, sorted(own_models - {*choice.models.names}))
-        shape = answer_role(output, (*roles, *project.workers))
+        shape = answer_role(given.get("output"), (*roles, *project.workers))
         check = check_of(wanted, choice.models)
         judging = judging_roles(check, (*roles, *project.workers), verifier=self.verifier is not None)
         stages = 2 + (shape is not None) + bool(judging)
@@ -98,21 +109,21 @@ class Definitions(NamedTuple):
             offline=wanted.offline,
             documents=wanted.documents,
             only_documents=wanted.only_documents,
-            detached=detached,
+            detached=given.get("detached", False),
             **reserves(wanted.limits, stages),
             budgets=wanted.budgets,
             needs_prices=wanted.needs_prices,
             unpriced=(*choice.unpriced, *more),
             concurrency=wanted.concurrency_of_runs,
             no_cache=wanted.no_cache,
-            by=by,
+            by=given.get("by", ""),
             key_id=key_id,
             submission=submission,
             follows=followed(follows) if follows is not None else None,
             earlier=await self._earlier(flow, key_id, follows, wanted) if used.reads_artifacts else (),
-            name=run_name(name),
-            tags=run_tags({**(follows.definition.tags if follows is not None else {}), **tags}),
-            priority=run_priority(priority),
+            name=run_name(given.get("name", "")),
+            tags=run_tags({**(follows.definition.tags if follows is not None else {}), **(given.get("tags") or {})}),
+            priority=run_priority(given.get("priority", 0)),
             instructions=dict(run.instructions),
             only_tools=run.tools,
             hooks=self.hooks,
@@ -137,7 +148,7 @@ def check_of(wanted: Settings, models: ModelChoice) -> Check:
     return wanted.check or ("off" if is_offline else "judge")
 
 
-def check_roles(roles: Iterable[Worker], toolbox: Toolbox, models: Models, *, offline: bool) -> None:
+def check_roles(roles: Iterable[Worker], toolbox: Toolbox, models: NamedModels, *, offline: bool) -> None:
     """Raise UsageError for a role with an unknown tool, or with another model than the built-in one in an offline run.
 
     Raises ConfigurationError for a model that cannot be used. A program's own port knows its models best.
@@ -149,7 +160,7 @@ def check_roles(roles: Iterable[Worker], toolbox: Toolbox, models: Models, *, of
                 f"the role {role.name} names the tool {unknown[0]!r}, which does not exist",
                 f"Available tools: {', '.join(tools) or 'none'}.{did_you_mean(unknown[0], tools)}",
             )
-        if role.model is None or not isinstance(models, NamedModels):
+        if role.model is None or models.own is not None:
             continue
         if offline and role.model != "offline":
             raise UsageError(

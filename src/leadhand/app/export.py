@@ -50,7 +50,7 @@ async def export(
         # In a thread: a page of long texts takes a while, and others use this loop.
         if format == "md":
             return await asyncio.to_thread(markdown, whole, notice=notice), damage
-        return await asyncio.to_thread(page, whole, entries, notice=notice), damage
+        return await asyncio.to_thread(page, whole, notice=notice), damage
     lines: list[dict[str, Any]] = [event_line(entry) for entry in entries]
     if document is not None:
         lines.append({"type": "run", "document": document})

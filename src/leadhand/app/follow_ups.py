@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from leadhand.app.arguments import LIMITS
 from leadhand.app.arguments import limits as checked_limits
 from leadhand.app.arguments import name as checked_name
+from leadhand.app.definitions import OfNewRun
 from leadhand.app.run_settings import RunSettings
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import NEW_BUDGET, Settings
 from leadhand.app.toolsets import check_tools
-from leadhand.app.typed_answers import Output
 from leadhand.core.errors import UsageError
 from leadhand.core.run import ENDED, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
@@ -44,20 +44,19 @@ async def start(
     flow: str = "",
     options: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    detached: bool = False,
-    output: Output = None,
-    name: str = "",
-    tags: Mapping[str, str] | None = None,
-    priority: int = 0,
     run: RunSettings | None = None,
+    **given: Unpack[OfNewRun],
 ) -> RunState:
     """Create a follow-up of a run, and return the state to drive.
 
-    ``flow`` is another flow, ``options`` change single ones of the earlier run, ``output`` is another type of answer.
+    ``flow`` is another flow, ``options`` change single ones of the earlier run. Without another type, the answer has
+    that of the earlier one.
     ``settings`` are those of :func:`continued`, ``run`` is what only the follow-up has. Raises as :meth:`Runtime.start`
     does, and ConfigurationError for a tool of the earlier run that is not in this process.
     """
     definition = earlier.definition
+    if given.get("output") is None:
+        given["output"] = output_of(definition)
     if flow in ("", definition.flow):
         check_tools(definition.tools, runtime.toolbox)
     return await runtime.start(
@@ -65,13 +64,9 @@ async def start(
         flow=flow or definition.flow,
         options=options_of(definition, flow, options or {}),
         asked=settings or continued(definition, runtime.settings),
-        detached=detached,
-        name=name,
-        tags=tags,
-        priority=priority,
         follows=earlier,
-        output=output_of(definition) if output is None else output,
         run=run,
+        **given,
     )
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from leadhand.app.beside import failure_of, lines_beside
-from leadhand.app.document.event_line import event_line
+from leadhand.app.beside import VERDICTS
 from leadhand.app.formatting import GLYPHS, count, label, money, shortened, spent
-from leadhand.app.markdown_html import link_html, markdown_html, table_html, text_html
-from leadhand.app.report_export import ReportPage
-from leadhand.core.events import Entry
+from leadhand.app.markdown_export import draft_of, parts_beside, report_of
+from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
+from leadhand.core.judgement import ClaimVerdict
 
-LONGEST_EVENT = 2_000
-"""Characters of an event that the page shows; the JSON export has all of it."""
+SIGNS = {
+    ClaimVerdict.CONFIRMED: "✓",
+    ClaimVerdict.DERIVED: "≈",
+    ClaimVerdict.OWN_WORDS: "○",
+    ClaimVerdict.UNCONFIRMED: "?",
+    ClaimVerdict.CONTRADICTED: "✗",
+    ClaimVerdict.NOT_CHECKED: "·",
+}
 LONGEST_RESULT = 300
 """Characters of the result of a subtask above which it is folded."""
 
@@ -24,20 +29,16 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 _CITATION = re.compile(r"\[(\d{1,4}(?:, ?\d{1,4})*)\]")
 
 
-def page(document: dict[str, Any], entries: Iterable[Entry], *, notice: str = "") -> str:
-    """The page of a run: header, notice, answer with its sources, gaps, evidence, the work behind it, and the log."""
+def page(document: dict[str, Any], *, notice: str = "") -> str:
+    """The page of a run: header, notice, answer with its sources, gaps, evidence, and the work behind it."""
     title = text_html(" ".join(document["request"].split())[:200])
-    report = ReportPage.of(document)
     parts = [
         *_header(document, title),
         *([f'<p class="failed">{text_html(notice)}</p>'] if notice else []),
-        *(_answer(document) if report is None or not report.drafted else report.text()),
-        *_gaps(document),
-        *_evidence(document),
-        *(_sources(document) if report is None or not report.drafted else ()),
-        *(() if report is None else (*report.sources(), *report.work())),
+        *_answer(document),
+        *(markdown_html(part, text_html, shift=0) for part in parts_beside(document)),
+        *_sources(document),
         *_orders(document),
-        *_log(entries),
         "</main>",
     ]
     style = (files("leadhand.app") / "export.css").read_text("utf-8")
@@ -101,35 +102,59 @@ def _answer(document: dict[str, Any]) -> Iterator[str]:
         links = (f'<a href="#source-{number}">{number}</a>' for number in numbers)
         return f"[{', '.join(links)}]"
 
-    yield f'<h2>Answer</h2><div class="prose">{markdown_html(document["answer"] or "No answer yet.", cite)}</div>'
+    yield "<h2>Answer</h2>"
+    if document["evidence"]["judged_by"] is not None:
+        yield _legend(document)
+    text, marks = document["answer"], list(_marks(document))
+    if not text:
+        text, marks = draft_of(document) or "No answer yet.", []
+    yield f'<div class="prose">{markdown_html(text, cite, marks)}</div>'
+
+
+def _marks(document: dict[str, Any]) -> Iterator[Mark]:
+    """Yield a mark for each claim that was judged and is in the text, with the reasons of its doubts."""
+    for claim in document["claims"] if document["evidence"]["judged_by"] is not None else ():
+        if claim.get("start") is not None:
+            verdict = ClaimVerdict(claim["verdict"])
+            reasons = [each["why"] for each in document["evidence"]["doubts"] if each["n"] == claim["n"]]
+            hint = ": ".join(filter(None, [VERDICTS[verdict].capitalize(), " ".join(reasons)]))
+            yield Mark(claim["start"], claim["end"], verdict.value, SIGNS[verdict], hint)
+
+
+def _legend(document: dict[str, Any]) -> str:
+    """Return what the signs of claims mean, with how many claims have each."""
+    counted = Counter(each["verdict"] for each in document["claims"])
+    signs = (
+        f'<span><span class="sign {each.value}">{sign}</span>{VERDICTS[each]} ({counted[each.value]})</span>'
+        for each, sign in SIGNS.items()
+        if counted[each.value]
+    )
+    return f'<p class="legend">{" ".join(signs)}</p>'
 
 
 def _sources(document: dict[str, Any]) -> Iterator[str]:
-    if document["sources"]:
-        yield '<h2>Sources</h2><ol class="sources">'
-        for number, source in enumerate(document["sources"], start=1):
-            yield f'<li id="source-{number}" dir="auto">{link_html(source["title"], source["url"], name="source")}</li>'
-        yield "</ol>"
+    """The sources, each with the passages of it that the answer cites."""
+    if not document["sources"]:
+        return
+    passages = report_of(document).get("passages", {})
+    cited = dict.fromkeys(id_ for claim in document["claims"] for id_ in claim.get("cites", ()) if id_ in passages)
+    yield '<h2>Sources</h2><ol class="sources">'
+    for number, source in enumerate(document["sources"], start=1):
+        yield f'<li id="source-{number}" dir="auto">{link_html(source["title"], source["url"], name="source")}'
+        of_source = (each for each in map(passages.__getitem__, cited) if _of(each) == _of(source))
+        yield from (f'<blockquote dir="auto">{_passage(each)}</blockquote>' for each in of_source)
+        yield "</li>"
+    yield "</ol>"
 
 
-def _gaps(document: dict[str, Any]) -> Iterator[str]:
-    if document["question"] is not None:
-        yield f'<h2>Question</h2><p class="plain" dir="auto">{text_html(document["question"]["text"])}</p>'
-    if (failure := failure_of(document)) is not None:
-        why = text_html(f"{failure.message} ({failure.class_.value})")
-        yield f'<h2>Why it failed</h2><p class="failed">{why}</p>'
-    if document["gaps"]:
-        yield "<h2>Gaps</h2>"
-        fields = ("name", "class", "reason", "next_action")
-        rows = ([text_html(gap[field]) for field in fields] for gap in document["gaps"])
-        yield from table_html(("what", "class", "why", "what you can do"), rows)
+def _of(source: dict[str, Any]) -> tuple[str, str]:
+    return source["title"], source["url"]
 
 
-def _evidence(document: dict[str, Any]) -> Iterator[str]:
-    if lines := lines_beside(document):
-        yield "<h2>Evidence</h2><ul>"
-        yield from (f'<li dir="auto">{text_html(line)}</li>' for line in lines)
-        yield "</ul>"
+def _passage(passage: dict[str, Any]) -> str:
+    text, link = f'<span class="plain">{text_html(passage["text"])}</span>', passage["link"]
+    web = link.startswith(("http://", "https://"))
+    return f"{text}<p>{link_html('Open the source at this passage', link)}</p>" if web else text
 
 
 def _orders(document: dict[str, Any]) -> Iterator[str]:
@@ -170,23 +195,3 @@ def _outcome(content: dict[str, Any]) -> str:
             return summary
         case _:
             return ""
-
-
-def _log(entries: Iterable[Entry]) -> Iterator[str]:
-    yield '<section><h2>Log</h2><details class="folded"><summary>Event log</summary>'
-    yield from table_html(("seq", "at", "event", "content"), map(_event, entries))
-    yield "</details></section>"
-
-
-def _event(entry: Entry) -> list[str]:
-    body = event_line(entry)
-    seq, at, type_ = (body.pop(name) for name in ("seq", "at", "type"))
-    body.pop("epoch")
-    content = json.dumps(body, ensure_ascii=False)
-    content = content if len(content) <= LONGEST_EVENT else f"{content[:LONGEST_EVENT]}…"
-    return [
-        str(seq),
-        f'<span class="time">{text_html(at)}</span>',
-        f"<code>{text_html(type_)}</code>",
-        f"<pre>{text_html(content)}</pre>",
-    ]

@@ -6,13 +6,14 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from leadhand.app.arguments import Policy
-from leadhand.app.config_files import MANIFEST, Place, fault, read_text, validated
+from leadhand.app.arguments import FIELDS, LIMITS, RANGES, Policy
+from leadhand.app.config_files import MANIFEST, LineOf, Place, fault, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
@@ -30,19 +31,15 @@ class ModelSettings(Value):
     review: str | None = Field(default=None, min_length=1)
 
 
-class LimitSettings(Value):
-    """The limits of each run, with the names and units of the flags."""
+_LIMITS: dict[str, Any] = {
+    name: (float | None if name in FIELDS else int | None, Field(default=None, ge=RANGES[name][0], le=RANGES[name][1]))
+    for name in RANGES
+    if name in LIMITS - {"budget"}
+}
 
-    max_steps: int | None = Field(default=None, ge=1)
-    max_workers: int | None = Field(default=None, ge=1)
-    batch_size: int | None = Field(default=None, ge=1)
-    max_requests: int | None = Field(default=None, ge=0)
-    max_tokens: int | None = Field(default=None, ge=0)
-    max_output_tokens: int | None = Field(default=None, ge=1)
-    timeout: float | None = Field(default=None, gt=0)
-    attempt_timeout: float | None = Field(default=None, gt=0)
-    model_patience: float | None = Field(default=None, gt=0)
-    approval_timeout: float | None = Field(default=None, gt=0)
+
+class LimitSettings(create_model("LimitSettings", __base__=Value, **_LIMITS)):
+    """The limits of each run, with the names and units of the flags."""
 
 
 class BudgetSettings(Value):
@@ -118,11 +115,11 @@ class Project:
     path: Path
     manifest: ProjectManifest
     workers: Mapping[str, Worker] = field(default_factory=dict[str, Worker])
-    lines: _Lines | None = field(default=None, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
 
     def where(self, *keys: str) -> str:
         """Return the file and the line of a key, or of a key in a table, for a message."""
-        return f"{self.path}:{self.lines.of(keys)}" if self.lines is not None else str(self.path)
+        return f"{self.path}:{_line_of(self.text, keys)}" if self.text else str(self.path)
 
     @property
     def directory(self) -> Path:
@@ -158,10 +155,10 @@ def load_project(path: Path) -> Project:
         line = int(where[1]) if where else text.count("\n") + 1
         what = f"the manifest is not valid TOML: {str(error).partition(' (at ')[0]}"
         raise fault(path, line, what, "Correct this line.") from error
-    lines = _Lines(text)
-    manifest = validated(ProjectManifest, data, path, lines.of)
-    project = Project(path=path, manifest=manifest, workers=_workers(path, manifest, lines), lines=lines)
-    _check_files(project, lines)
+    line_of = partial(_line_of, text)
+    manifest = validated(ProjectManifest, data, path, line_of)
+    project = Project(path=path, manifest=manifest, workers=_workers(path, manifest, line_of), text=text)
+    _check_files(project, line_of)
     _check_concurrency(project)
     return project
 
@@ -178,10 +175,10 @@ def _check_concurrency(project: Project) -> None:
             raise ConfigurationError(f"{where}: {what}", 'Write "provider:name", in quotes.')
 
 
-def _workers(path: Path, manifest: ProjectManifest, lines: _Lines) -> dict[str, Worker]:
+def _workers(path: Path, manifest: ProjectManifest, line_of: LineOf) -> dict[str, Worker]:
     found: dict[str, Worker] = {}
     for number, named in enumerate(manifest.worker_files):
-        line = lines.of(("worker_files", number))
+        line = line_of(("worker_files", number))
         files = named_files(path.parent, named)
         if not files:
             raise fault(path, line, f"no file matches {named}", "Correct the pattern, or remove it.")
@@ -208,22 +205,22 @@ def relative_path(file: Path, directory: Path) -> str:
     return str(file.relative_to(directory)) if file.is_relative_to(directory) else str(file)
 
 
-def _check_files(project: Project, lines: _Lines) -> None:
+def _check_files(project: Project, line_of: LineOf) -> None:
     manifest = project.manifest
     for key in ("tools", "flows", "agents", "hooks", "offline_rules"):
         for number, named in enumerate(getattr(manifest, key)):
             file = project.located(named.partition(":")[0] if key in ("agents", "hooks") else named)
             if Path(file).is_absolute() and not Path(file).is_file():
-                line = lines.of((key, number))
+                line = line_of((key, number))
                 raise fault(project.path, line, f"there is no file {named}", "Correct the path, or remove it.")
     if manifest.documents is not None and not (project.directory / manifest.documents).is_dir():
         what = f"there is no directory {manifest.documents}"
-        raise fault(project.path, lines.of(("documents",)), what, "Create it, or correct the path.")
+        raise fault(project.path, line_of(("documents",)), what, "Create it, or correct the path.")
     generated = project.generated_workers
     if generated is not None and project.directory not in generated.resolve().parents:
         what = f"generated_workers_dir leaves the project: {manifest.generated_workers_dir}"
         how = "Name a directory below that of the manifest, such as generated."
-        raise fault(project.path, lines.of(("generated_workers_dir",)), what, how)
+        raise fault(project.path, line_of(("generated_workers_dir",)), what, how)
     for source, worker in project.workers.items():
         if generated is not None and generated.resolve() in (project.directory / source).resolve().parents:
             raise ConfigurationError(
@@ -232,23 +229,13 @@ def _check_files(project: Project, lines: _Lines) -> None:
             )
 
 
-class _Lines:
-    """Finds the line of a key in a TOML file: that of its last part that is written on a line of its own."""
-
-    def __init__(self, text: str) -> None:
-        self._at: dict[tuple[str, ...], int] = {}
-        table: tuple[str, ...] = ()
-        for number, line in enumerate(text.splitlines(), start=1):
-            if header := re.match(r"\s*\[+([^\[\]]+)\]", line):
-                table = _keys(header[1])
-                self._at.setdefault(table, number)
-            elif key := re.match(r"""\s*((?:[\w\-.]|"[^"]*"|'[^']*'|\s(?=\s*[.=]))+?)\s*=""", line):
-                self._at.setdefault((*table, *_keys(key[1])), number)
-
-    def of(self, place: Place) -> int:
-        keys = tuple(str(each) for each in place)
-        return next((self._at[keys[:length]] for length in range(len(keys), 0, -1) if keys[:length] in self._at), 1)
-
-
-def _keys(written: str) -> tuple[str, ...]:
-    return tuple(each.strip().strip("\"'") for each in written.split("."))
+def _line_of(text: str, place: Place) -> int:
+    """Return the line of the innermost key of a place that begins a line of a TOML file, or the header of its table."""
+    at = 0
+    for key in (each for each in place if isinstance(each, str)):
+        name = rf"""["']?{re.escape(key)}["']?"""
+        found = re.compile(rf"^[ \t]*(\[+[^\]\n]*\b)?{name}[ \t]*[=.\]]", re.MULTILINE).search(text, at)
+        if found is None:
+            break
+        at = found.start()
+    return text.count("\n", 0, at) + 1

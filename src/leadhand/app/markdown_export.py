@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from leadhand.app.beside import failure_of, lines_beside
+from leadhand.app.flows import REPORT
 from leadhand.app.formatting import clean
-from leadhand.app.report_export import ReportPage
-from leadhand.flows.report.rendering import escaped, markdown_link
+from leadhand.core.value import object_of
+from leadhand.flows.report.rendering import body, escaped, markdown_link, numbered, source_list
+from leadhand.verify.passages import Passage
 
 
 def markdown(document: dict[str, Any], *, notice: str = "") -> str:
@@ -16,18 +18,42 @@ def markdown(document: dict[str, Any], *, notice: str = "") -> str:
     return clean("\n\n".join(part for part in _parts(document, notice) if part)) + "\n"
 
 
+def report_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a run document that a report has; {} for any other run."""
+    return object_of(document["task"]) if document["flow"] == REPORT else {}
+
+
+def draft_of(document: dict[str, Any]) -> str:
+    """Return the latest draft of a report that is not finished, with numbered sources; "" for any other run."""
+    task = report_of(document)
+    draft = next((each for each in reversed(task.get("drafts", ())) if each["text"]), None)
+    if draft is None:
+        return ""
+    research = {each["key"]: each["passages"] for each in task["research"]}
+    ids = dict.fromkeys(id_ for key in draft["research"] for id_ in research.get(key, ()))
+    passages = {
+        f"p{number}": Passage.model_validate({field: task["passages"][id_][field] for field in Passage.model_fields})
+        for number, id_ in enumerate(ids, start=1)
+        if id_ in task["passages"]
+    }
+    sources = numbered(draft["text"], passages)
+    note = f"*This report is not finished: the run is {document['status']}.*"
+    return f"{note}\n\n{body(draft['text'], sources)}\n\n{source_list(sources, passages)}".strip()
+
+
 def _parts(document: dict[str, Any], notice: str) -> Iterator[str]:
-    report = ReportPage.of(document)
     if notice:
         yield f"*{escaped(notice)}*"
-    if report is not None and document["task"]["final_report"]:
-        yield document["task"]["final_report"]
-    elif report is not None and report.drafted:
-        yield f"*This report is not finished: the run is {document['status']}.*"
-        yield report.markdown()
+    if report := report_of(document).get("final_report"):
+        yield report
     else:
-        yield document["answer"] or f"*No answer: the run is {document['status']}.*"
+        yield document["answer"] or draft_of(document) or f"*No answer: the run is {document['status']}.*"
         yield _listed("Sources", list(_sources(document)))
+    yield from parts_beside(document)
+
+
+def parts_beside(document: dict[str, Any]) -> Iterator[str]:
+    """Yield as Markdown what is shown with an answer: an open question, why a run failed, gaps and evidence."""
     if document["question"] is not None:
         yield f"## Question\n\n{escaped(document['question']['text'])}"
     if (failure := failure_of(document)) is not None:

@@ -20,21 +20,18 @@ LONGEST_MARKDOWN = 100_000
 HEADING_SHIFT = 2
 """The levels by which headings move down: the page has the first two."""
 _SAFE_LINK = re.compile(r"https?://[^\s/]|mailto:[^\s]|#[\w.-]+$", re.IGNORECASE)
-_TASK = re.compile(r"^\[([ xX])\] ")
 _BLOCKS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "th", "td"})
 
-# A mark's place survives the parser as ⸪number⸫ before and ⸬number⸫ behind it: punctuation, for the parser.
-_SIGNS = re.compile("[⸪⸫⸬]")
-_SIGN = re.compile(r"([⸪⸬])(\d+)⸫")
-_BEFORE_TEXT = re.compile(r"(?:[ \t>]+|(?:[-*+•]|\d{1,9}[.)])(?=[ \t])|#{1,6}(?=[ \t])|\|)*")
-"""What a line of Markdown may begin with: a sign in front of it would change what the line is."""
+# The place of a mark survives the parser as ⸪number⸫: punctuation, for the parser.
+_SIGNS = re.compile("[⸪⸫]")
+_PLACE = re.compile(r"⸪(\d+)⸫")
+_TAG_OR_PLACE = re.compile(rf"<[^>]*>|{_PLACE.pattern}")
 _KEPT = re.compile(r"```|~~~|\[[^\]\n]*\]:")
 """Fences and the definitions of links, which signs would break."""
 
 
 class Mark(NamedTuple):
-    """A stretch of a text that gets the class ``name`` and, unless ``sign`` is "", this sign behind it, with the title
-    ``hint``."""
+    """A ``sign`` behind the stretch of a text that ends at ``end``, with the class ``name`` and the title ``hint``."""
 
     start: int
     end: int
@@ -43,29 +40,26 @@ class Mark(NamedTuple):
     hint: str
 
 
-def markdown_html(text: str, cite: Callable[[str], str], marks: Sequence[Mark] = ()) -> str:
-    """Return Markdown as HTML. ``cite`` returns the HTML of a piece of its text, outside of links."""
+def markdown_html(
+    text: str, cite: Callable[[str], str], marks: Sequence[Mark] = (), *, shift: int = HEADING_SHIFT
+) -> str:
+    """Return Markdown as HTML. ``cite`` returns the HTML of a piece of its text, outside of links.
+
+    Headings move down by ``shift`` levels.
+    """
     if len(text) > LONGEST_MARKDOWN:
         return f'<p class="plain" dir="auto">{cite(clean(text))}</p>'
     text = clean(_signed(_SIGNS.sub("·", text), marks))
     parser = _parser()
-    env: dict[str, Any] = {"cite": cite, "marks": marks, "inside": None, "links": 0}
+    env: dict[str, Any] = {"cite": cite, "links": 0}
     tokens = parser.parse(text, env)
-    for index, token in enumerate(tokens):
-        if token.type == "inline" and index > 1 and tokens[index - 2].type == "list_item_open":
-            _show_box(token)
+    for token in tokens:
         if token.nesting == 1 and token.tag in _BLOCKS:
             token.attrSet("dir", "auto")
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1:]) + HEADING_SHIFT)}"
-    return _SIGN.sub("", parser.renderer.render(tokens, parser.options, env))
-
-
-def _show_box(item: Token) -> None:
-    """Show the box of a task: "[x] done"."""
-    first = item.children[0] if item.children else None
-    if first is not None and first.type == "text":
-        first.content = _TASK.sub(lambda box: "☐ " if box[1] == " " else "☑ ", first.content)
+            token.tag = f"h{min(6, int(token.tag[1:]) + shift)}"
+    html = parser.renderer.render(tokens, parser.options, env)
+    return _TAG_OR_PLACE.sub(lambda each: _sign(marks[int(each[1])]) if each[1] else _PLACE.sub("", each[0]), html)
 
 
 def link_html(label: str, url: str, *, name: str = "") -> str:
@@ -90,21 +84,21 @@ def text_html(value: str) -> str:
 
 
 def _signed(text: str, marks: Iterable[Mark]) -> str:
-    """Return the text with signs around its marks, inside of what makes a line an item, a heading or a row."""
+    """Return the text with the places of its marks, before what ends a line or a cell."""
     parts: list[str] = []
     at = 0
     for number, each in enumerate(marks):
         mark = text[each.start : each.end]
-        if _KEPT.search(mark):
-            continue
-        line = text.rfind("\n", 0, each.start) + 1
-        lead = _BEFORE_TEXT.match(text, line)
-        start = max(each.start, lead.end() if lead is not None else line)
         end = each.start + len(mark.rstrip("| \t"))
-        if start < end:
-            parts += [text[at:start], f"⸪{number}⸫", text[start:end], f"⸬{number}⸫"]
+        if not _KEPT.search(mark) and end > at:
+            parts += [text[at:end], f"⸪{number}⸫"]
             at = end
     return "".join([*parts, text[at:]])
+
+
+def _sign(mark: Mark) -> str:
+    hint = text_html(mark.hint)
+    return f'<span class="sign {mark.name}" role="img" title="{hint}" aria-label="{hint}">{mark.sign}</span>'
 
 
 @cache
@@ -116,7 +110,6 @@ def _parser() -> MarkdownIt:
     parser.validateLink = lambda url: _SAFE_LINK.match(url) is not None
     for name, rule in (
         ("text", _text_rule),
-        ("code_inline", _code_rule),
         ("code_block", _block_rule),
         ("fence", _block_rule),
         ("image", _image_rule),
@@ -130,22 +123,17 @@ def _parser() -> MarkdownIt:
 
 
 def _text_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
-    return "".join(_pieces(tokens[index].content, text_html if env["links"] else env["cite"], env))
-
-
-def _code_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
     content = tokens[index].content
-    signs = "".join(_pieces("".join(each[0] for each in _SIGN.finditer(content)), text_html, env))
-    return f"<code>{escape(_SIGN.sub('', content))}</code>{signs}"
+    return text_html(content) if env["links"] else env["cite"](content)
 
 
 def _block_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
-    return f'<pre dir="auto"><code>{escape(_SIGN.sub("", tokens[index].content))}</code></pre>\n'
+    return f'<pre dir="auto"><code>{escape(_PLACE.sub("", tokens[index].content))}</code></pre>\n'
 
 
 def _image_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
     """A picture is its description: the page loads nothing."""
-    return "".join(_pieces(tokens[index].content, text_html, env))
+    return text_html(tokens[index].content)
 
 
 def _link_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
@@ -153,29 +141,8 @@ def _link_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options:
     env["links"] += token.nesting
     if token.nesting == 1:
         token.attrSet("rel", "noopener noreferrer nofollow")
-        token.attrs = {key: _SIGN.sub("", str(value)) for key, value in token.attrs.items()}
     return self.renderToken(tokens, index, options, env)
 
 
 def _table_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
     return '<div class="scroll"><table>\n' if tokens[index].nesting == 1 else "</table></div>\n"
-
-
-def _pieces(content: str, html: Callable[[str], str], env: dict[str, Any]) -> Iterator[str]:
-    """The HTML of a piece of text. Each part of a mark gets the mark's class, its end the mark's sign."""
-    at = 0
-    for sign in _SIGN.finditer(content):
-        yield _piece(content[at : sign.start()], html, env["inside"])
-        at = sign.end()
-        mark: Mark = env["marks"][int(sign[2])]
-        env["inside"] = mark if sign[1] == "⸪" else None
-        if sign[1] == "⸬" and mark.sign:
-            hint = text_html(mark.hint)
-            yield (f'<span class="sign {mark.name}" role="img" title="{hint}" aria-label="{hint}">{mark.sign}</span>')
-    yield _piece(content[at:], html, env["inside"])
-
-
-def _piece(text: str, html: Callable[[str], str], inside: Mark | None) -> str:
-    if not text or inside is None:
-        return html(text)
-    return f'<span class="{inside.name}">{html(text)}</span>'

@@ -1,34 +1,14 @@
-"""What carries out attempts in a process, and the process among those that share its database."""
+"""The place of a process among those that share its database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.listings import definition_of
-from leadhand.app.project_workers import workshop_of
 from leadhand.app.settings import Settings
-from leadhand.dispatch.local import LocalDispatcher
-from leadhand.engine.hooks import Hooks
 from leadhand.engine.host import Host, OnText
-from leadhand.engine.model_calls import ModelCalls
-from leadhand.engine.redaction import Redactor
-from leadhand.engine.shared_limits import SharedLimits, ToolLimits
-from leadhand.engine.tool_cache import ToolCache
-from leadhand.engine.tool_calls import ToolCalls
-from leadhand.ports import (
-    DRIVE,
-    ArtifactStore,
-    Clock,
-    ClusterStore,
-    ContextStore,
-    Dispatcher,
-    Job,
-    Library,
-    Models,
-    Web,
-)
+from leadhand.ports import DRIVE, Clock, ClusterStore, ContextStore, Dispatcher, Job
 from leadhand.ports.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
 from leadhand.tools.toolbox import Toolbox
 
@@ -116,39 +96,3 @@ def membership(
 async def queue_of(store: ContextStore) -> QueueInfo:
     """Return what waits in the queue of a store: nothing if it has none. Raises StoreError."""
     return await store.queue() if isinstance(store, ClusterStore) else QueueInfo()
-
-
-def dispatcher_of(cluster: Membership | None, host: Host, clock: Clock, concurrency: int) -> Dispatcher:
-    """Return what carries out the attempts of a process: itself, or the whole cluster."""
-    return LocalDispatcher(host, clock, concurrency) if cluster is None else cluster.dispatcher(host, clock)
-
-
-def host_with_calls(
-    settings: Settings,
-    store: ContextStore,
-    models: Models,
-    toolbox: Toolbox,
-    clock: Clock,
-    redactor: Redactor,
-    *,
-    web: Callable[[bool], Web],
-    artifacts: ArtifactStore,
-    library: Callable[[bool, str, bool], Library],
-    hooks: Hooks,
-    on_text: OnText | None,
-) -> tuple[Host, ModelCalls, ToolCalls]:
-    """Return the host of a process, and what makes its calls. They share the limits that bind on all processes."""
-    limits = SharedLimits(store)
-    tool_calls = ToolCalls(
-        toolbox,
-        web,
-        clock,
-        artifacts,
-        library,
-        workshop_of(settings.project),
-        hooks=hooks,
-        limits=ToolLimits(limits, store, clock),
-        cache=ToolCache(store),
-    )
-    model_calls = ModelCalls(models, store, clock, limits)
-    return Host(store, model_calls, tool_calls, redactor, on_text, limits), model_calls, tool_calls

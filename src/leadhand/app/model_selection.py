@@ -14,7 +14,7 @@ from leadhand.core.limits import usd
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.flows.offline.rule import Rules
 from leadhand.models.offline import OfflineModels
-from leadhand.ports import AnswerCache, Models
+from leadhand.ports import Models
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 if TYPE_CHECKING:
@@ -38,16 +38,22 @@ class Choice(NamedTuple):
 
 
 class NamedModels:
-    """All models by name. Imports the router and its providers only for names other than ``offline``.
+    """All models of a process by name. Imports the router and its providers only for names other than ``offline``.
 
-    ``memory`` stores what their servers do not support.
+    ``adapters`` are those of the program by name, ``own`` is its port for all names. ``added`` are adapters that single
+    runs bring along, by the names that their logs have.
     """
 
-    memory: AnswerCache | None = None
-
     def __init__(
-        self, settings: Settings, adapters: Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
+        self,
+        settings: Settings,
+        adapters: Mapping[str, Models] | None = None,
+        rules: Iterable[Rules] = (),
+        *,
+        own: Models | None = None,
     ) -> None:
+        self.own = own
+        self.added: dict[str, Models] = {}
         self._settings = settings
         self._adapters = dict(adapters or {})
         self._offline = OfflineModels(rules)
@@ -62,13 +68,14 @@ class NamedModels:
         if self._router is None:
             from leadhand.models.router import ModelRouter
 
-            settings = self._settings
-            connections = max(100, settings.limits.max_workers)
-            self._router = ModelRouter(env=settings.environment, connections=connections, memory=lambda: self.memory)
+            connections = max(100, self._settings.limits.max_workers)
+            self._router = ModelRouter(env=self._settings.environment, connections=connections)
         return self._router
 
     def _adapter(self, model: str) -> Models | None:
-        """Return the adapter of the program or of an installed package for a name: ``mine`` or ``mine:a-model``."""
+        """Return the adapter of a run, the program or an installed package for a name: ``mine`` or ``mine:a-model``."""
+        if (found := self.added.get(model, self.own)) is not None:
+            return found
         name = model.partition(":")[0]
         if name not in self._adapters:
             installed = next((point for point in entry_points(GROUP) if point.name == name), None)
@@ -78,21 +85,27 @@ class NamedModels:
         return self._adapters[name]
 
     def check(self, model: str) -> None:
-        """Raise ConfigurationError if the name is unknown or its key is missing."""
-        if model in (CUSTOM, "scripted") or model.startswith(OF_ONE_RUN):  # 0.1.0 recorded "scripted"
+        """Raise ConfigurationError if the name is unknown or its key is missing; adapters know their models best."""
+        if self._adapter(model) is not None or model == "offline":
+            return
+        if model == CUSTOM or model.startswith(OF_ONE_RUN):
             raise ConfigurationError(
                 f"{model!r} refers to models that a program passes as models=…",
                 "Resume the run from its program: Leadhand(models=…, tools=[…]).resume_sync(run_id).",
             )
-        if model != "offline" and self._adapter(model) is None:
-            self._port(model)
-            assert self._router is not None
-            self._router.check(model)
+        self._port(model)
+        assert self._router is not None
+        self._router.check(model)
 
-    async def learn(self, models: Iterable[str]) -> None:
-        """Query what servers say of their models and is not known from elsewhere; takes some seconds at most."""
-        names = [name for name in models if name != "offline" and self._adapter(name) is None]
+    async def learn(self, choice: ModelChoice) -> ModelChoice:
+        """Query what servers say of the models of a run and is not known from elsewhere; takes some seconds at most.
+
+        Returns the models with their known context windows, which limit the size of briefs.
+        """
+        names = [name for name in choice.names if name != "offline" and self._adapter(name) is None]
         await asyncio.gather(*(self._router.learn(name) for name in names if self._router is not None))
+        windows = {name: window for name in choice.names if (window := self.profile(name).window) is not None}
+        return choice.evolve(windows=windows)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         return await self._port(request.model).ask(request, on_text)
@@ -101,40 +114,8 @@ class NamedModels:
         return self._port(model).profile(model)
 
     async def aclose(self) -> None:
-        if self._router is not None:
-            await self._router.aclose()
-        for adapter in self._adapters.values():
-            await adapter.aclose()
-
-
-class AddedModels:
-    """The models of a process, and adapters that single runs bring along, by the names that their logs have."""
-
-    def __init__(self, models: Models, added: dict[str, Models]) -> None:
-        self._models = models
-        self.added = added
-
-    def _port(self, model: str) -> Models:
-        return self.added.get(model, self._models)
-
-    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        return await self._port(request.model).ask(request, on_text)
-
-    def profile(self, model: str) -> ModelProfile:
-        return self._port(model).profile(model)
-
-    def check(self, model: str) -> None:
-        """Raise ConfigurationError for a model that runs of this process cannot use."""
-        if model not in self.added and isinstance(self._models, NamedModels):  # a program's own port knows its models
-            self._models.check(model)
-
-    async def learn(self, choice: ModelChoice) -> None:
-        """Query what servers say of the models of a run, as :meth:`NamedModels.learn` does."""
-        if isinstance(self._models, NamedModels):
-            await self._models.learn(name for name in choice.names if name not in self.added)
-
-    async def aclose(self) -> None:
-        for port in (*self.added.values(), self._models):
+        others = [port for port in (self.own, self._router) if port is not None]
+        for port in (*self.added.values(), *self._adapters.values(), *others):
             await port.aclose()
 
     def choice(self, settings: Settings, adapter: Models) -> Choice:
@@ -145,23 +126,22 @@ class AddedModels:
         name = next((name for name, port in self.added.items() if port is adapter), None)
         name = name or f"{OF_ONE_RUN}{uuid4().hex[:12]}"
         self.added[name] = adapter
-        models = ModelChoice(default=name)
-        return Choice(
-            models=models, why="given by the program", unpriced=unpriced_models(settings, adapter, models.names)
-        )
+        return _choice(settings, self, ModelChoice(default=name), "given by the program")
 
 
 async def choose_models(
     settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
-) -> tuple[Models, Choice]:
-    """Return the models port, and the names to record. ``given`` is a port, or the user's adapters by name.
+) -> tuple[NamedModels, Choice]:
+    """Return the models, and the names to record. ``given`` is a port, or the user's adapters by name.
 
     Raises ConfigurationError for an unknown name, a missing key, and an unknown price if the caller set a budget.
     """
-    if given is not None and not isinstance(given, Mapping | NamedModels):
-        pinned = _pinned(settings, settings.model or CUSTOM)
-        unpriced = unpriced_models(settings, given, pinned.names)
-        return given, Choice(models=pinned, why="given by the program", unpriced=unpriced)
+    if given is None or isinstance(given, Mapping):
+        models = NamedModels(settings, given, rules)
+    else:
+        models = given if isinstance(given, NamedModels) else NamedModels(settings, rules=rules, own=given)
+    if models.own is not None:
+        return models, _choice(settings, models, _pinned(settings, settings.model or CUSTOM), "given by the program")
     if settings.model is None:
         from leadhand.models.detection import detect_model
 
@@ -170,10 +150,13 @@ async def choose_models(
     else:
         name, why = settings.model, "asked for"
     pinned = _pinned(settings, name)
-    models = given if isinstance(given, NamedModels) else NamedModels(settings, given, rules)
     for name in pinned.names:
         models.check(name)
-    return models, Choice(models=pinned, why=why, unpriced=unpriced_models(settings, models, pinned.names))
+    return models, _choice(settings, models, pinned, why)
+
+
+def _choice(settings: Settings, models: Models, pinned: ModelChoice, why: str) -> Choice:
+    return Choice(models=pinned, why=why, unpriced=unpriced_models(settings, models, pinned.names))
 
 
 def unpriced_models(settings: Settings, models: Models, names: Iterable[str]) -> tuple[str, ...]:
@@ -199,7 +182,7 @@ def unpriced_models(settings: Settings, models: Models, names: Iterable[str]) ->
     )
 
 
-def prices_needed(settings: Settings, models: AddedModels, definition: RunDefinition) -> bool:
+def prices_needed(settings: Settings, models: NamedModels, definition: RunDefinition) -> bool:
     """Return whether a run that exists may only call models with a known price, since it is given a budget.
 
     Raises ConfigurationError if one of its models has none. Models that this process cannot use are left to the one

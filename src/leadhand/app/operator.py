@@ -8,6 +8,7 @@ import json
 from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, Unpack
 
 from leadhand.app.arguments import flag, json_arguments, json_value, text
@@ -15,11 +16,12 @@ from leadhand.app.clock import new_run_id
 from leadhand.app.model_selection import prices_needed
 from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed
 from leadhand.app.runtime import Runtime
-from leadhand.app.settings import A_KEY, NEW_BUDGET, reserves
+from leadhand.app.settings import A_KEY, NEW_BUDGET, Reserves, reserves
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
 from leadhand.core.blob import BLOB_KEY
+from leadhand.core.decide import decide, due
 from leadhand.core.decide.requests import ACTED, retriable, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import fold, replay
@@ -34,8 +36,11 @@ from leadhand.core.text import listed
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json
 from leadhand.engine import forking
+from leadhand.engine.answer_guard import guarded
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems
+from leadhand.flows.flow import AbsentFlow
+from leadhand.flows.policy import FlowPolicy
 from leadhand.ports.runs import RunListing
 
 LOOKS, LOOK_EVERY_S = 600, 0.05
@@ -79,9 +84,30 @@ async def stop(
                     return RunStatus.CANCELLED
                 finally:
                     await runtime.store.release(run_id, epoch)
-            return (await runtime.stop(state)).status
+            return await _stopped(runtime, state)
         await asyncio.sleep(LOOK_EVERY_S)
     raise _no_reaction(run_id, listing.owner)
+
+
+async def _stopped(runtime: Runtime, state: RunState) -> RunStatus:
+    """Carry out the request to cancel or pause a run that this process owns, release it, and return its status.
+
+    A run whose flow is not here is stopped without it: the results so far are kept, and listed as the answer if the
+    hooks of the run let it pass.
+    """
+    try:
+        runtime.flows.of(state.definition)
+    except LeadhandError:
+        policy = FlowPolicy(AbsentFlow(), state.definition.evolve(options={}))
+        try:
+            *_, asked = due(state)
+            now = datetime.now(UTC)
+            events = await guarded(runtime.hooks, policy, state, decide(state, asked, now, policy), now)
+            await runtime.log(state.run_id).append(*events, epoch=state.epoch)
+        finally:
+            await runtime.store.release(state.run_id, state.epoch)
+        return (await runtime.load(state.run_id)).status
+    return (await runtime.drive(state)).status
 
 
 def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:
@@ -103,7 +129,7 @@ def _change(runtime: Runtime, state: RunState, given: NewLimits, by: str) -> tup
     if "budget" in given:
         limits = event.limits or state.definition.limits
         budgeted = replace(runtime.settings, limits=limits, budget_from=NEW_BUDGET)
-        event = event.evolve(needs_prices=prices_needed(budgeted, runtime.all_models, state.definition))
+        event = event.evolve(needs_prices=prices_needed(budgeted, runtime.models, state.definition))
     return (event,)
 
 
@@ -120,8 +146,7 @@ async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewL
             requests = (*requests, ev.RunRequested(what="resume", by=by))
         return await runtime.take_over(run_id, *requests)
     if given:
-        taken = await want(runtime, run_id, retry(by=by), given)
-        return taken if taken is not None else await runtime.load(run_id)
+        return await want(runtime, run_id, retry(by=by), given) or await runtime.load(run_id)
     if how := advice_to_raise(state):
         ended = f"run {run_id} has ended ({state.finished.status.value}), since a limit was used up"
         raise UsageError(ended, how, continued=state.definition)
@@ -358,16 +383,14 @@ async def fork(
         "by": by,
         "key_id": key_id,
         "budgets": budgeted.budgets,
-        "needs_prices": prices_needed(budgeted, runtime.all_models, definition) or definition.needs_prices,
+        "needs_prices": prices_needed(budgeted, runtime.models, definition) or definition.needs_prices,
         "concurrency": replace(runtime.settings, shared=shared[1]).concurrency_of_runs,
         "traceparent": "",  # another request asked for the fork
         "limits": changed,
-        "held_back": definition.held_back,
-        "held_back_s": definition.held_back_s,
         "detached": definition.detached if detached is None else detached,
     }
-    if changed != definition.limits:
-        changes |= reserves(changed, definition.closing_stages)
+    kept: Reserves = {"held_back": definition.held_back, "held_back_s": definition.held_back_s}
+    changes |= kept if changed == definition.limits else reserves(changed, definition.closing_stages)
     await forking.fork(runtime.store, run_id, at, fork_id, asked.turns, **changes)
     forked = await runtime.load(fork_id)
     if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from leadhand.app.arguments import Usual, adapter, flag, limits, name, number, text
+from leadhand.app.arguments import MODELS, Usual, check_methods, flag, limits, name, number, text
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
 from leadhand.core.errors import UsageError
@@ -166,7 +166,8 @@ def asked_settings(
 
     ``bounded``: the caller set the usual budget, so that of a run cannot be higher. Raises UsageError.
     """
-    own = None if model is None or isinstance(model, str) else adapter(model)
+    own = None if model is None or isinstance(model, str) else model
+    check_methods(own, "model", MODELS, "the name of a model, or an object with the methods of leadhand.ports.Models")
     if not isinstance(model, str) and isinstance(budget, Usual):
         return None, own
     wanted = usual

@@ -6,39 +6,41 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, Unpack
 
 from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
-from leadhand.app.definitions import Definitions
+from leadhand.app.definitions import Definitions, OfNewRun
 from leadhand.app.earlier_runs import missing
 from leadhand.app.flows import DEFAULT, FlowRegistry
-from leadhand.app.membership import Membership, dispatcher_of, host_with_calls, membership
-from leadhand.app.model_selection import AddedModels, Choice, NamedModels, choose_models
+from leadhand.app.membership import Membership, membership
+from leadhand.app.model_selection import Choice, NamedModels, choose_models
+from leadhand.app.project_workers import workshop_of
 from leadhand.app.requests import Requests
 from leadhand.app.run_settings import RunSettings
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, needed_tools
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
-from leadhand.app.webs import Libraries, Webs
+from leadhand.app.webs import Webs
 from leadhand.app.work_order_file import WorkOrderFile
-from leadhand.core.decide import decide, due
-from leadhand.core.errors import ConfigurationError, LeadhandError, UnreadableRun
+from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.evolve import start
 from leadhand.core.head import head_after
-from leadhand.core.run import ModelChoice, RunStatus
+from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine import snapshots
-from leadhand.engine.answer_guard import guarded
 from leadhand.engine.controller import Controller, OnEntries, OnState
 from leadhand.engine.hooks import Hooks
-from leadhand.engine.host import OnText
+from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
+from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.flows.flow import AbsentFlow
-from leadhand.flows.policy import FlowPolicy
-from leadhand.ports import ContextStore, Models
+from leadhand.engine.shared_limits import SharedLimits, ToolLimits
+from leadhand.engine.tool_cache import ToolCache
+from leadhand.engine.tool_calls import ToolCalls
+from leadhand.ports import ContextStore, Dispatcher, Models
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing
@@ -67,21 +69,20 @@ class Runtime:
 
     settings: Settings
     store: ContextStore
-    models: Models
+    models: NamedModels
     choice: Choice
     toolbox: Toolbox
     flows: FlowRegistry
     on_text: InitVar[OnText | None]
-    added: InitVar[dict[str, Models]]
     hooks: Hooks
     verifier: Verifier | None = None
 
-    def __post_init__(self, on_text: OnText | None, added: dict[str, Models]) -> None:
+    def __post_init__(self, on_text: OnText | None) -> None:
         self.watchers: list[OnEntries] = []
         self.on_release: list[OnState] = []
         self._clock = SystemClock()
         self.redactor = Redactor.of_environment(self.settings.environment)
-        self.web = Webs(self.settings, self.store, self._clock)
+        self.web = Webs(self.settings, self.store, self._clock, self.redactor)
         self._driving: set[asyncio.Task[RunState]] = set()
         self._held: dict[str, RunState] = {}
         self.requests = Requests(self.load, self.log, self._remember, self._clock)
@@ -97,24 +98,30 @@ class Runtime:
         if self._tracing is not None:
             self.watchers.append(self._tracing.watch)
             self.on_release.append(self._tracing.release)
-        self.all_models = AddedModels(self.models, added)
         self.artifacts = self.store.artifacts
         self.definitions = Definitions(
             self.store, self.artifacts, self.models, self.toolbox, self.flows, self.hooks.names, self.verifier
         )
-        self.library = Libraries(self.settings, self.web, self.store, self.redactor)
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, on_text)
         """This process among those that share its database; None if they are all on this machine."""
-        parts = self.settings, self.store, self.all_models, self.toolbox, self._clock, self.redactor
-        self._host, self._model_calls, self.tool_calls = host_with_calls(
-            *parts,
-            web=self.web,
-            artifacts=self.artifacts,
-            library=self.library,
+        shared = SharedLimits(self.store)  # by all calls of the process, also with other processes
+        self.tool_calls = ToolCalls(
+            self.toolbox,
+            self.web,
+            self._clock,
+            self.artifacts,
+            self.web.library,
+            workshop_of(self.settings.project),
             hooks=self.hooks,
-            on_text=on_text if self.cluster is None else self.cluster.live.write,
+            limits=ToolLimits(shared, self.store, self._clock),
+            cache=ToolCache(self.store),
         )
-        self.dispatcher = dispatcher_of(self.cluster, self._host, self._clock, self.settings.concurrency)
+        self._model_calls = ModelCalls(self.models, self.store, self._clock, shared)
+        live = on_text if self.cluster is None else self.cluster.live.write
+        self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, live, shared)
+        self.dispatcher: Dispatcher = LocalDispatcher(self._host, self._clock, self.settings.concurrency)
+        if self.cluster is not None:
+            self.dispatcher = self.cluster.dispatcher(self._host, self._clock)
 
     async def start(
         self,
@@ -122,62 +129,44 @@ class Runtime:
         *,
         flow: str = DEFAULT,
         options: Mapping[str, Any] | None = None,
-        detached: bool = False,
         asked: Settings | None = None,
-        by: str = "",
-        key_id: str = "",
-        name: str = "",
-        tags: Mapping[str, str] | None = None,
-        priority: int = 0,
         once: IdempotentId | None = None,
         follows: RunState | None = None,
         handed_over: bool = False,
-        output: Output = None,
         run: RunSettings | None = None,
         model: Models | None = None,
+        **given: Unpack[OfNewRun],
     ) -> RunState:
         """Create a run. This process or, if it is ``handed_over`` in a cluster, a server or host has to drive it.
 
-        ``options`` are those of the flow, ``output`` is the type of the answer. ``asked`` are the settings of this run.
-        ``by`` starts it, ``key_id`` is the API key that it belongs to. It
-        follows up ``follows``, and has its tags with those of ``tags``. ``once`` chooses its id. ``run`` is what only
-        this run has, ``model`` an adapter for all its roles. Raises UsageError and ConfigurationError.
+        ``options`` are those of the flow. ``asked`` are the settings of this run. It follows up ``follows``, and has
+        the tags of that run, too. ``once`` chooses its id. ``run`` is what only this run has, ``model`` an adapter for
+        all its roles. Raises UsageError and ConfigurationError.
         """
         wanted = self.settings if asked is None else asked
         if model is None:
             choice = self.choice if asked is None else (await choose_models(asked, self.models))[1]
         else:
-            choice = self.all_models.choice(wanted, model)
-        await self.all_models.learn(choice.models)
+            choice = self.models.choice(wanted, model)
         definition = await self.definitions.of_run(
             request,
             flow,
             options or {},
             wanted,
-            choice._replace(models=self._pinned(choice.models)),
+            choice._replace(models=await self.models.learn(choice.models)),
             run=run or RunSettings(),
-            detached=detached,
-            by=by,
-            key_id=key_id,
-            name=name,
-            tags=tags or {},
             submission=once.submission if once is not None else "",
             follows=follows,
-            output=output,
-            priority=priority,
+            **given,
         )
         run_id = once.run_id if once is not None else new_run_id()
-        jobs: dict[str, Any] = {"jobs": Membership.jobs(run_id, priority)} if self.cluster and handed_over else {}
+        jobs: dict[str, Any] = (
+            {"jobs": Membership.jobs(run_id, definition.priority)} if self.cluster and handed_over else {}
+        )
         entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)), **jobs)
-        self._outputs |= {run_id: output} if isinstance(output, type) else {}
+        if isinstance(output := given.get("output"), type):
+            self._outputs[run_id] = output
         return start(run_id, entry)
-
-    def _pinned(self, choice: ModelChoice) -> ModelChoice:
-        """Return the models of a run with their known context windows, which limit the size of briefs."""
-        windows = {
-            name: window for name in choice.names if (window := self.all_models.profile(name).window) is not None
-        }
-        return choice.evolve(windows=windows)
 
     async def load(self, run_id: str) -> RunState:
         """The state of a run, folded from its log: of a run that is driven here or waits, only what is new."""
@@ -235,7 +224,7 @@ class Runtime:
         if state.finished is None:
             self.flows.check_code(state.definition)
             for name in state.definition.models.names:
-                self.all_models.check(name)
+                self.models.check(name)
             for tool in changed_tools(state, self.toolbox):
                 LOGGER.warning(
                     "the tool %s is not the one that the run was started with: its code has changed (%s)",
@@ -253,26 +242,6 @@ class Runtime:
         self._driving.add(task)
         task.add_done_callback(self._driving.discard)
         return task
-
-    async def stop(self, state: RunState) -> RunState:
-        """Carry out a request to cancel or pause a run that this process owns, and release it.
-
-        A run whose flow is not here is stopped without it: the results so far are kept, and listed as the answer if
-        the hooks of the run let it pass.
-        """
-        try:
-            self.flows.of(state.definition)
-        except LeadhandError:
-            policy, log = FlowPolicy(AbsentFlow(), state.definition.evolve(options={})), self.log(state.run_id)
-            try:
-                *_, asked = due(state)
-                now = self._clock.now()
-                events = await guarded(self.hooks, policy, state, decide(state, asked, now, policy), now)
-                await log.append(*events, epoch=state.epoch)
-            finally:
-                await self.store.release(state.run_id, state.epoch)
-            return await self.load(state.run_id)
-        return await self.drive(state)
 
     async def drive(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> RunState:
         """Drive a run that this process owns until it is over, paused or waiting for people; then release it."""
@@ -306,7 +275,7 @@ class Runtime:
             if self.cluster is not None:
                 await self.cluster.join(HostKind.RUN)
             if state.status is RunStatus.RUNNING:
-                await self.learn(state)
+                await self.models.learn(state.definition.models)  # another process may have started it
             state = self._held[state.run_id] = await controller.drive()
             await keeper.rest(state)
             return state
@@ -321,10 +290,6 @@ class Runtime:
             if last.orders:
                 await file.write(last)
             await self.store.release(state.run_id, state.epoch)
-
-    async def learn(self, state: RunState) -> None:
-        """Find out what the models of a run can do: another process may have started it."""
-        await self.all_models.learn(state.definition.models)
 
     def forget(self, run_id: str) -> None:
         """Forget what is kept in memory of a run that has nothing to do here."""
@@ -373,8 +338,7 @@ class Runtime:
         if self._tracing is not None:
             await self._tracing.aclose()
         await self.dispatcher.aclose()
-        await self.web.aclose()
-        for part in (self.library, self.all_models, self.store):
+        for part in (self.web, self.models, self.store):
             await part.aclose()
 
 
@@ -407,8 +371,7 @@ async def open_runtime(
         store = await open_store(
             settings.database, patience_s=patience_s, reading=reading, heartbeat_limit_s=settings.heartbeat_limit_s
         )
-    if isinstance(chosen, NamedModels):
-        chosen.memory = store
+    chosen.added = {} if added is None else added
     return Runtime(
         settings=settings,
         store=store,
@@ -417,7 +380,6 @@ async def open_runtime(
         toolbox=toolbox,
         flows=flows,
         on_text=on_text,
-        added={} if added is None else added,
         hooks=Hooks(hooks),
         verifier=verifier,
     )

@@ -171,13 +171,11 @@ def _documents(given: Path | str | None, env: Mapping[str, str]) -> str:
 
 def _concurrency(given: int | None, env: Mapping[str, str]) -> int:
     said = env.get(CONCURRENCY_VARIABLE, "").strip()
-    what = "concurrency"
-    value: object = given
-    if given is None and said:
-        what, value = CONCURRENCY_VARIABLE, int(said) if said.isascii() and said.isdecimal() else said
-    if value is None:
+    if given is None and not said:
         return CONCURRENCY
+    value: object = (int(said) if said.isascii() and said.isdecimal() else said) if given is None else given
     if type(value) is not int or not 1 <= value <= MOST_AT_ONCE:
+        what = CONCURRENCY_VARIABLE if given is None else "concurrency"
         raise UsageError(f"invalid value for {what}: {shown(value)}", f"Use a whole number from 1 to {MOST_AT_ONCE:,}.")
     return value
 

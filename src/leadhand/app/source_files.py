@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import inspect
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -19,7 +18,7 @@ from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import OfflineRule
-from leadhand.ports.hooks import POINTS, Hook, checks
+from leadhand.ports.hooks import Hook
 from leadhand.tools.decorator import Tool
 
 if TYPE_CHECKING:
@@ -73,8 +72,7 @@ def all_agents(named: Iterable[str]) -> list[type[Agent]]:
 def all_hooks(named: Iterable[str]) -> list[Hook | type[Hook]]:
     """Return the hooks of every file or module named, of ``FILE:NAME`` this one. Raises as :func:`all_tools` does.
 
-    A class that has instances in its file is not a hook beside them, nor is a base class that checks nothing or cannot
-    be made without arguments beside the classes derived from it.
+    A class that has instances in its file is not a hook beside them, nor is a base class beside those derived from it.
     """
     hooks: list[Hook | type[Hook]] = []
     for name in named:
@@ -82,21 +80,12 @@ def all_hooks(named: Iterable[str]) -> list[Hook | type[Hook]]:
         made: dict[str, Hook | type[Hook]] = {
             known: each for known, each in vars(module).items() if isinstance(each, Hook)
         }
-        kinds, classes = {type(each) for each in made.values()}, _classes_in(module, Hook)
-        kinds |= {each for each in classes if _is_abstract(each) and any(each in kind.__bases__ for kind in classes)}
-        found = made | {each.__name__: each for each in classes if each not in kinds or each.__name__ == wanted}
+        classes = _classes_in(module, Hook)
+        used = {type(each) for each in made.values()} | {base for each in classes for base in each.__bases__}
+        found = made | {each.__name__: each for each in classes if each not in used or each.__name__ == wanted}
         how = "Write a subclass of leadhand.hooks.Hook in it, or a function with a decorator of leadhand.hooks."
         hooks += _chosen(name, wanted, found, "hook", how)
     return list(dict.fromkeys(hooks))
-
-
-def _is_abstract(kind: type[Hook]) -> bool:
-    """Whether a class cannot be a hook itself: it needs arguments, or checks nothing."""
-    try:
-        inspect.signature(kind).bind()
-    except TypeError:
-        return True
-    return not any(checks(kind, point) for point in POINTS)
 
 
 def _part(name: str) -> tuple[ModuleType, str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from opentelemetry.context import Context
@@ -101,7 +101,6 @@ class _OpenAttempt:
     """An attempt whose span is open. ``returned`` is when it returned; it stays open until it is judged."""
 
     span: Span
-    calls: dict[str, Span] = field(default_factory=dict[str, Span])
     returned: datetime | None = None
     failure: Failure | None = None
 
@@ -114,7 +113,8 @@ class _RunSpans:
         self._run_id = state.run_id
         self._attempts: dict[str, _OpenAttempt] = {}
         self._parked: dict[str, tuple[str, Span]] = {}
-        self._late: dict[tuple[str, str], Span] = {}
+        self._calls: dict[str, dict[str, Span]] = {}
+        """The open calls of each attempt."""
         began = state.created_at if first.seq == 2 else first.at  # the run was made here, and is driven from its start
         flow = state.definition.flow
         around = get_current_span().get_span_context()
@@ -151,7 +151,7 @@ class _RunSpans:
             case ev.StepSettled():
                 self._settle(event.attempt, at, "ok" if event.ok else "failed", event.failure)
             case ev.ModelCallBegan() | ev.ToolCallBegan():
-                self._begin_call(event, at)
+                self._calls.setdefault(event.attempt, {})[event.call_id] = self._start_call(event, at)
             case ev.ModelCallReturned() | ev.ToolCallReturned(blocked_args=None):
                 self._end_call(event, at)
             case _:
@@ -166,7 +166,7 @@ class _RunSpans:
                 self._settle(attempt, at, "ok" if opened.failure is None else "failed", opened.failure)
             else:
                 self._settle(attempt, at, INTERRUPTED if gone is None else "lost", gone)
-        for span in self._late.values():
+        for span in (span for calls in self._calls.values() for span in calls.values()):
             _end(span, at, gone, {})
         failure = gone
         if state.finished is not None and state.finished.status is RunStatus.FAILED:
@@ -208,7 +208,7 @@ class _RunSpans:
         if opened is None:
             return None
         over = opened.returned or at
-        for call in opened.calls.values():
+        for call in self._calls.pop(attempt, {}).values():
             _end(call, over, failure, {})
         _end(opened.span, over, failure, {"leadhand.outcome": outcome})
         return opened.span
@@ -220,19 +220,8 @@ class _RunSpans:
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
-    def _begin_call(self, event: ev.ModelCallBegan | ev.ToolCallBegan, at: datetime) -> None:
-        opened = self._attempts.get(event.attempt)
-        span = self._start_call(event, at)
-        if opened is not None:
-            opened.calls[event.call_id] = span
-        else:
-            self._late[event.attempt, event.call_id] = span
-
     def _end_call(self, event: ev.ModelCallReturned | ev.ToolCallReturned, at: datetime) -> None:
-        opened = self._attempts.get(event.attempt)
-        span = self._late.pop((event.attempt, event.call_id), None)
-        if span is None and opened is not None:
-            span = opened.calls.pop(event.call_id, None)
+        span = self._calls.get(event.attempt, {}).pop(event.call_id, None)
         if span is None:  # the call began before this process watched the run
             span = self._start_call(event, at - timedelta(milliseconds=event.duration_ms))
         _end(span, at, event.failure, _returned(event))

@@ -23,7 +23,7 @@ async def try_tool(
 ) -> CallState:
     """Call a tool with valid arguments, with its timeout and classified failures."""
     log = _NoLog(runtime.store, BY_HAND, runtime.redactor)
-    calls = ToolCalls(toolbox, runtime.web, SystemClock(), library=runtime.library)
+    calls = ToolCalls(toolbox, runtime.web, SystemClock(), library=runtime.web.library)
     call_id = f"{BY_HAND}/t0/c0"
     if (failure := calls.unfit(spec, args)) is not None:
         return CallState(call_id=call_id, tool=spec.name, args=args, effect=spec.effect, failure=failure)

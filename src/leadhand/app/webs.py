@@ -15,31 +15,32 @@ from leadhand.ports import Clock, ContextStore, Library, Page, Web
 
 if TYPE_CHECKING:
     from leadhand.tools.web.fetching import PageFetcher
+    from leadhand.tools.web_client import AiohttpWeb
 
 
 class Webs:
-    """The ways to reach services, opened when they are first used."""
+    """The ways to reach services and documents, opened when they are first used."""
 
-    def __init__(self, settings: Settings, store: ContextStore, clock: Clock) -> None:
+    def __init__(self, settings: Settings, store: ContextStore, clock: Clock, redactor: Redactor) -> None:
         self._settings = settings
         self._store = store
         self._clock = clock
-        self._opened: dict[bool, Web] = {}
+        self._redactor = redactor
+        self._web: AiohttpWeb | None = None
+        self._fetcher: PageFetcher | None = None
+        self._libraries: dict[tuple[bool, str, bool], Library] = {}
 
     def __call__(self, offline: bool) -> Web:
         """Return the network, or if ``offline`` the sample service."""
-        if offline not in self._opened:
-            if offline:
-                from leadhand.tools.sample_service import SampleWeb
+        if offline:
+            from leadhand.tools.sample_service import SampleWeb
 
-                self._opened[offline] = SampleWeb(now=self._clock.now)
-            else:
-                from leadhand.tools.web_client import AiohttpWeb
+            return SampleWeb(now=self._clock.now)
+        if self._web is None:
+            from leadhand.tools.web_client import AiohttpWeb
 
-                self._opened[offline] = AiohttpWeb(
-                    gate=self._pass_gate, cache=self._store, environment=self._settings.environment
-                )
-        return self._opened[offline]
+            self._web = AiohttpWeb(gate=self._pass_gate, cache=self._store, environment=self._settings.environment)
+        return self._web
 
     async def _pass_gate(self, service: str) -> None:
         from leadhand.tools.services import SERVICES
@@ -49,11 +50,39 @@ class Webs:
             async with without_slot(f"the rate limit of {service}", wait):
                 await asyncio.sleep(wait)
 
+    def library(self, offline: bool, documents: str, only_documents: bool = False) -> Library:
+        """Return the library of a directory ("" for none) and, unless it is the only one, of the web or, if
+        ``offline``, of the documents that come with Leadhand."""
+        return _Unopened(partial(self._opened, offline, documents, only_documents))
+
+    def _opened(self, *of: Any) -> Library:
+        if of not in self._libraries:
+            self._libraries[of] = self._make(*of)
+        return self._libraries[of]
+
+    def _make(self, offline: bool, documents: str, only_documents: bool) -> Library:
+        from leadhand.tools.web.documents import LocalDocuments
+        from leadhand.tools.web.fetching import PageFetcher
+        from leadhand.tools.web.library import DocumentsFirst, OfflineLibrary, WebLibrary
+
+        redact, env = self._redactor.text, self._settings.environment
+        made: Library | None = None
+        if offline and not only_documents:
+            made = OfflineLibrary()
+        elif not only_documents:
+            self._fetcher = self._fetcher or PageFetcher()
+            made = WebLibrary(
+                web=self(offline), fetcher=self._fetcher, cache=self._store, redact=redact, environment=env
+            )
+        if made is not None and not documents:
+            return made
+        return DocumentsFirst(LocalDocuments(Path(documents), self._settings.home / "documents", redact), made)
+
     async def aclose(self) -> None:
         """Close connections."""
-        for web in self._opened.values():
-            if (close := getattr(web, "aclose", None)) is not None:
-                await close()
+        for opened in (self._web, self._fetcher):
+            if opened is not None:
+                await opened.aclose()
 
 
 class _Unopened:
@@ -67,47 +96,3 @@ class _Unopened:
 
     async def fetch(self, url: str) -> Page:
         return await self._opened().fetch(url)
-
-
-class Libraries:
-    """The libraries of a process, made when they are first used."""
-
-    def __init__(self, settings: Settings, web: Callable[[bool], Web], store: ContextStore, redactor: Redactor) -> None:
-        self._settings = settings
-        self._web = web
-        self._store = store
-        self._redactor = redactor
-        self._made: dict[tuple[bool, str, bool], Library] = {}
-        self._fetcher: PageFetcher | None = None
-
-    def __call__(self, offline: bool, documents: str, only_documents: bool = False) -> Library:
-        """Return the library of a directory ("" for none) and, unless it is the only one, of the web or, if
-        ``offline``, of the documents that come with Leadhand."""
-        return _Unopened(partial(self._opened, offline, documents, only_documents))
-
-    def _opened(self, *of: Any) -> Library:
-        if of not in self._made:
-            self._made[of] = self._make(*of)
-        return self._made[of]
-
-    def _make(self, offline: bool, documents: str, only_documents: bool) -> Library:
-        from leadhand.tools.web.documents import LocalDocuments
-        from leadhand.tools.web.fetching import PageFetcher
-        from leadhand.tools.web.library import DocumentsFirst, OfflineLibrary, WebLibrary
-
-        redact = self._redactor.text
-        if only_documents:
-            return DocumentsFirst(LocalDocuments(Path(documents), self._settings.home / "documents", redact))
-        made: Library = OfflineLibrary()
-        if not offline:
-            self._fetcher = self._fetcher or PageFetcher()
-            web, env = self._web(offline), self._settings.environment
-            made = WebLibrary(web=web, fetcher=self._fetcher, cache=self._store, redact=redact, environment=env)
-        if not documents:
-            return made
-        return DocumentsFirst(LocalDocuments(Path(documents), self._settings.home / "documents", redact), made)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        if self._fetcher is not None:
-            await self._fetcher.aclose()

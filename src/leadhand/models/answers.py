@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from leadhand.core.conversation import ToolCall
 from leadhand.core.limits import Usage
-from leadhand.core.value import DEEPEST, is_list, is_object, list_of
+from leadhand.core.value import is_object, list_of
 from leadhand.ports.models import ModelProfile, ModelRequest, OutputSpec, input_bound
 
 _MOST_STARTS = 20
@@ -140,24 +140,7 @@ def decode_json(written: str | bytes, *, finite: bool = False) -> Any:
     # The fast parser is strict: the lenient one may still accept what it refuses.
     text = written if isinstance(written, str) else written.decode("utf-8", "replace")
     try:
-        found = json.loads(text.removeprefix("\ufeff"), parse_constant=_refused if finite else None)
+        plain = json.dumps(json.loads(text.removeprefix("\ufeff")), ensure_ascii=False)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return _repaired(found, 0)
-
-
-def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is not valid JSON")
-
-
-def _repaired(value: object, depth: int) -> Any:
-    """``value`` with a question mark in place of each lone surrogate."""
-    if depth > DEEPEST:
-        raise ValueError("nested too deeply")
-    if isinstance(value, str):
-        return clean(value)
-    if is_list(value):
-        return [_repaired(item, depth + 1) for item in value]
-    if is_object(value):
-        return {_repaired(key, depth): _repaired(item, depth + 1) for key, item in value.items()}
-    return value
+    return from_json(plain.encode("utf-8", "replace"), allow_inf_nan=not finite)

@@ -6,21 +6,17 @@ Imports nothing heavy, because it runs at every cold start.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from leadhand.core.errors import ConfigurationError
-from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.ports import ModelError
 
-from .providers import ANY_SERVER, BY_KEY, OWN_PROTOCOLS, PROVIDERS, OwnProtocol, ollama_url
-from .server_settings import checked_base_url
+from .providers import ANY_SERVER, BY_KEY, OWN_PROTOCOLS, PROVIDERS, ollama_url
 
 PROBE_TIMEOUT_S = 0.4
-_LARGEST_LIST = 1_000_000
 
 Probe = Callable[[str], Awaitable[str | None]]
 """Asks the server at a base URL for its first model; None if there is no server or no model."""
@@ -111,45 +107,31 @@ def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
     return None
 
 
-def keys_without_extra(env: Mapping[str, str]) -> list[OwnProtocol]:
-    """The providers whose key is set but whose extra is missing."""
-    from .pydantic_ai.connection import is_installed
-
-    with_key = (OWN_PROTOCOLS[name] for name in BY_KEY if name in OWN_PROTOCOLS)
-    return [own for own in with_key if own.key_variable(env) and not is_installed(own)]
-
-
 async def first_model(base_url: str) -> str | None:
     """The first model that ``GET {base_url}/models`` lists, within 0.4 s; None for anything else.
 
-    Uses bare streams: loopback needs no proxy, and this avoids importing an HTTP client at a cold start.
+    Without a server, no HTTP client is imported.
     """
-    try:
-        url = checked_base_url(base_url)
-        body = await asyncio.wait_for(_get(f"{url}/models"), PROBE_TIMEOUT_S)
-        listed = objects_of(object_of(json.loads(body)).get("data"))
-    except (ConfigurationError, OSError, ValueError, TimeoutError):
+    if not await listens(base_url, PROBE_TIMEOUT_S):
         return None
-    return next((name for name in (text_of(model.get("id")) for model in listed) if name), None)
+    from .openai.adapter import OpenAICompatible
 
-
-async def _get(url: str) -> bytes:
-    """The body of a 200 answer. Raises OSError or ValueError for anything else."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    secure = parts.scheme == "https"
-    reader, writer = await asyncio.open_connection(host, parts.port or (443 if secure else 80), ssl=secure or None)
     try:
-        # HTTP/1.0: the server closes the connection when done, and sends no chunks.
-        request = f"GET {parts.path} HTTP/1.0\r\nHost: {parts.netloc}\r\nAccept: application/json\r\n\r\n"
-        writer.write(request.encode())
-        await writer.drain()
-        answer = b""
-        while len(answer) < _LARGEST_LIST and (more := await reader.read(_LARGEST_LIST)):
-            answer += more
-    finally:
-        writer.close()
-    head, _, body = answer.partition(b"\r\n\r\n")
-    if head.split(b" ", 2)[1:2] != [b"200"]:
-        raise ValueError("no list of models")
-    return body
+        async with aclosing(OpenAICompatible(base_url)) as server:
+            return (await server.models(within_s=PROBE_TIMEOUT_S) or [None])[0]
+    except (ConfigurationError, ModelError):
+        return None
+
+
+async def listens(address: str, within_s: float) -> bool:
+    """Whether a server accepts connections at an address. Sends nothing."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname or "", port), within_s)
+    except (OSError, ValueError, TimeoutError):
+        return False
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+    return True

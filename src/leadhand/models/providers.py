@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 
@@ -188,64 +186,6 @@ ALIASES = {
     "openai-compatible": "openai_compatible",
 }
 """Other common names of the providers."""
-
-
-class Retired(NamedTuple):
-    """Models of ``provider`` that it has shut down: ``names`` are whole names, or end in ``*``.
-
-    ``instead`` is the full name of what to use, ``source`` a reference.
-    """
-
-    provider: str
-    source: str
-    instead: str
-    names: tuple[str, ...]
-
-
-_RETIRED = {
-    ("anthropic", "https://platform.claude.com/docs/en/about-claude/model-deprecations"): {
-        "claude-haiku-5-5": "claude-instant* claude-3-haiku* claude-3-5-haiku*",
-        # Claude 4: the names that pydantic-ai lists as retired too (DEPRECATED_ANTHROPIC_MODELS).
-        "claude-sonnet-5-5": "claude-1 claude-1.* claude-v1* claude-2 claude-2.* claude-v2* claude-3-sonnet* "
-        "claude-3-5-sonnet* claude-3-7-sonnet* claude-sonnet-4-0 claude-sonnet-4-20250514",
-        "claude-opus-5-5": "claude-3-opus* claude-opus-4-0 claude-opus-4-20250514",
-    },
-    ("google", "https://ai.google.dev/gemini-api/docs/deprecations"): {
-        "gemini-3.8-flash": "gemini-pro gemini-pro-vision gemini-1.0* gemini-1.5-pro* gemini-2.0-pro*",
-        "gemini-3.5-flash-lite": "gemini-1.5-flash* gemini-2.0-flash*",
-        "gemini-3.1-pro-preview": "gemini-3-pro-preview",
-    },
-    ("google-cloud", "https://cloud.google.com/vertex-ai/generative-ai/docs/learn/model-versions"): {
-        "gemini-3.8-flash": "gemini-pro gemini-1.0* gemini-1.5-pro*",
-        "gemini-3.5-flash-lite": "gemini-1.5-flash*",
-    },
-    ("openai", "https://developers.openai.com/api/docs/deprecations"): {
-        "gpt-6-luna": "text-davinci-* text-curie-* text-babbage-* text-ada-* code-davinci-* code-cushman-* "
-        "codex-mini-latest",
-        "gpt-5.6-terra": "gpt-3.5-turbo gpt-3.5-turbo-0613 gpt-3.5-turbo-16k* o4-mini",
-        "gpt-5.6-sol": "gpt-4 gpt-4-turbo gpt-4-turbo-preview gpt-4-32k* gpt-4-vision-preview gpt-4.5-preview* "
-        "gpt-4-0125-preview gpt-4-1106-preview chatgpt-4o-latest o1 o1-pro o1-preview* o1-mini* o3-mini",
-        "gpt-5.6-luna": "gpt-4.1-nano",
-    },
-    ("groq", "https://console.groq.com/docs/deprecations"): {"openai/gpt-oss-120b": "llama-3.3-70b-versatile"},
-    ("deepseek", "https://api-docs.deepseek.com/updates"): {"deepseek-flash": "deepseek-chat deepseek-reasoner"},
-}
-"""By provider and page: what to use instead, and the models that were shut down by November 2026.
-
-Models that still answer some requests, or redirect, are not listed.
-"""
-
-RETIRED = tuple(
-    Retired(provider, source, f"{provider}:{instead}", tuple(names.split()))
-    for (provider, source), models in _RETIRED.items()
-    for instead, names in models.items()
-)
-
-
-def instead_of(provider: str, model: str) -> str | None:
-    """What to use instead of a model that its provider has shut down; None for any other."""
-    of_provider = (retired for retired in RETIRED if retired.provider == provider)
-    return next((it.instead for it in of_provider if any(fnmatchcase(model, name) for name in it.names)), None)
 
 
 def ollama_url(env: Mapping[str, str]) -> str:

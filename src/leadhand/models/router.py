@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from leadhand.core.errors import ConfigurationError
-from leadhand.ports import AnswerCache, Models
+from leadhand.ports import Models
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 from .failures import UNSENT, failed
@@ -22,7 +22,6 @@ from .providers import (
     PROVIDERS,
     OwnProtocol,
     Provider,
-    instead_of,
     ollama_url,
 )
 from .pydantic_ai.client import PydanticAI
@@ -38,16 +37,12 @@ LEAST_WINDOW = 2_048
 class ModelRouter:
     """All models behind one port.
 
-    ``env`` is where keys and base URLs are looked up. ``connections`` bounds those to one server. ``memory`` returns
-    where to store what servers do not support.
+    ``env`` is where keys and base URLs are looked up. ``connections`` bounds those to one server.
     """
 
-    def __init__(
-        self, *, env: Mapping[str, str], connections: int = 100, memory: Callable[[], AnswerCache | None] = lambda: None
-    ) -> None:
+    def __init__(self, *, env: Mapping[str, str], connections: int = 100) -> None:
         self._env = env
         self._connections = connections
-        self._memory = memory
         self._made: dict[str, Models] = {}
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
@@ -94,7 +89,7 @@ class ModelRouter:
             await adapter.aclose()
 
     def check(self, model: str) -> None:
-        """Raise :class:`ConfigurationError` if ``model`` cannot be used: unknown, shut down, no key, no address."""
+        """Raise :class:`ConfigurationError` if ``model`` cannot be used: unknown, no key, no address."""
         self.adapter(model)
 
     def adapter(self, model: str) -> Models:
@@ -114,9 +109,6 @@ class ModelRouter:
                 f"unknown model {model!r}" if model.strip() else "the model name is empty",
                 f"use provider:model; the providers are {names}",
             )
-        instead = instead_of(provider, name)
-        if instead is not None and not known.url_variable(self._env):
-            raise ConfigurationError(f"{provider}:{name} has been shut down by its provider", f"use --model {instead}")
         if not name.strip():
             example = f"{provider}:{own.example if own else known.default_model or 'llama3.1'}"
             raise ConfigurationError(
@@ -148,7 +140,6 @@ class ModelRouter:
             profiles=known_profile if provider.key_needed else None,
             costs=known_cost if provider.key_needed else None,
             free=provider.name in LOCAL and is_loopback(url),
-            memory=self._memory,
         )
 
     def _own_protocol(self, provider: OwnProtocol) -> Models:

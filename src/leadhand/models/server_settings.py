@@ -16,19 +16,14 @@ def checked_base_url(url: str, *, setting: str = "the base URL") -> str:
     """
     text = url.strip()
     how = "set an address such as http://127.0.0.1:11434/v1 or https://api.openai.com/v1"
-    if not text:
-        raise ConfigurationError(f"{setting} is empty", how)
-    if any(character.isspace() or not character.isprintable() for character in text):
-        raise ConfigurationError(f"{setting} contains spaces or control characters", how)
     try:
         parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise ConfigurationError(f"{setting} {_shown(text)} is malformed: {error}", how) from None
-    if parts.scheme not in ("http", "https"):
-        raise ConfigurationError(f"{setting} {_shown(text)} does not start with http:// or https://", how)
-    if not host or port == 0:
-        raise ConfigurationError(f"{setting} {_shown(text)} names no {'port' if host else 'host'} to connect to", how)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole or any(character.isspace() or not character.isprintable() for character in text):
+        raise ConfigurationError(f"{setting} {_shown(text)} is not an http:// or https:// address", how)
+    parts = urlsplit(text)
     if parts.username is not None or parts.password is not None:
         raise ConfigurationError(
             f"{setting} contains a user name or password, which would appear in logs",

@@ -88,7 +88,7 @@ def window_lines(runtime: Runtime, definition: RunDefinition) -> Iterator[str]:
     for name in models.names:
         window = models.windows.get(name)
         try:
-            if not runtime.all_models.profile(name).server:
+            if not runtime.models.profile(name).server:
                 continue
         except ConfigurationError:  # a process that only watches the run needs no credentials and no address
             continue

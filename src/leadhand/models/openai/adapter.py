@@ -6,27 +6,25 @@ It sends each request once; the engine retries. If a server rejects a feature, t
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 import time
-from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import inf
 from typing import Any
 from urllib.parse import urlsplit
 
 from leadhand.core.limits import Usage
-from leadhand.models.answers import answer_function, assumed_usage
-from leadhand.models.failures import UNBILLED, error_message, failed
+from leadhand.models.answers import assumed_usage
+from leadhand.models.failures import UNBILLED, failed
 from leadhand.models.server_settings import checked_base_url, checked_key
-from leadhand.ports import AnswerCache, FormRefused, ModelError
+from leadhand.ports import FormRefused, ModelError
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 from .answers import reply_of, usage_of
-from .capabilities import Abilities, OutputMode, ignored, learn
+from .capabilities import Abilities, abilities_of, fallback, may_refuse_form
 from .connections import Patience, Server
-from .errors import parameter_named, status_inside
+from .errors import status_inside
 from .http import ChatServer
 from .server_facts import Facts, facts_of
 from .wire import chat_body, encode
@@ -34,8 +32,6 @@ from .wire import chat_body, encode
 _LISTED_FOR_S = 60.0
 LIST_WITHIN_S = 5.0
 """Seconds for the server to list its models."""
-REMEMBERED_FOR_S = 86_400.0
-"""Seconds for which a refusal is remembered, since a server may be updated."""
 _WRONG_ADDRESS = frozenset({"unknown_model", "not_an_api"})
 
 
@@ -48,8 +44,7 @@ class OpenAICompatible:
     everything. Structured answers are streamed with ``stream_structured``, so that a model may think long. At most
     ``connections`` are open at once; calls beyond them wait. By a model's full name, ``profiles`` returns its window
     and prices, and ``costs`` what a usage cost in nano-dollars; a ``free`` server costs nothing. ``key_setting`` is
-    where the key came from, for messages. ``memory`` returns where to store for a day what the server refused, so that
-    later processes do not send it again; None if there is no such place.
+    where the key came from, for messages.
 
     Raises :class:`~leadhand.core.errors.ConfigurationError` for a malformed URL or key.
     """
@@ -69,7 +64,6 @@ class OpenAICompatible:
         free: bool = False,
         stream_structured: bool = False,
         key_setting: str = "the API key",
-        memory: Callable[[], AnswerCache | None] = lambda: None,
     ) -> None:
         self.name = name
         self.base_url = checked_base_url(base_url)
@@ -87,10 +81,10 @@ class OpenAICompatible:
         self._profiles = profiles
         self._costs = costs
         self._free = free
-        self._abilities: defaultdict[str, Abilities] = defaultdict(Abilities)
-        self._memory = memory
-        self._recalled: set[str] = set()
-        self._proven: set[tuple[str, OutputMode]] = set()
+        self._usual = abilities_of(self.base_url)
+        self._fallbacks: dict[str, Abilities] = {}
+        self._proven: set[str] = set()
+        """Models that have given a structured answer in a form with a schema."""
         self._listed: tuple[float, list[str] | None] | None = None
         self._facts: dict[str, Facts | None] = {}
 
@@ -109,9 +103,9 @@ class OpenAICompatible:
             free=self._free,
         )
 
-    async def models(self) -> list[str]:
-        """The models that the server lists. Raises :class:`ModelError` if it lists none."""
-        return await self._server.model_names(within_s=LIST_WITHIN_S)
+    async def models(self, within_s: float | None = None) -> list[str]:
+        """The models that the server lists within some seconds. Raises :class:`ModelError`."""
+        return await self._server.model_names(within_s=within_s or LIST_WITHIN_S)
 
     async def learn(self, model: str) -> None:
         """Query the window of ``model``, the slots of its server and whether its template shows tools, unless known.
@@ -122,14 +116,11 @@ class OpenAICompatible:
         if model in self._facts or self.profile(model).window is not None:
             return
         self._facts[model] = None  # concurrent callers do not query again
-        name = _short_name(model)
-        facts = await facts_of(self._server, name, self.name)
+        facts = await facts_of(self._server, _short_name(model), self.name)
         if facts is None:
             del self._facts[model]
             return
         self._facts[model] = facts
-        if not facts.tools:
-            self._abilities[name] = replace(self._abilities[name], tools=False)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Make one call; see :class:`~leadhand.ports.Models`. Text, also of a structured answer, is streamed to
@@ -157,48 +148,29 @@ class OpenAICompatible:
     async def _ask(
         self, request: ModelRequest, on_text: Callable[[str], None] | None, patience: Patience
     ) -> ModelReply:
-        model = _short_name(request.model)
-        abilities = await self._known(model)
+        model = request.model
+        facts, abilities = self._facts.get(model) or Facts(), self._fallbacks.get(model, self._usual)
+        abilities = replace(abilities, tools=abilities.tools and facts.tools)
         # Calls requested in prose look like text until the text is complete.
         heard = on_text is not None and (abilities.tools or not request.tools)
         streamed = abilities.stream and (heard or (request.output is not None and self._stream_structured))
-        body = chat_body(request, model, abilities, adapter=self.name, stream=streamed)
-        by_call = request.output if abilities.output is OutputMode.FUNCTION else None
-        answered = await self._server.post(
-            encode(body),
-            patience,
-            ((on_text if heard else None) or _ignore) if streamed else None,
-            answer_function(by_call) if by_call is not None else "",
-        )
+        body = chat_body(request, _short_name(model), abilities, adapter=self.name, stream=streamed)
+        listener = ((on_text if heard else None) or _ignore) if streamed else None
+        answered = await self._server.post(encode(body), patience, listener)
         if answered.document is not None:
             reply = self._reply(answered.document, request, abilities, heard=answered.heard)
             if on_text is not None and not answered.heard and reply.message.text and request.output is None:
                 on_text(reply.message.text)  # the server does not stream
             return reply
         refusal = self._server.refusal(answered.status, answered.headers, answered.body, UNBILLED)
-        # A refusal may name the rejected field separately from its message.
-        said = f"{error_message(answered.body)} {parameter_named(answered.body)}"
-        learned = learn(abilities, request, answered.status, said, streamed=streamed)
-        if learned is None:
+        if not may_refuse_form(refusal.failure.type):
             raise refusal
-        if self._abilities[model] == abilities:  # else another call has learned meanwhile
-            self._abilities[model] = learned
-            if (memory := self._memory()) is not None:
-                await memory.cache(self._memory_key(model), asdict(learned), REMEMBERED_FOR_S)
+        simpler = fallback(abilities, request, streamed=streamed)
+        if simpler is None:  # the form was not the cause, so the others need not do without it
+            self._fallbacks.pop(model, None)
+            raise refusal
+        self._fallbacks[model] = simpler
         raise FormRefused(refusal.failure, refusal.usage)
-
-    async def _known(self, model: str) -> Abilities:
-        """What is known of the server's abilities, including what other processes learned."""
-        if model not in self._recalled and (memory := self._memory()) is not None:
-            kept = Abilities.remembered(await memory.cached(self._memory_key(model)))
-            if kept is not None and model not in self._recalled:  # else another call has recalled it meanwhile
-                self._abilities[model] = replace(kept, tools=kept.tools and self._abilities[model].tools)
-            self._recalled.add(model)
-        return self._abilities[model]
-
-    def _memory_key(self, model: str) -> str:
-        server = hashlib.sha256(self.base_url.encode()).hexdigest()[:16]  # a URL may contain a secret
-        return f"abilities of {server} {model}"
 
     def _reply(
         self, document: dict[str, Any], request: ModelRequest, abilities: Abilities, *, heard: bool
@@ -213,20 +185,13 @@ class OpenAICompatible:
         elif self._costs is not None:
             usage = usage.evolve(nanousd=self._costs(request.model, usage))
         reply = reply_of(document, request, abilities, adapter=self.name, usage=usage)
-        if request.output is not None and not (request.tools and reply.message.tool_calls):  # the answer follows later
-            self._judge(_short_name(request.model), abilities, given=reply.value is not None)
+        if request.output is not None and abilities.schema:
+            if reply.value is not None:
+                self._proven.add(request.model)
+            elif request.model not in self._proven and not (request.tools and reply.message.tool_calls):
+                # It ignores the schema. Whether the call is repeated depends on the run's budget.
+                self._fallbacks[request.model] = replace(abilities, schema=False)
         return reply
-
-    def _judge(self, model: str, abilities: Abilities, *, given: bool) -> None:
-        """Remember whether a form of structured answer works with a model.
-
-        A form that has never worked and returned prose is not used for the next call. The call is not repeated here,
-        because it has costs; whether to repeat it depends on the run's budget.
-        """
-        if given:
-            self._proven.add((model, abilities.output))
-        elif (model, abilities.output) not in self._proven and self._abilities[model] == abilities:
-            self._abilities[model] = ignored(abilities) or abilities
 
     async def _explained(self, error: ModelError, model: str) -> ModelError:
         """Return the same failure, with the models that the server lists if possible."""

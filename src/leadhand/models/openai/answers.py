@@ -13,7 +13,7 @@ from typing import Any
 from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall, ToolMessage
 from leadhand.core.limits import Usage
 from leadhand.core.value import is_object, list_of, object_of, objects_of, text_of
-from leadhand.models.answers import counted_usage, decode_object, structured_answer, token_count, tool_call
+from leadhand.models.answers import counted_usage, decode_object, token_count, tool_call
 from leadhand.models.failures import error_message, failed, unfinished
 from leadhand.ports.models import ModelReply, ModelRequest
 
@@ -28,7 +28,6 @@ _FINISHES = {
     "eos": "stop",
     "eos_token": "stop",
     "end_turn": "stop",
-    "function_call": "tool_calls",
     "tool_use": "tool_calls",
     "max_tokens": "length",
     "model_length": "length",  # Mistral
@@ -60,7 +59,7 @@ def reply_of(
     calls, extras = _calls(wire, request)
     value: dict[str, Any] | None = None
     if request.output is not None:
-        value, text, calls = structured_answer(request.output, text, calls)
+        value = decode_object(text)
     elif not abilities.tools and request.tools and not calls:
         text, calls = _call_in_words(text, request)
     # An incomplete answer must never count as complete.
@@ -95,7 +94,7 @@ def usage_of(document: Mapping[str, Any]) -> Usage | None:
         # xAI includes billed reasoning only in the total.
         written = max(written or 0, total - sent)
     message = object_of(first_choice(document).get("message"))
-    empty = not any(message.get(field) for field in ("content", "refusal", "tool_calls", "function_call", *_REASONING))
+    empty = not any(message.get(field) for field in ("content", "refusal", "tool_calls", *_REASONING))
     if (written or 0) * _LONGEST_TOKEN < len(_text(message.get("content"))):
         return None
     details = object_of(counted.get("prompt_tokens_details", counted.get("input_tokens_details")))
@@ -138,8 +137,6 @@ def _text(content: object) -> str:
 def _calls(wire: Mapping[str, Any], request: ModelRequest) -> tuple[tuple[ToolCall, ...], dict[str, Any]]:
     """The tool calls, each with a unique id, and by id their other fields."""
     entries = objects_of(wire.get("tool_calls"))
-    if not entries and object_of(wire.get("function_call")):
-        entries = [{"function": wire["function_call"]}]  # the older protocol with function_call
     if not entries:
         return (), {}
     # Some servers count from 0 in every answer, but an id must be unique in the conversation.

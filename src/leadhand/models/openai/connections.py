@@ -164,9 +164,6 @@ def connection_failure(error: Exception, server: Server, *, begun: bool) -> Mode
             type, message = "proxy", f"the proxy refused to connect to {url}: {error.status} {error.message}"
             action = "fix the proxy in HTTPS_PROXY, with its user name and password, or use NO_PROXY"
             class_ = None if error.status in (401, 403, 407) else FailureClass.TRANSIENT
-        case aiohttp.ClientConnectorDNSError():
-            type, action = "connection", _CHECK_ADDRESS
-            message = f"no connection to {url}: the name {error.host} is not known ({_reason(error)})"
         case aiohttp.ClientConnectorError():
             type, message = "connection", f"no connection to {url}: {_reason(error)}"
             action = "start the server, or fix the base URL" if is_loopback(url) else _CHECK_ADDRESS

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from leadhand.core.errors import Failure
-from leadhand.core.value import object_of, text_of
+from leadhand.core.value import object_of
 from leadhand.models.answers import decode_json
 from leadhand.models.failures import error_message, failed, looks_like_html
 from leadhand.ports.retry_after import header, retry_after
@@ -70,7 +69,7 @@ def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) 
         return "quota", ""
     if status == 429 and _NEVER_FITS not in said:
         return "rate_limited", ""
-    if status in (413, 429) or (status not in (401, 403) and speaks_of_length(said)):
+    if status in (413, 429) or (status not in (401, 403) and _TOO_LONG.search(said)):
         return "context_length", LARGER_WINDOW
     if _WRONG_PATH.search(said):
         return "not_an_api", ""
@@ -87,11 +86,6 @@ def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) 
     if _BAD_GENERATION.search(said):
         return "bad_generation", ""
     return f"http_{status}", "see the server's message"
-
-
-def speaks_of_length(said: str) -> bool:
-    """Whether a refusal, in lower case, is about how long the request is."""
-    return _TOO_LONG.search(said) is not None
 
 
 _STATUS_WORDS = {
@@ -116,21 +110,11 @@ def status_inside(document: Mapping[str, object]) -> int:
     return next((status for word, status in _STATUS_WORDS.items() if word in named), 502)
 
 
-def parameter_named(body: str) -> str:
-    """Return the request's field that an error body names separately (OpenAI's ``param``), "" if it names none."""
-    document = _decoded(body)
-    return text_of(object_of(document.get("error")).get("param")) or text_of(document.get("param"))
-
-
 def _codes(body: str) -> str:
     """Return the code and type of an error body, to distinguish a used-up quota from a rate limit, for example."""
-    document = _decoded(body)
+    try:
+        document = object_of(decode_json(body))
+    except ValueError:
+        return ""
     error = object_of(document.get("error", document))
     return " ".join(str(error.get(field) or "") for field in ("code", "type", "param"))
-
-
-def _decoded(body: str) -> dict[str, Any]:
-    try:
-        return object_of(decode_json(body))
-    except ValueError:
-        return {}

@@ -54,11 +54,8 @@ class ChatServer:
         if session is not None:
             await session.close()
 
-    async def post(
-        self, body: bytes, patience: Patience, on_text: Callable[[str], None] | None, function: str = ""
-    ) -> Answered:
-        """Send one request. ``on_text`` receives the answer's text if the server streams it, also the arguments of the
-        call of ``function``.
+    async def post(self, body: bytes, patience: Patience, on_text: Callable[[str], None] | None) -> Answered:
+        """Send one request. ``on_text`` receives the answer's text if the server streams it.
 
         Raises :class:`ModelError` if there is no usable response. Cancelling closes the connection.
         """
@@ -76,7 +73,7 @@ class ChatServer:
                     text = (await self._read(response, patience, partly=True)).decode("utf-8", "replace")
                     return Answered(None, response.status, dict(response.headers), text.removeprefix("\ufeff"))
                 if on_text is not None and "event-stream" in response.content_type:
-                    return await self._stream(response, patience, on_text, function)
+                    return await self._stream(response, patience, on_text)
                 return Answered(self._decoded(await self._read(response, patience), response.content_type))
         except (aiohttp.ClientError, UnicodeError) as error:
             raise connection_failure(error, self.at, begun=begun) from None
@@ -139,15 +136,15 @@ class ChatServer:
         return b"".join(chunks)
 
     async def _stream(
-        self, response: aiohttp.ClientResponse, patience: Patience, on_text: Callable[[str], None], function: str
+        self, response: aiohttp.ClientResponse, patience: Patience, on_text: Callable[[str], None]
     ) -> Answered:
         import aiohttp
 
-        stream = ChatStream(on_text, self.at.key, function)
+        stream = ChatStream(on_text, self.at.key)
         try:
             while not stream.done and (chunk := await response.content.readany()):
                 stream.feed(chunk)
-                patience.received(chunk, begun=stream.begun)
+                patience.received(chunk, begun=stream.done or stream.begun)
         except aiohttp.ClientError:
             if not stream.ended:
                 raise stream.cut("in the middle of the answer") from None

@@ -1,7 +1,7 @@
 """Read a streamed chat completion: bytes to server-sent events, and events to the document of a plain answer.
 
-The format is that of https://html.spec.whatwg.org/multipage/server-sent-events.html, with one exception: an event at
-the end of the stream counts even without its blank line, because many servers end that way.
+The format is that of https://html.spec.whatwg.org/multipage/server-sent-events.html, but each line of data is an event,
+also at the end of the stream without a blank line: servers write each chunk as one line of JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from leadhand.ports import ModelError
 from .answers import AnswerOnly, first_choice, usage_in
 
 _TEXTS = ("reasoning_content", "reasoning", "refusal")
-_BOM = b"\xef\xbb\xbf"
 _OTHER_FIELDS = frozenset({"", "id", "retry"})
 """Fields of events that are not used; a comment is a line without a name."""
 _SHOWN = 80
@@ -25,7 +24,7 @@ _SHOWN = 80
 
 
 class ServerEvent(NamedTuple):
-    """One event: its ``data``, lines joined by newlines, and its name, "message" unless the server gave one."""
+    """One event: its ``data``, and its name, "message" unless the server gave one."""
 
     data: str
     event: str = "message"
@@ -34,71 +33,53 @@ class ServerEvent(NamedTuple):
 class SseDecoder:
     """Parses bytes in chunks into events.
 
-    ``feed`` returns the events that the chunk completed, ``close`` the last event if it was not terminated. Lines end
-    with LF, CR or CRLF. A line may be spread over any number of chunks; its parts are joined once. ``unknown`` is the
-    first line that does not belong to an event, "" without one.
+    ``feed`` returns the events that the chunk completed, ``close`` the last event if it was not terminated. ``unknown``
+    is the first line that does not belong to an event, "" without one.
     """
 
     def __init__(self) -> None:
         self.unknown = ""
         self._parts: list[bytes] = []
-        self._data: list[str] = []
-        self._event = ""
-        self._started = False
+        self._name = "message"
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
         """The events completed by ``chunk``, in order."""
-        if not chunk:
-            return []
-        ended = b"\n" in chunk or b"\r" in chunk or bool(self._parts and self._parts[-1].endswith(b"\r"))
         self._parts.append(chunk)
-        if not ended:
+        if b"\n" not in chunk:
             return []
-        lines = b"".join(self._parts).splitlines(keepends=True)
-        # A last line without an end waits for the rest of it; one that ends in CR for the LF that may follow.
-        self._parts = [] if lines[-1].endswith(b"\n") else [lines.pop()]
-        return self._events(lines)
+        *lines, rest = b"".join(self._parts).split(b"\n")
+        self._parts = [rest]
+        return [event for line in lines if (event := self._event_in(line)) is not None]
 
     def close(self) -> list[ServerEvent]:
         """The event the stream ended in, if there is one."""
-        lines, unknown = b"".join(self._parts).splitlines(), self.unknown
-        self._parts = []
-        events = self._events([*lines, b""])
+        unknown = self.unknown
+        events = self.feed(b"\n")
         self.unknown = unknown  # the last line may be only the beginning of one
         return events
 
-    def _events(self, lines: list[bytes]) -> list[ServerEvent]:
-        events: list[ServerEvent] = []
-        for line in lines:
-            written = line.rstrip(b"\r\n")
-            if not self._started:
-                self._started = True
-                written = written.removeprefix(_BOM)
-            if not written:
-                if self._data:
-                    events.append(ServerEvent("\n".join(self._data), self._event or "message"))
-                self._data, self._event = [], ""
-                continue
-            name, _, value = written.decode("utf-8", "replace").partition(":")
-            if name == "data":
-                self._data.append(value.removeprefix(" "))
-            elif name == "event":
-                self._event = value.removeprefix(" ")
-            elif name not in _OTHER_FIELDS:
-                self.unknown = self.unknown or written.decode("utf-8", "replace")
-        return events  # without comments (":"), ids, and unknown fields
+    def _event_in(self, line: bytes) -> ServerEvent | None:
+        written = line.decode("utf-8", "replace").strip("\r\ufeff")
+        name, _, value = written.partition(":")
+        if name == "data":
+            return ServerEvent(value.removeprefix(" "), self._name)
+        if name == "event":
+            self._name = value.removeprefix(" ")
+        elif not written:
+            self._name = "message"
+        elif name not in _OTHER_FIELDS:
+            self.unknown = self.unknown or written
+        return None
 
 
 class Assembly:
     """Builds the answer from the decoded ``data`` of each event, and returns the text that each event added.
 
     ``ended`` is set once the server has sent a stop reason; a stream that ends earlier was cut. ``error`` is an error
-    that the server sent instead of an answer or in the middle of it. The arguments of a call of ``function`` are
-    text, too.
+    that the server sent instead of an answer or in the middle of it.
     """
 
-    def __init__(self, function: str = "") -> None:
-        self._function = function
+    def __init__(self) -> None:
         self.ended = False
         self.error: Mapping[str, Any] | None = None
         self._text: list[str] = []
@@ -140,15 +121,14 @@ class Assembly:
             if piece := text_of(delta.get(field)):
                 self._fields.setdefault(field, []).append(piece)
         self._details.extend(list_of(delta.get("reasoning_details")))
-        written = "".join(map(self._add_call, objects_of(delta.get("tool_calls"))))
-        if is_object(old := delta.get("function_call")):  # the protocol before there were tools
-            written += self._add_call({"index": 0, "function": old})
+        for part in objects_of(delta.get("tool_calls")):
+            self._add_call(part)
         content = delta.get("content")
         text = text_of(content) or "".join(text_of(part.get("text")) for part in objects_of(content))
         self._text.append(text)
-        return self._visible.take(text) + written
+        return self._visible.take(text)
 
-    def _add_call(self, part: Mapping[str, Any]) -> str:
+    def _add_call(self, part: Mapping[str, Any]) -> None:
         function = object_of(part.get("function"))
         place = self._place(part, function)
         call = self._calls.setdefault(place, {"function": {}})
@@ -158,10 +138,8 @@ class Assembly:
         arguments = function.get("arguments")
         if isinstance(arguments, str):
             self._arguments.setdefault(place, []).append(arguments)
-            return arguments if self._function and call["function"].get("name") == self._function else ""
-        if arguments is not None:
+        elif arguments is not None:
             call["function"]["arguments"] = arguments
-        return ""
 
     def _place(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> int:
         """Return the call that a piece belongs to, by its index, its id, or the previous piece."""
@@ -172,24 +150,12 @@ class Assembly:
         elif key and (same := [place for place in self._calls if self._calls[place].get("id") == key]):
             return same[-1]
         else:
-            place = last + 1 if key or last < 0 or self._is_whole(last, function) else last
+            place = last + 1 if key or last < 0 or function.get("name") else last
         known = self._calls.get(place)
         # Gemini and others put every call of an answer at index 0; a name with a new id is another call.
         if known is not None and function.get("name") and key and known.get("id") not in (None, key):
             return last + 1
         return place
-
-    def _is_whole(self, place: int, function: Mapping[str, Any]) -> bool:
-        """Whether the call at ``place`` is complete and this piece names another; nothing else distinguishes them."""
-        known, written = object_of(self._calls[place].get("function")), "".join(self._arguments.get(place, ()))
-        if not function.get("name") or "name" not in known:
-            return False
-        if not written:
-            return "arguments" in known or known["name"] != function["name"]
-        try:
-            return is_object(decode_json(written))
-        except ValueError:
-            return False
 
     def document(self) -> dict[str, Any]:
         """The chat completion, as if it had come in one piece."""
@@ -209,47 +175,35 @@ class Assembly:
         }
 
 
-class ChatStream:
+class ChatStream(Assembly):
     """Reads the bytes of a streamed answer, passes its text to ``on_text``, and builds the document at the end.
 
-    The arguments of a call of ``function`` belong to the text.
     ``done`` is set when the server has ended the stream, ``heard`` when there was text. Raises :class:`ModelError` for
     a stream that is cut or is not JSON, with ``key`` redacted.
     """
 
-    def __init__(self, on_text: Callable[[str], None] | None, key: str, function: str = "") -> None:
+    def __init__(self, on_text: Callable[[str], None] | None, key: str) -> None:
+        super().__init__()
         self.done = False
         self.heard = False
         self._on_text = on_text
         self._key = key
         self._decoder = SseDecoder()
-        self._assembly = Assembly(function)
         self._skipped = ""
 
-    @property
-    def begun(self) -> bool:
-        """Whether the model has written something; reasoning counts."""
-        return self.done or self._assembly.begun
-
-    @property
-    def ended(self) -> bool:
-        """Whether the server has sent a stop reason, so the answer is complete."""
-        return self._assembly.ended
-
     def feed(self, chunk: bytes) -> None:
-        self._take(self._decoder.feed(chunk))
+        self._read(self._decoder.feed(chunk))
 
     def document(self) -> dict[str, Any]:
         """Return the chat completion, or the error that the server sent instead."""
         if not self.done:
-            self._take(self._decoder.close())
-        assembly = self._assembly
-        if assembly.error is not None:
-            return {"error": dict(assembly.error)}
-        if not (assembly.ended or (self.done and (assembly.begun or not self._unread))):
+            self._read(self._decoder.close())
+        if self.error is not None:
+            return {"error": dict(self.error)}
+        if not (self.ended or (self.done and (self.begun or not self._unread))):
             raise self.cut("before the answer was complete")
-        self._pass_on(assembly.close())
-        return assembly.document()
+        self._pass_on(self.close())
+        return super().document()
 
     def cut(self, where: str) -> ModelError:
         """Return the error of a stream that ended too early: if the server sent something else, that is the cause."""
@@ -268,7 +222,7 @@ class ChatStream:
             self.heard = True
             self._on_text(text)
 
-    def _take(self, events: list[ServerEvent]) -> None:
+    def _read(self, events: list[ServerEvent]) -> None:
         for event in events:
             written = event.data.strip()
             if written == "[DONE]":
@@ -288,7 +242,7 @@ class ChatStream:
             self._skipped = self._skipped or ("" if is_object(chunk) else written)
             if event.event == "error":
                 piece = {"error": piece.get("error", chunk)}
-            self._pass_on(self._assembly.take(piece))
-            if self._assembly.error is not None:
+            self._pass_on(self.take(piece))
+            if self.error is not None:
                 self.done = True
                 return

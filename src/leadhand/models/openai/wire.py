@@ -13,10 +13,10 @@ from pydantic_core import to_json
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import object_of
-from leadhand.models.answers import answer_function, object_schema
+from leadhand.models.answers import object_schema
 from leadhand.ports.models import ModelRequest
 
-from .capabilities import Abilities, OutputMode
+from .capabilities import Abilities
 
 _JSON_ONLY = "Answer with one JSON object and nothing else: no prose, no code fence. It must match this schema:"
 
@@ -26,37 +26,26 @@ def chat_body(
 ) -> dict[str, Any]:
     """The body of ``POST /chat/completions`` for the server's ``model``, with the opaque data of ``adapter``."""
     messages = list(request.messages)
-    tools: list[dict[str, Any]] = []
     body: dict[str, Any] = {"model": model, abilities.token_limit: request.max_tokens}
     if request.tools and abilities.tools:
-        tools = [_function(tool.name, tool.description, tool.parameters) for tool in request.tools]
+        body["tools"] = [_function(tool) for tool in request.tools]
     elif request.tools or not abilities.tools:
         messages = _tools_in_words(messages, request.tools)
     if request.output is not None:
-        match abilities.output:
-            case OutputMode.JSON_SCHEMA:
-                body["response_format"] = {
-                    "type": "json_schema",
-                    # Strict mode requires every field, which would make a model invent values for optional ones.
-                    "json_schema": {"name": request.output.name, "schema": request.output.schema_, "strict": False},
-                }
-            case OutputMode.FUNCTION:
-                name = answer_function(request.output)
-                tools.append(_function(name, "Returns the answer.", request.output.schema_))
-                only: Any = {"type": "function", "function": {"name": name}}
-                body["tool_choice"] = only if len(tools) == 1 else "required"  # it may call another tool first
-            case OutputMode.PROMPT:
-                schema = json.dumps(request.output.schema_, ensure_ascii=False)
-                messages = _with_words(messages, f"{_JSON_ONLY}\n{schema}")
-    if tools:
-        body["tools"] = tools
+        if abilities.schema:
+            body["response_format"] = {
+                "type": "json_schema",
+                # Strict mode requires every field, which would make a model invent values for optional ones.
+                "json_schema": {"name": request.output.name, "schema": request.output.schema_, "strict": False},
+            }
+        else:
+            schema = json.dumps(request.output.schema_, ensure_ascii=False)
+            messages = _with_words(messages, f"{_JSON_ONLY}\n{schema}")
     if not abilities.system:
         messages = _without_system(messages)
     body["messages"] = [_message(message, adapter, request.model) for message in messages]
     if stream:
-        body["stream"] = True
-        if abilities.stream_usage:
-            body["stream_options"] = {"include_usage": True}
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
     return body
 
 
@@ -69,8 +58,8 @@ def encode(body: dict[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _function(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    function = {"name": name, "description": description, "parameters": object_schema(parameters)}
+def _function(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": object_schema(tool.parameters)}
     return {"type": "function", "function": function}
 
 

@@ -14,9 +14,6 @@ from leadhand.models.providers import OwnProtocol
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-FLOOR = (2, 62)
-"""The oldest supported release of pydantic-ai-slim; other major versions are not supported."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
@@ -44,39 +41,22 @@ class Service:
 
 
 def is_installed(provider: OwnProtocol) -> bool:
-    """Whether the extra of ``provider`` is installed, in a supported release."""
-    return _missing(provider) is None
+    """Whether the packages of the extra of ``provider`` are installed."""
+    try:
+        return find_spec("pydantic_ai") is not None and find_spec(provider.module) is not None
+    except (ImportError, ValueError):  # the parent package is missing or is not a package
+        return False
 
 
 def require(provider: OwnProtocol) -> None:
     """Raises :class:`ConfigurationError`, with the command that installs it, unless the extra is installed."""
-    missing = _missing(provider)
-    if missing is not None:
+    if not is_installed(provider):
         raise ConfigurationError(
-            f"{provider.title} ({provider.name}:) needs {missing}", f"install it: {command(provider)}"
+            f"{provider.title} ({provider.name}:) needs the extra leadhand[{provider.extra}], which is not installed",
+            f"install it: {command(provider)}",
         )
 
 
 def command(provider: OwnProtocol) -> str:
     """The commands that install the extra of ``provider``."""
     return f'uv add "leadhand[{provider.extra}]", or pip install "leadhand[{provider.extra}]"'
-
-
-def _missing(provider: OwnProtocol) -> str | None:
-    """What is missing, in words; None if nothing is."""
-    extra = f"the extra leadhand[{provider.extra}], which is not installed"
-    try:
-        if find_spec("pydantic_ai") is None or find_spec(provider.module) is None:
-            return extra
-    except (ImportError, ValueError):  # the parent package is missing or is not a package
-        return extra
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        found = version("pydantic-ai-slim")
-    except PackageNotFoundError:
-        return extra
-    numbers = tuple(int(number) if number.isdigit() else 0 for number in found.split(".")[:2])
-    if numbers[0] != FLOOR[0] or numbers < FLOOR:
-        return f"pydantic-ai-slim {FLOOR[0]}.{FLOOR[1]} or a later {FLOOR[0]}.x, and {found} is installed"
-    return None

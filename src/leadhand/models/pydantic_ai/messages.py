@@ -45,7 +45,7 @@ from leadhand.core.conversation import (
     UserMessage,
 )
 from leadhand.core.limits import Usage
-from leadhand.core.value import is_object, object_of, objects_of, text_of
+from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.models.answers import (
     answer_function,
     clean,
@@ -57,7 +57,7 @@ from leadhand.models.answers import (
     tool_call,
 )
 from leadhand.models.failures import failed, unfinished
-from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
+from leadhand.ports.models import ModelReply, ModelRequest
 
 ENDED_EARLY = "the answer ended too early"
 
@@ -188,7 +188,7 @@ def _entry(part: TextPart | ThinkingPart | ToolCallPart) -> dict[str, Any]:
 
 
 def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestParameters:
-    """The tools, and the best way to request a structured answer that the model's ``profile`` supports."""
+    """The tools, and the request for a structured answer: as a call, or in the prompt if the model has no tools."""
     tools = [
         ToolDefinition(
             name=tool.name, description=tool.description, parameters_json_schema=object_schema(tool.parameters)
@@ -198,11 +198,10 @@ def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestPara
     output = request.output
     if output is None:
         return ModelRequestParameters(function_tools=tools)
-    mode = _mode(output, profile)
-    if mode != "tool":
+    if not profile.get("supports_tools", True):
         schema = OutputObjectDefinition(json_schema=output.schema_, name=output.name)
         return ModelRequestParameters(
-            function_tools=tools, output_object=schema, output_mode=mode, allow_text_output=True
+            function_tools=tools, output_object=schema, output_mode="prompted", allow_text_output=True
         )
     answer = ToolDefinition(
         name=answer_function(output),
@@ -213,34 +212,6 @@ def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestPara
     return ModelRequestParameters(
         function_tools=tools, output_tools=[answer], output_mode="tool", allow_text_output=False
     )
-
-
-def _mode(output: OutputSpec, profile: ModelProfile) -> Any:
-    """``tool``, ``native`` (their JSON schema mode) or ``prompted``."""
-    preferred = profile.get("default_structured_output_mode", "tool")
-    tools = profile.get("supports_tools", True)
-    if tools and (preferred == "tool" or _is_open(output.schema_)):
-        # A strict native mode forbids properties that a schema does not name, and would empty the arguments of a plan.
-        return "tool"
-    if profile.get("supports_json_schema_output", False) and not _is_open(output.schema_):
-        return "native"
-    return "prompted"
-
-
-def _is_open(schema: dict[str, Any]) -> bool:
-    """Whether an object somewhere in ``schema`` may have properties that are not named there."""
-    others = schema.get("additionalProperties")
-    if others is True or is_object(others):
-        return True
-    if schema.get("type") == "object" and not schema.get("properties") and others is None:
-        return True
-    inner: list[Any] = []
-    for field in ("properties", "$defs", "definitions"):
-        inner.extend(object_of(schema.get(field)).values())
-    for field in ("anyOf", "oneOf", "allOf", "prefixItems"):
-        inner.extend(objects_of(schema.get(field)))
-    inner.append(schema.get("items"))
-    return any(_is_open(part) for part in inner if is_object(part))
 
 
 def settings(request: ModelRequest, model: Model, cache_markers: Mapping[str, bool]) -> ModelSettings:
