@@ -40,7 +40,7 @@ def test_research_that_ran_out_of_turns_continues_with_more(leadhand: Any, verb:
     assert first.code == 5
     before = json.loads(first.out)
     (gap,) = before["gaps"]
-    assert (gap["class"], "--max-turns" in gap["next_action"]) == ("exhausted", True)
+    assert (gap["class"], "max_turns" in gap["next_action"]) == ("exhausted", True)
 
     run_id = before["run_id"]
     leadhand("runs", verb, run_id).refused(f"leadhand runs resume {run_id} --max-turns 11")
@@ -90,7 +90,8 @@ async def test_a_limit_of_money_or_time_ends_research_with_an_answer_and_exit_co
     document = result.json
     assert " 9 kW [1]." in document["answer"]
     assert {gap["class"] for gap in document["gaps"]} == {"exhausted"}
-    assert re.search(rf"{limit[0]}\b.*\b{limit[1]}\b", document["gaps"][0]["next_action"])
+    name = limit[0].removeprefix("--").replace("-", "_")
+    assert f"{name} (it was {limit[1]})" in document["gaps"][0]["next_action"]
 
 
 @pytest.mark.slow

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .advice_words import refused
 from .errors import BudgetRefused
 from .events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunChanged
 from .limits import NOTHING, Ceiling, Money, Usage, money
 from .run import RunDefinition
+from .words.failures import refused
 
 METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, RunChanged)
 """The events that change a budget: of an attempt, or :class:`~leadhand.core.events.RunChanged`."""
@@ -140,7 +140,7 @@ class Budget:
         self._settle(event.attempt, event.call_id, None)
         amount, kept = event.reserved.counted(), self._kept(event)
         if not amount.fits(left := self.run.left(kept)):
-            raise refused(event, "", left, kept)
+            raise refused(event, self.run.ceiling, left, kept)
         self.run = self.run.reserve(amount)
         for ceiling in event.within:  # an ancestor and its descendant may name one scope
             account = self.scopes.get(ceiling.scope, Account())
@@ -148,13 +148,13 @@ class Budget:
         scopes = tuple(dict.fromkeys(each.scope for each in event.within))
         for scope in scopes:
             if not (account := self.scopes[scope]).fits(amount):
-                raise refused(event, scope, account.left())
+                raise refused(event, account.ceiling.evolve(scope=scope), account.left())
             self._put(self.scopes, scope, account.reserve(amount))
         for ceiling in event.shared:
             account = self.shared.get(ceiling.scope, Account())._replace(ceiling=ceiling)
             if not account.fits(amount):
                 hopeless = not (account.spent + amount).fits(ceiling)
-                raise refused(event, ceiling.scope, account.left(), shared=True, hopeless=hopeless)
+                raise refused(event, ceiling, account.left(), shared=True, hopeless=hopeless)
             self._put(self.shared, ceiling.scope, account.reserve(amount))
         reservation = Reservation(amount, scopes, tuple(each.scope for each in event.shared))
         self._put(self.open, event.attempt, {**self.open.get(event.attempt, {}), event.call_id: reservation})

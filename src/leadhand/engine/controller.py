@@ -24,6 +24,7 @@ from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.words.failures import out_of_time
 from leadhand.engine.answer_guard import guarded
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
@@ -205,7 +206,7 @@ class Controller:
         deadline, work_deadline = (state.deadline, state.work_deadline) if running else (None, None)
         if deadline is not None and now >= deadline:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
-            return [do.Finish(failure=Failure.of(message, "time", FailureClass.EXHAUSTED))]
+            return [do.Finish(failure=out_of_time(message, state.definition.limits.timeout_s))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if work_deadline is not None and now >= work_deadline:
             ended = run_out(state)

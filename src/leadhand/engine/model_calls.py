@@ -13,10 +13,11 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from leadhand.core.conversation import AssistantMessage
-from leadhand.core.errors import AWAY, OF_ONE_ROLE, ConfigurationError, Failure, FailureClass, usual_action
+from leadhand.core.errors import AWAY, NEXT_ACTION, OF_ONE_ROLE, ConfigurationError, Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Ceiling, Money, SharedBudget, SharedLimit, Usage
 from leadhand.core.value import Json, json_problem
+from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.engine.log import RunLog
 from leadhand.engine.rate_control import RateController
 from leadhand.engine.server_gate import ServerGate, ServerSlots
@@ -128,7 +129,7 @@ class ModelCalls:
         """
         cause, key, patience_s = server.failure, (log.run_id, call.request.model), call.request.patience_s
         assert cause is not None
-        advice = "" if cause.next_action == usual_action(cause.class_, cause.type) else cause.next_action
+        advice = "" if cause.next_action == NEXT_ACTION[cause.class_] else cause.next_action
         now = self._clock.now()
         if key not in self._away:
             self._away[key] = now
@@ -235,7 +236,7 @@ class ModelCalls:
             failed, usage = None, self._priced(request.model, reply.usage)
             if problem := _problem(reply):
                 reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
-                failed = ModelError(Failure.of(message, "malformed_answer", FailureClass.INVALID), usage)
+                failed = ModelError(Failure.of(message, "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL), usage)
             elif call.check is not None and (refused := await call.check(reply)) is not None:
                 reply, failed = None, ModelError(refused, usage)
         except TimeoutError:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from leadhand.core.advice import next_action
 from leadhand.core.blob import blob_of
 from leadhand.core.outcome import source_numbers
 from leadhand.core.questions import replied
@@ -317,8 +316,7 @@ def judged(state: RunState, subtask: StepState, numbers: dict[tuple[str, str], i
     """Return a subtask in full as a reviewer sees it; with the ``numbers`` of its sources for an answer."""
     failure, error, data, given = subtask.failure, None, subtask.data, subtask.subtask
     if failure is not None:
-        action = next_action(state, failure)
-        error = {"message": failure.message, "type": failure.type, "class": failure.class_.value, "next_action": action}
+        error = failure.model_dump(include={"message", "type", "class_", "next_action"})
     result_ = result_facts(subtask)
     if result_ is not None and data is not None and numbers is not None:
         result_["summary"] = data.summary
