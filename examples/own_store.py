@@ -19,7 +19,7 @@ from pathlib import Path
 from leadhand import Leadhand, StoreError
 from leadhand.app.clock import SystemClock
 from leadhand.core.events import Entry, RunStarted
-from leadhand.core.head import RunHead
+from leadhand.ports.heads import RunHead
 from leadhand.ports.runs import StoreInfo
 from leadhand.testing.memory_store import MemoryStore, RunRecord
 

@@ -14,8 +14,8 @@ from core import moves
 from core.histories import History, Pick, definition, failure
 from core.moves import MOVES, walk
 from leadhand.core import commands as do
+from leadhand.core.approval import Question
 from leadhand.core.judgement import CHECKS
-from leadhand.core.question import Question
 from leadhand.core.run import RunStatus
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import ProposedSubtask

@@ -24,9 +24,9 @@ from leadhand.core.events import (
     ToolCallReturned,
 )
 from leadhand.core.evolve import replay
-from leadhand.core.head import head_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.ports.heads import head_of
 from leadhand.testing.memory_store import MemoryStore
 
 THREE = plan(

@@ -27,10 +27,10 @@ from stores.contract import (
 
 from leadhand.core.errors import StoreError
 from leadhand.core.events import RunFinished
-from leadhand.core.head import RunHead
 from leadhand.core.limits import Limits, Usage
 from leadhand.core.run import RunStatus
 from leadhand.ports import ContextStore
+from leadhand.ports.heads import RunHead
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "own_store.py"
 

@@ -26,7 +26,6 @@ from leadhand.core.decide import decide, due
 from leadhand.core.errors import ConfigurationError, LeadhandError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.evolve import start
-from leadhand.core.head import head_after
 from leadhand.core.run import ModelChoice, RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine import snapshots
@@ -39,6 +38,7 @@ from leadhand.engine.redaction import Redactor
 from leadhand.flows.flow import AbsentFlow
 from leadhand.flows.policy import FlowPolicy
 from leadhand.ports import ContextStore, Models
+from leadhand.ports.heads import head_after
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing

@@ -18,7 +18,6 @@ from leadhand.core.decide import decide, due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold
-from leadhand.core.head import RunHead, head_of
 from leadhand.core.ids import step_of, step_of_call
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import ended_by
@@ -34,6 +33,7 @@ from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import Fits
 from leadhand.ports import Clock, ContextStore, Dispatcher
+from leadhand.ports.heads import RunHead, head_of
 from leadhand.verify.judge import Verifier
 
 MAX_ROUNDS = 10_000

@@ -15,7 +15,7 @@ from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmit
 from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Effect, ToolSpec
-from leadhand.core.value import Json, lean_schema
+from leadhand.core.value import Json
 from leadhand.core.words.failures import ANOTHER_MODEL, written_call
 from leadhand.core.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
@@ -31,6 +31,7 @@ from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.work import stages_after
+from leadhand.flows.lean_schema import lean_schema
 from leadhand.ports import ModelError, Work
 from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 

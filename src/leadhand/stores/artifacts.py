@@ -10,17 +10,20 @@ import asyncio
 import errno
 import fcntl
 import os
+import re
 import stat
 from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from leadhand.core.artifact import ALGORITHM, digest_of, is_digest
+from leadhand.core.artifact import ALGORITHM, digest_of
 from leadhand.core.errors import StoreError
 from leadhand.ports import ArtifactStore, ContextStore, HasArtifacts
 
 Answer = TypeVar("Answer")
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A named pipe must not block the reader, so it is opened without waiting and then refused.
@@ -103,7 +106,7 @@ class FileArtifacts:
 
     def _in_file(self, digest: str, read: Callable[[str, int], Answer]) -> Answer | None:
         """Return what ``read`` returns for a digest's file, given its name and its folder; None if there is no file."""
-        if not is_digest(digest):
+        if _DIGEST.fullmatch(digest) is None:
             return None
         shard, name = _place(digest)
         with (
@@ -164,7 +167,7 @@ class DatabaseArtifacts:
 
     async def get(self, digest: str) -> bytes:
         """Return content. Raises KeyError for an unknown digest."""
-        if not is_digest(digest):
+        if _DIGEST.fullmatch(digest) is None:
             raise KeyError(digest)
         return await self._find(digest)
 

@@ -11,19 +11,18 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 
 from leadhand.core.judgement import Claim
-from leadhand.core.text import late_pattern
 from leadhand.core.value import Json, is_list, is_object
 
 FEWEST_WORDS = 5
 """Words from which on a quotation has to be in what it cites; a shorter one is a hint for the judge."""
-_QUOTED = late_pattern(
+_QUOTED = re.compile(
     '“([^“”]+)”|„([^„“”"]+)[“”"]|«([^«»]+)»|»([^«»]+)«|「([^「」]+)」|『([^『』]+)』|(?<!\\w)"([^"\\n]+)"(?!\\w)'
 )
 _URL = r"https?://(?:[^\s<>\"'`()\[\]]|\([^\s()]*\))+"
-_ADDRESS = late_pattern(_URL)
-_GIVEN = late_pattern(rf"[\[【]\^?(?:p\s?)?\d{{1,4}}[\]】](?::\s*<?|[ \t]+<?|\()(?P<url>{_URL})", re.IGNORECASE)
-_DIGITS = late_pattern(r"\d+(?:[.,]\d+)*")
-_LEFT_OUT = late_pattern(r"\[?(?:…|\.\.\.)\]?")
+_ADDRESS = re.compile(_URL)
+_GIVEN = re.compile(rf"[\[【]\^?(?:p\s?)?\d{{1,4}}[\]】](?::\s*<?|[ \t]+<?|\()(?P<url>{_URL})", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_LEFT_OUT = re.compile(r"\[?(?:…|\.\.\.)\]?")
 _ALIKE = str.maketrans('’\u2018“”„«»"–—', "''''''''--", "\u00ad")
 
 

@@ -10,7 +10,7 @@ from leadhand.core.decide.requests import retriable
 from leadhand.core.errors import DENIED, Failure, FailureClass
 from leadhand.core.evidence import made_calls
 from leadhand.core.judgement import ClaimVerdict, Doubt, Judgement
-from leadhand.core.questions import open_question
+from leadhand.core.relations import open_question
 from leadhand.core.run import Gap, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import listed

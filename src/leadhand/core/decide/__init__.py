@@ -16,7 +16,7 @@ from leadhand.core.evolve import foreseen
 from leadhand.core.lifecycle import RUN
 from leadhand.core.outcome import concluded
 from leadhand.core.plan_approval import open_plan
-from leadhand.core.questions import open_question
+from leadhand.core.relations import open_question
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState

@@ -8,15 +8,15 @@ from typing import Any
 
 from leadhand.core.blob import blob_of
 from leadhand.core.outcome import source_numbers
-from leadhand.core.questions import replied
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, ToolSpec
-from leadhand.core.value import Json, compact_json, is_object, lean_schema, list_of, object_of, text_of
+from leadhand.core.value import Json, compact_json, is_object, list_of, object_of, text_of
 from leadhand.core.work_order import Step, Subtask, result_reference
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
-from leadhand.flows.facts import earlier_facts, today
+from leadhand.flows.facts import earlier_facts, replied, today
 from leadhand.flows.flow import result_facts
+from leadhand.flows.lean_schema import lean_schema
 from leadhand.flows.plan_gate import denied_facts
 from leadhand.verify.material import approval_note
 
