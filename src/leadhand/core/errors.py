@@ -70,8 +70,6 @@ MAX_TURNS = "max_turns"
 AWAY = "model_away"
 """The type of the failure of a call whose model server did not come back in time. It is not retried by itself."""
 _AWAY_TYPES = frozenset({"connection", "http_502", "http_503", "http_529", "overloaded"})
-OF_ONE_ROLE = frozenset({"no_rules", "flow_error", HOOK_FAILED})
-"""Types of failures of a model for one worker. Other workers of the run can still use it."""
 LONGEST_MESSAGE = 10_000
 """Characters of a failure's message."""
 

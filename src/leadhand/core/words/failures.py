@@ -1,6 +1,6 @@
 """The words of failures and gaps: what happened, and what a person can do.
 
-Whoever makes a failure says what helps. Advice names limits and models by their settings, such as ``max_steps``.
+The code that makes a failure says what helps. Advice names limits and models by their settings, such as ``max_steps``.
 """
 
 from __future__ import annotations
