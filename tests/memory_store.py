@@ -24,12 +24,12 @@ from leadhand.core.events import (
     RunStarted,
     StepSettled,
 )
-from leadhand.core.head import RunHead, status_after
 from leadhand.core.run import ENDED, EarlierFile
 from leadhand.core.value import Json
 from leadhand.ports import Clock
 from leadhand.ports.access import ApiKey, key_exists, no_such_key
 from leadhand.ports.earlier_files import earlier_file, may_share, newest_files
+from leadhand.ports.heads import RunHead, status_after
 from leadhand.ports.hosts import HostLine
 from leadhand.ports.runs import (
     DRIVEN,

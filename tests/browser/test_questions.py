@@ -10,10 +10,10 @@ from browser.conftest import OpenServer, Visit
 from browser.judging import PHONE, check_accessible, check_width
 from browser.serving import Served
 from browser.test_access import REFUSED, key_of, log_in
+from leadhand.core.approval import Question
 from leadhand.core.commands import Ask
-from leadhand.core.question import Question
-from leadhand.core.questions import replied
 from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.flows.facts import replied
 from leadhand.ports.access import Scope
 from leadhand.ports.models import ModelRequest
 from leadhand.server.app import Doors

@@ -29,7 +29,7 @@ async def test_without_money_no_model_that_costs_any_is_asked(
         assert not server.requests
 
     assert (result.code, result.json["failure"]["class"]) == (5, "exhausted")
-    assert ("--budget" in result.json["failure"]["next_action"]) is (budget[0] == "--budget")
+    assert ("raise budget" in result.json["failure"]["next_action"]) is (budget[0] == "--budget")
 
 
 def test_what_is_free_needs_no_money(leadhand: Any) -> None:

@@ -16,7 +16,7 @@ from leadhand.cli.terminal.progress import Progress
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
-from leadhand.core.words_of_outcome import skipped
+from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import OpenCall, Step, Subtask, WorkOrder
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.testing.faults import served_by

@@ -24,7 +24,7 @@ from leadhand.core.judgement import Check
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.plan_approval import open_plan
-from leadhand.core.questions import open_question
+from leadhand.core.relations import open_question
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec

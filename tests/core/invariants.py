@@ -11,15 +11,13 @@ from pydantic import BaseModel
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.approval import ApprovalStatus
+from leadhand.core.approval import ApprovalStatus, Question
 from leadhand.core.decide import decide, due
 from leadhand.core.evolve import evolve, fold, start
-from leadhand.core.head import head_of
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import DOUBTED, ClaimVerdict
 from leadhand.core.lifecycle import RUN, SETTLED, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.limits import Money
-from leadhand.core.question import Question
 from leadhand.core.relations import early, parent_of
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
@@ -29,6 +27,7 @@ from leadhand.flows.closing import policy_of
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.planning import direct
 from leadhand.flows.work_order.results import own_gaps
+from leadhand.ports.heads import head_of
 
 STEP: dict[StepStatus, frozenset[StepStatus]] = {
     # A person may settle a step that is not running, by supplying a result or by skipping it.

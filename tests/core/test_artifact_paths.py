@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from leadhand.core.artifact import LONGEST_NAME, LONGEST_PATH, MAX_DEPTH, confined, digest_of, is_digest
+from leadhand.core.artifact import LONGEST_NAME, LONGEST_PATH, MAX_DEPTH, confined
 from leadhand.core.errors import UsageError
 
 # Pieces that paths are attacked with, mixed with letters.
@@ -98,7 +98,7 @@ def test_usual_names_are_accepted(path: str, found: str) -> None:
         ("NUL", "device"),
         ("a/com1.txt", "device"),
         ("Aux .md", "device"),
-        ("COM\u00b9", "device"),
+        ("COM\u00b9", "U\\+00B9"),
         ("a ", "space"),
         (" a/b", "space"),
         ("a./b", "dot"),
@@ -120,9 +120,3 @@ def test_usual_names_are_accepted(path: str, found: str) -> None:
 def test_a_path_that_leaves_its_folder_anywhere_is_refused(path: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         confined(path)
-
-
-def test_digests_are_told_from_other_texts() -> None:
-    assert is_digest(digest_of(b""))
-    for text in ("", "sha256:", digest_of(b"")[:-1], digest_of(b"") + "\n", digest_of(b"").upper(), "sha256:../x"):
-        assert not is_digest(text)

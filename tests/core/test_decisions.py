@@ -23,7 +23,7 @@ from leadhand.core.lifecycle import RUN, AttemptStatus
 from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.tool import Effect
-from leadhand.core.words_of_outcome import needs_failed
+from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, Review, WorkResult
 from leadhand.flows.policy import FlowPolicy

@@ -15,12 +15,12 @@ from core.moves import histories, walk
 from leadhand.app.document.run_document import run_document, run_line
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.head import head_of, status_after
 from leadhand.core.judgement import ClaimVerdict
 from leadhand.core.moment import iso
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import Review, Verdict, VerdictKind
+from leadhand.ports.heads import head_of, status_after
 from leadhand.ports.runs import RunListing
 
 KEYS = {

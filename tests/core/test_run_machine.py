@@ -14,10 +14,10 @@ from core import moves
 from core.histories import History, Pick, definition, failure
 from core.moves import MOVES, walk
 from leadhand.core import commands as do
+from leadhand.core.approval import Question
 from leadhand.core.judgement import CHECKS
-from leadhand.core.question import Question
 from leadhand.core.run import RunStatus
-from leadhand.core.words_of_outcome import needs_failed
+from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import ProposedSubtask
 from leadhand.core.work_result import Review
 from leadhand.flows.work_order.plans import issue

@@ -32,7 +32,7 @@ from leadhand.core.events import (
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.view import Projection
 from leadhand.core.words import WORDS, Level, Tone, words
-from leadhand.core.words_of_outcome import needs_failed
+from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import WorkResult
 from leadhand.core.worker import Worker

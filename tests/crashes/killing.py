@@ -18,10 +18,10 @@ from processes import start_async
 import leadhand
 from leadhand.core.events import Entry, ModelCallReturned, RunClaimed, ToolCallReturned
 from leadhand.core.evolve import replay
-from leadhand.core.head import head_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
 from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
+from leadhand.ports.heads import head_of
 from leadhand.stores.opening import open_store
 
 CHILD = Path(__file__).with_name("child.py")

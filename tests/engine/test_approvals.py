@@ -112,6 +112,7 @@ async def test_a_denied_call_is_not_made_and_the_gap_says_who_would_not(open_wor
     (gap,) = state.finished.gaps
     assert gap.class_ is FailureClass.REJECTED
     assert "too dear" in gap.reason
+    assert gap.next_action == "ask for something else"
 
 
 async def test_a_person_may_change_the_arguments_and_the_call_is_made_with_theirs(open_world: Any):
@@ -162,6 +163,7 @@ async def test_the_runs_policy_and_the_tools_own_wish_say_whether_a_person_is_as
     assert (state.status is RunStatus.WAITING) == (outcome == "waits")
     if outcome == "denied":
         assert state.finished.gaps[0].class_ is FailureClass.REJECTED
+        assert ("setting of the tool" in state.finished.gaps[0].next_action) is (wish == "never")
         assert not await world.events(ApprovalRequested)
 
 

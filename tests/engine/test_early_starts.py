@@ -331,7 +331,7 @@ async def test_a_budget_that_only_allows_the_plan_is_not_overspent(early: Early)
     assert state.spent.requests <= 3
     assert state.status in (RunStatus.PARTIAL, RunStatus.FAILED)
     assert state.finished is not None
-    assert all("max-requests" in gap.next_action for gap in state.finished.gaps)
+    assert all("max_requests" in gap.next_action for gap in state.finished.gaps)
 
 
 async def test_after_a_crash_what_was_done_is_not_done_again(early: Early):

@@ -108,7 +108,7 @@ async def test_what_was_done_when_the_time_ran_out_is_reviewed_and_in_the_answer
     (gap,) = state.finished.gaps
     assert (gap.class_, gap.step) == (FailureClass.EXHAUSTED, "wo-001.2")
     assert "80 of 100 s" in gap.reason
-    assert "--timeout" in gap.next_action
+    assert "timeout" in gap.next_action
 
 
 async def test_a_time_that_passes_between_a_decision_and_the_wait_for_it_is_not_missed(

@@ -25,9 +25,9 @@ from leadhand.core.events import (
     ToolCallReturned,
 )
 from leadhand.core.evolve import replay
-from leadhand.core.head import head_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.ports.heads import head_of
 
 THREE = plan(
     ask("a", "look", n=1),

@@ -67,7 +67,7 @@ async def test_a_service_that_wants_to_be_left_alone_beyond_the_run_s_time_is_no
     assert bench.counts["broken"] == 3
     (gap,) = state.finished.gaps
     assert gap.class_ is FailureClass.EXHAUSTED
-    assert "--timeout" in gap.next_action
+    assert "timeout" in gap.next_action
 
 
 async def test_a_tool_that_never_lets_go_does_not_keep_its_process_alive(open_world: Any, monkeypatch: Any):

@@ -14,7 +14,6 @@ from leadhand.app.document.run_document import run_document
 from leadhand.core.approval import args_hash
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
-from leadhand.core.head import head_of
 from leadhand.core.judgement import Check
 from leadhand.core.limits import NOTHING, Concurrency, Limits, Money, SharedBudget
 from leadhand.core.run import ModelChoice, RunDefinition
@@ -31,6 +30,7 @@ from leadhand.engine.tool_cache import ToolCache
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import roles
+from leadhand.ports.heads import head_of
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import judging_roles
 

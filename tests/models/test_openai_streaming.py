@@ -9,7 +9,7 @@ import pytest
 from http_client import PLAN, TALK, WORK, client, failure_of
 
 from leadhand.ports import ModelError
-from leadhand.testing.faults import Served, Way, broken_off, cut_stream, refuses, stream_error
+from leadhand.testing.faults import Served, Way, broken_off, cut_stream, stream_error
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import calls, gives, says
 

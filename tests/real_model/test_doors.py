@@ -34,7 +34,7 @@ async def test_exit_code_5_is_a_run_that_used_its_requests_up_and_names_what_it_
     check_document(run.json)
     assert run.json["status"] == "partial"
     assert run.json["usage"]["requests"] == 1
-    assert "--max-requests" in str(run.json["gaps"])
+    assert "max_requests" in str(run.json["gaps"])
 
 
 async def test_exit_code_1_is_a_run_whose_answer_was_cut_off(server: ModelServer, record: Record):

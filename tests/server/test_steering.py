@@ -281,7 +281,7 @@ async def test_research_that_ran_out_of_turns_continues_with_more(open_door: Ope
     body = {"request": "What is a fork?", "flow": "research", "options": {"max_turns": 1}}
     run_id = (await api.post("/api/runs", body)).json()["run_id"]
     first = await api.over(run_id)
-    assert (first["gaps"][0]["class"], "--max-turns" in first["gaps"][0]["next_action"]) == ("exhausted", True)
+    assert (first["gaps"][0]["class"], "max_turns" in first["gaps"][0]["next_action"]) == ("exhausted", True)
 
     for given, status in (({}, 409), ({"max_turns": 1}, 409), ({"budget": 1.0}, 409), ({"max_turns": 1_001}, 422)):
         refused = await api.post(f"/api/runs/{run_id}/{verb}", {"limits": given})

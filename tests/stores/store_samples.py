@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from leadhand.core import events
-from leadhand.core.approval import Approval
+from leadhand.core.approval import Approval, Question
 from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.core.blob import Blob
 from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall, UserMessage
@@ -19,7 +19,6 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import step_of
 from leadhand.core.judgement import ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.limits import Ceiling, Limits, Money, Usage
-from leadhand.core.question import Question
 from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import ApprovalPolicy, Effect, Source, ToolSpec
 from leadhand.core.work_order import OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder

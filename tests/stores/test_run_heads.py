@@ -9,10 +9,10 @@ from stores.contract import asks, says, started
 
 from leadhand.app.approvals import open_approvals
 from leadhand.app.clock import SystemClock
-from leadhand.core.head import RunHead
 from leadhand.core.state import RunState
 from leadhand.engine import snapshots
 from leadhand.engine.forking import fork
+from leadhand.ports.heads import RunHead
 from leadhand.stores.opening import open_store
 
 FIRST, SECOND = "wo-001.0/t0/c0", "wo-001.1/t0/c0"

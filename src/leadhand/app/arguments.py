@@ -16,7 +16,7 @@ from leadhand.core.limits import Limits, SharedBudget, nanousd
 from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.core.value import Json, Unfit, is_number, one_line, plain_json, shown
+from leadhand.core.value import Json, Unfit, one_line, plain_json, shown
 from leadhand.ports import Toolbox
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 from leadhand.ports.runs import RunFilter, RunSort
@@ -192,7 +192,7 @@ def check_filters(limit: object, filters: RunFilter) -> None:
         filters["tags"] = run_tags(filters["tags"])
     for key in ("min_cost_usd", "max_cost_usd", "min_duration_s", "max_duration_s"):
         value: object = filters.get(key)
-        if value is not None and not (is_number(value) and value >= 0):
+        if value is not None and not (_is_number(value, whole=False) and 0 <= cast("float", value) < math.inf):
             raise UsageError(f"invalid value for {key}: {shown(value)}", "Pass a number of 0 or more.")
     for key in ("flow", "text", "search"):
         words: object = filters.get(key)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
 
-from leadhand.core.text import late_pattern
 from leadhand.core.value import Json
 
 LABEL_WIDTH = 60
 SHORT_ID = 12
 """Characters of a run's id that people are shown: 10 are its time in milliseconds."""
-_RUN_ID = late_pattern(r"run_[0-9a-z]{26}")
+_RUN_ID = re.compile(r"run_[0-9a-z]{26}")
 GLYPHS = {"pending": "·", "running": "◐", "waiting": "‖", "completed": "✓", "failed": "✗", "dropped": "–"}
 """A sign for each status of a subtask."""
-_CONTROL = late_pattern(
+_CONTROL = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor movements
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"  # titles, links, device strings
     r"|\x1b[ -/]*[0-~]"
@@ -135,8 +135,8 @@ def shortened(text: str, width: int) -> str:
     return line if len(line) <= width else line[: max(1, width - 1)].rstrip(" …") + "…"
 
 
-_COMMAND = late_pattern(r"(?<=[:·] )leadhand [a-z].*")
-_INDENT = late_pattern(r"(?=.{8} \S)[a-z]* +|\s*(?:[^\w\s] |(?=\S))")
+_COMMAND = re.compile(r"(?<=[:·] )leadhand [a-z].*")
+_INDENT = re.compile(r"(?=.{8} \S)[a-z]* +|\s*(?:[^\w\s] |(?=\S))")
 """What later lines of a long line leave free: the word at its beginning and its column, or its own indent and sign."""
 
 

@@ -9,8 +9,8 @@ from leadhand.app.beside import failure_of, lines_beside
 from leadhand.app.flows import REPORT
 from leadhand.app.formatting import clean
 from leadhand.core.value import object_of
+from leadhand.flows.passages import Passage
 from leadhand.flows.report.rendering import body, escaped, markdown_link, numbered, source_list
-from leadhand.verify.passages import Passage
 
 
 def markdown(document: dict[str, Any], *, notice: str = "") -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any, TypedDict, cast
 
 from leadhand.app.arguments import FIELDS, RANGES, limits
 from leadhand.app.settings import held_back, held_back_s, reserves
-from leadhand.core.advice import Reached, limits_reached, next_action
 from leadhand.core.decide.requests import ran_out, retriable, turns_of
-from leadhand.core.errors import RAN_OUT, Failure, UsageError
+from leadhand.core.errors import MAX_TURNS, RAN_OUT, Failure, UsageError
 from leadhand.core.events import RunChanged
 from leadhand.core.limits import Money, usd
 from leadhand.core.state import RunState
 from leadhand.core.text import check_names
+from leadhand.core.words.failures import SETTINGS
 
 
 class NewLimits(TypedDict, total=False):
@@ -77,8 +78,7 @@ def _lead_turns(state: RunState) -> tuple[str, int]:
     return leads, 0
 
 
-_KINDS = {"max_requests": "requests", "max_tokens": "tokens", "budget": "nanousd"}
-"""The limits of what model calls use, and their kinds of amounts."""
+_KINDS = {limit: kind for kind, limit in SETTINGS.items()}
 _LEAST_MORE = {"max_turns": 10, "max_requests": 10}
 """How many more are proposed at least: twice a small number is soon used up again."""
 _UNPLANNED = 5
@@ -95,9 +95,9 @@ def proposed_limits(state: RunState) -> NewLimits:
         return {}
     again = (state.steps[key].failure for key in retriable(state))
     failures = [*_ran_out(state), *(each for each in again if each is not None and each.type in RAN_OUT)]
-    reached: Reached = {}
+    reached: dict[str, float | None] = {}
     for failure in failures:
-        reached |= limits_reached(state, failure)
+        reached |= _reached(state, failure)
     short = Money()
     for each in (failure.short_of for failure in failures if failure.short_of is not None):
         short = Money(*map(max, short.row, each.row))
@@ -109,6 +109,19 @@ def proposed_limits(state: RunState) -> NewLimits:
             enough = max(needed, 2 * (before or 0), (before or 0) + _LEAST_MORE.get(name, 0)) or 1
             proposed[name] = min(_rounded_up(enough), RANGES[name][1])
     return cast("NewLimits", proposed)
+
+
+def _reached(state: RunState, failure: Failure) -> dict[str, float | None]:
+    """Return the limits of the run that ``failure`` reached, by name; None: one that is not set."""
+    limits = state.definition.limits
+    if failure.type == MAX_TURNS:
+        role = next((state.worker(each.step.worker) for each in ran_out(state) if each.failure == failure), None)
+        return {} if role is None else {MAX_TURNS: role.max_turns or limits.max_turns}
+    if failure.short_of is not None:
+        kinds = (kind for kind, short in asdict(failure.short_of).items() if short)
+        amounts = {SETTINGS[kind]: getattr(limits.ceiling, kind) for kind in kinds}
+        return {name: usd(most) if name == "budget" and most else most for name, most in amounts.items()}
+    return {"timeout": limits.timeout_s} if failure.type == "time" else {}
 
 
 def flags_of(limits: Mapping[str, Any]) -> tuple[str, ...]:
@@ -162,6 +175,6 @@ def _ran_out(state: RunState) -> list[Failure]:
 
 def advice_to_raise(state: RunState) -> str:
     """Return how a run that ended because of a limit is continued; "" for another one."""
-    advice = next((next_action(state, failure) for failure in _ran_out(state)), "")
+    advice = next((failure.next_action for failure in _ran_out(state)), "")
     command = " ".join(("leadhand runs resume", state.run_id, *flags_of(proposed_limits(state))))
     return f"To continue it, {advice.removesuffix(', and resume the run')}: {command}" if advice else ""

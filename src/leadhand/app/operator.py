@@ -25,7 +25,6 @@ from leadhand.core.decide import decide, due
 from leadhand.core.decide.requests import ACTED, retriable, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import fold, replay
-from leadhand.core.head import RunHead
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
 from leadhand.core.plan_approval import open_plan
 from leadhand.core.relations import blocked_by
@@ -41,6 +40,7 @@ from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems
 from leadhand.flows.flow import AbsentFlow
 from leadhand.flows.policy import FlowPolicy
+from leadhand.ports.heads import RunHead
 from leadhand.ports.runs import RunListing
 
 LOOKS, LOOK_EVERY_S = 600, 0.05

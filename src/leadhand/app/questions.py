@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from leadhand.app.arguments import text
 from leadhand.app.runtime import Runtime
+from leadhand.core.approval import Question
 from leadhand.core.errors import UsageError
 from leadhand.core.events import QuestionAnswered
-from leadhand.core.question import Question
-from leadhand.core.questions import open_question
+from leadhand.core.relations import open_question
 from leadhand.core.state import RunState
 
 LONGEST_REPLY = 10_000

@@ -10,10 +10,10 @@ from weakref import WeakValueDictionary
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import AnyEvent, Entry
 from leadhand.core.evolve import fold
-from leadhand.core.head import head_of
 from leadhand.core.state import RunState
 from leadhand.engine.log import RunLog
 from leadhand.ports import Clock
+from leadhand.ports.heads import head_of
 
 
 @dataclass(eq=False, slots=True)

@@ -26,7 +26,6 @@ from leadhand.app.work_order_file import WorkOrderFile
 from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.evolve import start
-from leadhand.core.head import head_after
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
@@ -41,6 +40,7 @@ from leadhand.engine.shared_limits import SharedLimits, ToolLimits
 from leadhand.engine.tool_cache import ToolCache
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ContextStore, Dispatcher, Models
+from leadhand.ports.heads import head_after
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing

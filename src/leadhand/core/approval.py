@@ -1,4 +1,4 @@
-"""Approvals: a question to a person about one call, bound to the call's arguments by their hash."""
+"""What a run asks a person: approvals, each bound to its call's arguments by their hash, and questions in words."""
 
 import hashlib
 import json
@@ -12,6 +12,19 @@ from pydantic import Field
 
 from .tool import ApprovalPolicy, Effect, ToolSpec
 from .value import Value, unset
+
+
+class Question(Value):
+    """A question to the person who started a run. ``reply`` is the answer of ``by`` (None: it is open).
+
+    A person may answer with one of the ``choices``, or in other words.
+    """
+
+    id: str
+    text: str
+    choices: tuple[str, ...] = ()
+    reply: str | None = None
+    by: str = Field(default="", exclude_if=operator.not_)
 
 
 class ApprovalStatus(StrEnum):

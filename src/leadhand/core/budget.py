@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from .advice_words import refused
 from .errors import BudgetRefused
 from .events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunChanged
 from .limits import NOTHING, Ceiling, Money, Usage
 from .run import RunDefinition
+from .words.failures import refused
 
 METERED = (ModelCallBegan, ModelCallReturned, AttemptReturned, AttemptParked, RunChanged)
 """The events that change a budget: of an attempt, or :class:`~leadhand.core.events.RunChanged`."""
@@ -127,7 +127,7 @@ class Budget:
         self._settle(event.attempt, event.call_id, None)
         amount, kept = event.reserved.counted(), self._kept(event)
         if not amount.fits(left := self.run.left(kept)):
-            raise refused(event, "", left, kept)
+            raise refused(event, self.run.ceiling, left, kept)
         self.run = self.run.reserve(amount)
         for ceiling in event.within:  # an ancestor and its descendant may name one scope
             account = self.scopes.get(ceiling.scope, Account())
@@ -136,13 +136,13 @@ class Budget:
         for scope in scopes:
             account = self.scopes[scope]
             if not amount.fits(left := account.left()):
-                raise refused(event, scope, left)
+                raise refused(event, replace(account.ceiling, scope=scope), left)
             self._put(self.scopes, scope, account.reserve(amount))
         for ceiling in event.shared:
             account = self.shared.get(ceiling.scope, Account())._replace(ceiling=ceiling)
             if not amount.fits(left := account.left()):
                 hopeless = not (account.spent + amount).fits(ceiling)
-                raise refused(event, ceiling.scope, left, shared=True, hopeless=hopeless)
+                raise refused(event, ceiling, left, shared=True, hopeless=hopeless)
             self._put(self.shared, ceiling.scope, account.reserve(amount))
         reservation = Reservation(amount, scopes, tuple(each.scope for each in event.shared))
         self._put(self.open, event.attempt, {**self.open.get(event.attempt, {}), event.call_id: reservation})

@@ -6,10 +6,9 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 from pydantic import AfterValidator, Field
 
-from .approval import Approval
+from .approval import Approval, Question
 from .errors import Failure
 from .judgement import Judgement
-from .question import Question
 from .run import Gap, RunStatus
 from .state import RunState, StepState
 from .tool import CallState

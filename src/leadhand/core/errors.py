@@ -17,7 +17,7 @@ Two families::
 """
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
@@ -40,12 +40,6 @@ class FailureClass(StrEnum):
     EXHAUSTED = "exhausted"
 
 
-FailureClassName = Literal[
-    "transient", "rate_limited", "invalid", "unavailable", "rejected", "blocked", "too_large", "insufficient", "lost",
-    "exhausted",
-]  # fmt: skip
-"""The classes of failures, by name."""
-
 NEXT_ACTION: dict[FailureClass, str] = {
     FailureClass.TRANSIENT: "try again when the service is available",
     FailureClass.RATE_LIMITED: "wait, or raise the limit at the provider",
@@ -54,11 +48,11 @@ NEXT_ACTION: dict[FailureClass, str] = {
     FailureClass.REJECTED: "approve the call, or ask for something else",
     FailureClass.BLOCKED: "fix the subtask it needs",
     FailureClass.TOO_LARGE: "ask for less at once, or use a model with a larger window",
-    FailureClass.INSUFFICIENT: "ask more precisely, or allow more steps with --max-steps",
+    FailureClass.INSUFFICIENT: "ask more precisely, or allow more work orders (max_steps)",
     FailureClass.LOST: "resume the run",
-    FailureClass.EXHAUSTED: "raise --budget, --timeout or --max-steps, and resume the run",
+    FailureClass.EXHAUSTED: "raise the limit that is used up, and resume the run",
 }
-"""What a person can do about a failure if only its class is known."""
+"""What a person can do about a failure that says nothing else."""
 
 RAN_OUT = frozenset({"time", "allowance"})
 """Types of failures of what a larger limit of the run would have allowed."""
@@ -76,44 +70,6 @@ MAX_TURNS = "max_turns"
 AWAY = "model_away"
 """The type of the failure of a call whose model server did not come back in time. It is not retried by itself."""
 _AWAY_TYPES = frozenset({"connection", "http_502", "http_503", "http_529", "overloaded"})
-OF_ONE_ROLE = frozenset({"no_rules", "flow_error", HOOK_FAILED})
-"""Types of failures of a model for one worker. Other workers of the run can still use it."""
-NOT_ACCEPTED = "ask more precisely, or choose another model (--model)"
-"""What a person can do if a flow does not accept a worker's result."""
-_BETTER_MODEL = "choose a model that follows schemas (--lead-model)"
-NEXT_ACTION_OF_TYPE: dict[tuple[FailureClass, str], str] = {
-    (FailureClass.TRANSIENT, "connection"): "check the network and the address, then try again",
-    (FailureClass.INVALID, "malformed_answer"): _BETTER_MODEL,
-    (FailureClass.INVALID, "bad_thought"): _BETTER_MODEL,
-    (FailureClass.INVALID, "bad_arguments"): "ask again; leadhand tools show lists the arguments of a tool",
-    (FailureClass.INVALID, "exception"): "fix the tool; to try it, use leadhand tools call",
-    (FailureClass.INVALID, "not_json"): "return only values that JSON can represent",
-    (FailureClass.INVALID, "unproven"): "choose a model that calls its tools (--worker-model)",
-    (FailureClass.INVALID, "gave_up"): "add a tool that can do it, or choose another model (--worker-model)",
-    (FailureClass.UNAVAILABLE, "unknown_tool"): "pass the tool: --tools FILE, or Leadhand(tools=[…])",
-    (FailureClass.UNAVAILABLE, "internal"): "report this: it is a bug in Leadhand, not in the request",
-    (FailureClass.REJECTED, "cancelled"): "ask again",
-    (FailureClass.REJECTED, "skipped"): "run it with leadhand runs retry, or give its result with leadhand runs supply",
-    (FailureClass.INVALID, CHILD_FAILED): "rephrase the request, or ask for it without another worker",
-    (FailureClass.REJECTED, "run_ended"): "ask again",
-    (FailureClass.REJECTED, DENIED): "approve the call, or ask for something else",
-    (FailureClass.EXHAUSTED, "time"): "raise --timeout, and resume the run",
-    (FailureClass.EXHAUSTED, "allowance"): "raise --budget, and resume the run",
-    (FailureClass.EXHAUSTED, MAX_TURNS): "ask for less at once, or choose another model (--worker-model)",
-    (
-        FailureClass.EXHAUSTED,
-        "repeated_call",
-    ): "choose another model (--worker-model), or mark the tool with polling=True if its result changes",
-    (FailureClass.EXHAUSTED, "no_progress"): "ask again, or more precisely",
-}
-"""What a person can do about failures of a known type, unless it depends on a run's limits (:mod:`.outcome`)."""
-
-
-def usual_action(class_: FailureClass, type_: str) -> str:
-    """Return what a person can do about a failure of this class and type."""
-    return NEXT_ACTION_OF_TYPE.get((class_, type_)) or NEXT_ACTION[class_]
-
-
 LONGEST_MESSAGE = 10_000
 """Characters of a failure's message."""
 
@@ -139,7 +95,7 @@ class Failure(Value):
     def of(
         cls, message: str, type: str, class_: FailureClass, next_action: str = "", retry_after_s: float | None = None
     ) -> "Failure":
-        """Return a failure; without ``next_action`` it has the usual one of its class and type.
+        """Return a failure; without ``next_action`` it has the usual one of its class.
 
         A long message, such as one that quotes what a model wrote, is cut.
         """
@@ -155,7 +111,7 @@ class Failure(Value):
 
     def model_post_init(self, context: Any, /) -> None:
         if not self.next_action:
-            object.__setattr__(self, "next_action", usual_action(self.class_, self.type))
+            object.__setattr__(self, "next_action", NEXT_ACTION[self.class_])
 
 
 class LeadhandError(Exception):
@@ -286,7 +242,7 @@ class ToolError(Exception):
         message: str,
         *,
         type: str = "tool_error",
-        class_: FailureClass | FailureClassName = FailureClass.INVALID,
+        class_: FailureClass | str = FailureClass.INVALID,
         next_action: str = "",
         retry_after_s: float | None = None,
     ) -> None:

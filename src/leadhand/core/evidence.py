@@ -8,7 +8,7 @@ from .errors import Failure, FailureClass
 from .state import RunState, StepState
 from .tool import CallState
 from .value import Json
-from .words_of_outcome import unproven, written_call
+from .words.failures import unproven, written_call
 from .work_order import Subtask, result_reference
 from .work_result import ResultData, WorkResult
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from . import words_of_outcome as words
-from .advice import more_steps, next_action
 from .commands import Cited, Outcome
 from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
 from .events import RunFinished
@@ -14,6 +12,7 @@ from .run import CitedSource, Gap, RunDefinition, RunStatus
 from .state import RunState, StepState
 from .text import is_blank
 from .tool import INDETERMINATE
+from .words import failures as words
 from .work_result import VerdictKind
 
 
@@ -26,8 +25,7 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     rejected = (each for each in used if not may_be_used(each) and each.key not in named)
     gaps += [gap_of(state, each) for each in rejected]
     if failure is not None and not gaps and (results or failure.type in (HOOK_BLOCKED, HOOK_FAILED)):
-        action = next_action(state, failure)
-        gaps.append(Gap(name=words.WHOLE_REQUEST, class_=failure.class_, reason=failure.message, next_action=action))
+        gaps.append(failure_gap(words.WHOLE_REQUEST, failure))
     status = _status(state.definition, outcome, gaps, has_results=bool(results), cancelled=cancelled)
     if status is RunStatus.FAILED and failure is None:
         failure = _cause(state, gaps, outcome)
@@ -69,7 +67,7 @@ def _cause(state: RunState, gaps: Sequence[Gap], outcome: Outcome) -> Failure:
         return Failure.of(f"{first.name}: {first.reason}", type_, first.class_, first.next_action)
     unknown = next((key for key in outcome.uses if key not in state.steps), None)
     reason = words.NO_EVIDENCE if unknown is None else words.UNKNOWN_STEP.format(step=unknown)
-    return Failure.of(reason, "no_evidence", FailureClass.INSUFFICIENT)
+    return Failure.of(reason, "no_evidence", FailureClass.INSUFFICIENT, words.more_steps(state))
 
 
 def plain_list(results: Sequence[StepState]) -> str:
@@ -130,21 +128,17 @@ def gap_of(state: RunState, step: StepState, ending: Failure | None = None) -> G
     """Return the gap of a step that did not succeed, or whose result the review rejected; ``ending`` is why the run
     ends, if it ends early."""
     verdict = step.verdict
-    if step.ok:
-        reason = verdict.reason if verdict is not None else ""
-        return gap(step, FailureClass.INSUFFICIENT, reason or words.REJECTED, more_steps(state))
-    if step.failure is not None:
-        failure = step.failure
-        return gap(step, failure.class_, failure.message, next_action(state, failure))
-    if verdict is not None and verdict.verdict is VerdictKind.DROP:
-        return gap(step, FailureClass.INSUFFICIENT, verdict.reason or words.DROPPED, more_steps(state))
+    if step.failure is not None and not step.ok:
+        return gap(step, step.failure.class_, step.failure.message, step.failure.next_action)
+    if step.ok or (verdict is not None and verdict.verdict is VerdictKind.DROP):
+        reason = (verdict.reason if verdict is not None else "") or (words.REJECTED if step.ok else words.DROPPED)
+        return gap(step, FailureClass.INSUFFICIENT, reason, words.more_steps(state))
     if state.cancel_by is not None:
         return gap(step, FailureClass.REJECTED, words.CANCELLED.format(by=state.cancel_by), words.ASK_AGAIN)
     cause = used_up(state) or ending
     if cause is None:
         return gap(step, FailureClass.EXHAUSTED, words.NOT_CARRIED_OUT, words.ASK_AGAIN)
-    reason = words.NOT_STARTED.format(cause=cause.message)
-    return gap(step, FailureClass.EXHAUSTED, reason, next_action(state, cause))
+    return gap(step, FailureClass.EXHAUSTED, words.NOT_STARTED.format(cause=cause.message), cause.next_action)
 
 
 def gap(step: StepState, class_: FailureClass, reason: str, action: str) -> Gap:
@@ -160,6 +154,11 @@ def gap(step: StepState, class_: FailureClass, reason: str, action: str) -> Gap:
         reason=reason,
         next_action=words.CHECK_FIRST if careful else action,
     )
+
+
+def failure_gap(name: str, failure: Failure, reason: str = "") -> Gap:
+    """Return the gap of a failure that is about no step; ``reason`` instead of its message."""
+    return Gap(name=name, class_=failure.class_, reason=reason or failure.message, next_action=failure.next_action)
 
 
 def used_up(state: RunState) -> Failure | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from . import events as ev
-from .approval import Approval
+from .approval import Approval, Question
 from .ids import order_id, order_number, split_key, step_of
 from .state import RunState, StepState
 from .work_order import Step, Subtask, WorkOrder
@@ -96,6 +96,12 @@ def left_out(state: RunState, order: WorkOrder) -> list[StepState]:
 def open_approvals(state: RunState) -> list[Approval]:
     """Return the approvals that nobody has answered and that have not expired, oldest first."""
     return [state.approvals[each] for each in state.asking]
+
+
+def open_question(state: RunState) -> Question | None:
+    """Return the oldest question that nobody has answered; None without one, and once the run has ended."""
+    unanswered = (each for each in state.questions.values() if each.reply is None)
+    return next(unanswered, None) if state.finished is None else None
 
 
 def next_order_id(state: RunState, subtasks: Sequence[Subtask] | None = None) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leadhand.core.worker import Worker
 
-from .approval import Approval
+from .approval import Approval, Question
 from .asks import Todo
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
@@ -21,7 +21,6 @@ from .frozen import FrozenDict
 from .ids import event_id
 from .lifecycle import SETTLED, AttemptStatus, StepStatus
 from .limits import NOTHING, Money
-from .question import Question
 from .run import RunDefinition, RunStatus
 from .tool import CallState, Effect, ToolSpec
 from .value import Json

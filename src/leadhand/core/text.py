@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -15,21 +14,6 @@ SHOWN = 3
 """Names of a list that people are shown."""
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols by their category that are drawn as nothing: Hangul fillers, the blank Braille pattern."""
-
-
-class _LatePattern:
-    def __init__(self, pattern: str, flags: int) -> None:
-        self.pattern, self._flags = pattern, flags
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(re.compile(self.pattern, self._flags), name)
-        setattr(self, name, value)
-        return value
-
-
-def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a regular expression that is compiled when it is first used: a short run uses few of them."""
-    return cast("re.Pattern[str]", _LatePattern(pattern, flags))
 
 
 def is_blank(text: str) -> bool:

@@ -1,13 +1,11 @@
 """The base of every value of the core, and JSON: its type, and functions that read JSON of unknown shape."""
 
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Self, TypeGuard, cast
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
-from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema
 
 from .frozen import can_change, frozen, frozen_schema
@@ -152,11 +150,6 @@ class Value(BaseModel):
         )
 
 
-def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a finite number; booleans are not."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
     """Whether a value is a JSON object."""
     return isinstance(value, dict)
@@ -201,31 +194,3 @@ def texts_in(value: Json) -> Iterator[str]:
 def texts_of(value: object) -> list[str]:
     """Return the texts in a JSON list; [] for anything else."""
     return [item for item in list_of(value) if isinstance(item, str)]
-
-
-class JsonSchemaWriter(GenerateJsonSchema):
-    """Writes the JSON schema of a model, with plain defaults as they are: pydantic compiles a type for each of them."""
-
-    def encode_default(self, dft: Any) -> Any:
-        return dft if type(dft) in _PLAIN else super().encode_default(dft)
-
-
-_PLAIN = frozenset({bool, int, str, type(None)})
-_NAMED_PARTS = frozenset({"properties", "$defs", "definitions", "patternProperties"})
-
-
-def lean_schema(schema: Any) -> Any:
-    """Return a JSON schema without what says nothing to a model: titles, and that further properties are forbidden."""
-    if is_list(schema):
-        return [lean_schema(part) for part in schema]
-    if not is_object(schema):
-        return schema
-    return {
-        key: {name: lean_schema(part) for name, part in value.items()}
-        if key in _NAMED_PARTS and is_object(value)
-        else value
-        if key in ("const", "default", "enum", "examples")
-        else lean_schema(value)
-        for key, value in schema.items()
-        if key != "title" and not (key == "additionalProperties" and value is False)
-    }

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field
 
 from .limits import Ceiling, nanousd
-from .value import JsonSchemaWriter, Value, is_object, shown, unset
+from .value import Value, is_object, shown, unset
 
 ALL_TOOLS = "*"
 """In a worker's ``tools``: every tool of the run."""
@@ -40,7 +40,7 @@ def output_schema(output: Any) -> dict[str, Any] | None:
 @lru_cache(maxsize=64)
 def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """The schema of a model. It is kept, since every run of a flow has the same workers."""
-    return model.model_json_schema(schema_generator=JsonSchemaWriter)
+    return model.model_json_schema()
 
 
 class Worker(Value):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from leadhand.core.errors import Failure
 from leadhand.core.events import AnyEvent, Entry, RunFinished
 from leadhand.core.evolve import fold
-from leadhand.core.outcome import concluded
-from leadhand.core.run import Gap, RunStatus
+from leadhand.core.outcome import concluded, failure_gap
+from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.words_of_outcome import WITHHELD
+from leadhand.core.words.failures import WITHHELD
 from leadhand.engine.hooks import Hooks
 from leadhand.flows.policy import FlowPolicy
 
@@ -40,7 +39,7 @@ async def _guarded_end(hooks: Hooks, policy: FlowPolicy, state: RunState, end: R
         return end
     cancelled = end.status is RunStatus.CANCELLED
     outcome = policy.outcome(state)
-    gaps = [*outcome.gaps, _gap(failure)]
+    gaps = [*outcome.gaps, failure_gap("the answer", failure)]
     without = outcome._replace(answer="", value=None, gaps=gaps, judgement=None)
     plain = concluded(state, without, end.failure, cancelled=cancelled)
     failure = await hooks.before_answer(state.run_id, run, plain.answer)
@@ -50,11 +49,6 @@ async def _guarded_end(hooks: Hooks, policy: FlowPolicy, state: RunState, end: R
         status=RunStatus.CANCELLED if cancelled else RunStatus.FAILED,
         answer=WITHHELD.format(cause=failure.message),
         sources=(),
-        gaps=(_gap(failure),),
+        gaps=(failure_gap("the answer", failure),),
         failure=failure,
     )
-
-
-def _gap(failure: Failure) -> Gap:
-    action = failure.next_action
-    return Gap(name="the answer", class_=failure.class_, reason=failure.message, next_action=action)

@@ -12,17 +12,17 @@ from typing import Any
 from leadhand.core.blob import BLOB_ABOVE
 from leadhand.core.commands import FlowError
 from leadhand.core.decide.retries import TOO_LONG
-from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass
+from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evidence import unproven_call
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState, Source
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
-from leadhand.core.words_of_outcome import written_call
+from leadhand.core.words.failures import ANOTHER_MODEL, ASK_OTHERWISE, NOT_ACCEPTED, written_call
 from leadhand.core.work_order import Subtask, result_reference
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import GaveUp, Stuck, no_news, no_result
+from leadhand.engine.endings import GaveUp, Stuck, gave_up, no_news, no_result, too_many_turns
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
@@ -58,11 +58,13 @@ class Attempt:
         """Return the result of the attempt. Raises :class:`~leadhand.engine.turns.Parked` if it has to wait."""
         try:
             result = await self._carry_out(conversation)
-        except GaveUp as gave_up:
-            failure = self._cause(conversation, Failure.of(str(gave_up), "gave_up", FailureClass.INVALID))
+        except GaveUp as error:
+            failure = self._cause(conversation, gave_up(str(error)))
             result = self._failed(failure)
         except Stuck as stuck:
-            failure = self._cause(conversation, Failure.of(str(stuck), stuck.type, FailureClass.EXHAUSTED))
+            failure = self._cause(
+                conversation, Failure.of(str(stuck), stuck.type, FailureClass.EXHAUSTED, stuck.action)
+            )
             result = self._failed(failure)
         except (ModelError, FlowError) as error:
             result = self._failed(error.failure)
@@ -95,13 +97,12 @@ class Attempt:
                 if result is not None:
                     return result
                 if conversation.idle_turns() >= MOST_IDLE:
-                    raise Stuck(no_news(turn), "no_progress")
+                    raise Stuck(no_news(turn), "no_progress", ASK_OTHERWISE)
             if conversation.replies >= self._work.max_turns:
                 if self._work.attempt.feedback == TOO_LONG:
                     return self._failed(never_ended(self._work, conversation.replies))
                 message = no_result(conversation)
-                failure = Failure.of(message, "max_turns", FailureClass.EXHAUSTED)
-                return self._failed(self._cause(conversation, failure))
+                return self._failed(self._cause(conversation, too_many_turns(message)))
             await self._turns.ask(conversation, lambda turn: self._objection(conversation, turn), self._is_sound)
 
     async def _check_answer(self, turn: Turn) -> None:
@@ -274,7 +275,7 @@ class Attempt:
             text = " ".join(turn.message.text.split())
             said = f"{text[:80]}…" if len(text) > 80 else text
             message = f"the model answered with text instead of a JSON object ({role.name}): {said!r}"
-        return Failure.of(message, "malformed_answer", FailureClass.INVALID)
+        return Failure.of(message, "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL)
 
     # --- results -----------------------------------------------------------------------------------------------------
 

@@ -120,8 +120,7 @@ class CallRules:
         if call.arguments is None:
             return Failure.of(_NO_OBJECT, "bad_arguments", FailureClass.INVALID)
         if self._policy(tool, repeated=False) is ApprovalPolicy.NEVER if answer is None else not answer.ok:
-            reason = _denial(answer, tool, self._work.definition.approve)
-            return Failure.of(reason, DENIED, FailureClass.REJECTED)
+            return _denial(answer, tool, self._work.definition.approve)
         twice = answer is None and self._is_repeated(turn, position, tool)
         if twice and self._policy(tool, repeated=True) is not ApprovalPolicy.ASK:
             message = f"this subtask calls {tool.name} once, and a call was made: another one needs its own subtask"
@@ -205,14 +204,17 @@ class CallRules:
         return bool(self._acted) or any(call.name == tool.name for call in turn.calls[:position])
 
 
-def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> str:
+def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> Failure:
     """Return why a call is refused, for the model and for the gap that names it."""
     if answer is not None and answer.content == EXPIRED:
-        return f"it needs approval, and {EXPIRED}"
-    if answer is not None:
-        return f"a person denied it: {answer.content}" if answer.content else "a person denied it"
-    if tool.approval is ApprovalPolicy.NEVER:
-        return "the tool does not allow calls"
-    if policy is ApprovalPolicy.NEVER:
-        return "it needs approval, and the run was started with --approve never"
-    return "a rule of the run's approval policy denies it"
+        reason, how = f"it needs approval, and {EXPIRED}", "ask again and answer in time, or raise approval_timeout"
+    elif answer is not None:
+        reason, how = f"a person denied it{answer.content and f': {answer.content}'}", "ask for something else"
+    elif tool.approval is ApprovalPolicy.NEVER:
+        reason, how = "the tool does not allow calls", "change the approval setting of the tool"
+    elif policy is ApprovalPolicy.NEVER:
+        reason = "it needs approval, and the run was started with --approve never"
+        how = "to be asked for approval, run it with --approve ask"
+    else:
+        reason, how = "a rule of the run's approval policy denies it", "change that rule, or ask for something else"
+    return Failure.of(reason, DENIED, FailureClass.REJECTED, how)

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from leadhand.core.commands import FlowError
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, UserMessage
-from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass, ToolError
+from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.frozen import thawed
 from leadhand.core.state import ModelTurn
 from leadhand.core.text import is_blank
@@ -37,12 +37,13 @@ from leadhand.core.value import (
     shown,
     text_of,
 )
+from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import output_schema
 from leadhand.engine.conversation import Conversation, is_final, ordered_call
 from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import GaveUp, Parked
+from leadhand.engine.endings import GaveUp, Parked, gave_up, too_many_turns
 from leadhand.engine.gate import OF_A_SECRET, schema_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.system_errors import is_passing
@@ -85,7 +86,7 @@ class CodeAttempt:
         except (ModelError, ToolError, FlowError) as error:
             failure = error.failure
         except GaveUp as error:
-            failure = Failure.of(str(error), "gave_up", FailureClass.INVALID)
+            failure = gave_up(str(error))
         except Unfit as error:
             failure = self._wrong(one_line(error))
         except Exception as error:  # the code is user code: any exception becomes the failure of this attempt
@@ -233,7 +234,9 @@ class CodeDesk:
                 turn, problems = logged, _read(logged, schema, output)[1] or [OF_A_SECRET]
             rejected = list_of(asked.get("rejected"))
             if len(rejected) >= self._work.definition.limits.max_repairs:
-                raise ModelError(Failure.of("; ".join(problems), "malformed_answer", FailureClass.INVALID))
+                raise ModelError(
+                    Failure.of("; ".join(problems), "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL)
+                )
             said = turn.message.text if turn.value is None else json.dumps(turn.value, ensure_ascii=False)
             how = "" if schema is None else "; answer with one JSON object, and nothing else"
             why = f"That cannot be used: {'; '.join(problems)}. Write the whole answer again, with corrections{how}."
@@ -253,7 +256,7 @@ class CodeDesk:
         self._numbers.add(number)
         if self._work.worker.max_turns is not None and self._replies > self._work.worker.max_turns:
             message = f"no result after {self._work.worker.max_turns} model calls"
-            raise ModelError(Failure.of(message, "max_turns", FailureClass.EXHAUSTED))
+            raise ModelError(too_many_turns(message))
         reply: ModelReply = await self._in_engine(self._turns.asked(number, messages, schema, asked))
         return ModelTurn(f"{self.name}/t{number}", reply.message, reply.value)
 

@@ -18,12 +18,12 @@ from leadhand.core.decide import decide, due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold
-from leadhand.core.head import RunHead, head_of
 from leadhand.core.ids import step_of, step_of_call
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.words.failures import out_of_time
 from leadhand.engine.answer_guard import guarded
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
@@ -33,6 +33,7 @@ from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import Fits
 from leadhand.ports import Clock, ContextStore, Dispatcher
+from leadhand.ports.heads import RunHead, head_of
 from leadhand.verify.judge import Verifier
 
 MAX_ROUNDS = 10_000
@@ -205,7 +206,7 @@ class Controller:
         deadline, work_deadline = (state.deadline, state.work_deadline) if running else (None, None)
         if deadline is not None and now >= deadline:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
-            return [do.Finish(failure=Failure.of(message, "time", FailureClass.EXHAUSTED))]
+            return [do.Finish(failure=out_of_time(message, state.definition.limits.timeout_s))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if work_deadline is not None and now >= work_deadline:
             ended = run_out(state)

@@ -6,15 +6,14 @@ import json
 import re
 from collections.abc import Callable
 
-from leadhand.core.text import late_pattern
 from leadhand.core.value import Json
 
-_MARK = late_pattern(r'\\.?|["{}\[\],:]', re.DOTALL)
-_OPENED = late_pattern(r'\s*:\s*"')
-_NOT_YET = late_pattern(r"\s*:?\s*")
+_MARK = re.compile(r'\\.?|["{}\[\],:]', re.DOTALL)
+_OPENED = re.compile(r'\s*:\s*"')
+_NOT_YET = re.compile(r"\s*:?\s*")
 _HEX = "[0-9a-fA-F]"
 _PAIR = rf"\\u[dD][89abAB]{_HEX}{{2}}\\u{_HEX}{{4}}"
-_WHOLE = late_pattern(rf'(?:[^"\\]|{_PAIR}|\\u(?![dD][89abAB]){_HEX}{{4}}|\\[^u])*', re.DOTALL)
+_WHOLE = re.compile(rf'(?:[^"\\]|{_PAIR}|\\u(?![dD][89abAB]){_HEX}{{4}}|\\[^u])*', re.DOTALL)
 """Characters of a JSON string that are complete: a pair of escaped surrogates is one."""
 
 

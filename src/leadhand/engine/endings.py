@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from leadhand.core.errors import MAX_TURNS, Failure, FailureClass
 from leadhand.core.tool import GIVES_UP
+from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.work_order import OpenCall
 from leadhand.engine.conversation import MOST_IDLE, Conversation
 from leadhand.engine.conversation_turn import Turn
@@ -31,11 +33,21 @@ class GaveUp(Exception):
 
 
 class Stuck(Exception):
-    """The worker makes no progress; ``type`` is that of the attempt's failure."""
+    """The worker makes no progress; ``type`` is that of the attempt's failure, ``action`` what a person can do."""
 
-    def __init__(self, reason: str, type: str) -> None:
+    def __init__(self, reason: str, type: str, action: str) -> None:
         super().__init__(reason)
-        self.type = type
+        self.type, self.action = type, action
+
+
+def gave_up(reason: str) -> Failure:
+    """Return the failure of a worker that gave up."""
+    return Failure.of(reason, "gave_up", FailureClass.INVALID, f"add a tool that can do it, or {ANOTHER_MODEL}")
+
+
+def too_many_turns(message: str) -> Failure:
+    """Return the failure of a worker that has made all the model calls that it may make."""
+    return Failure.of(message, MAX_TURNS, FailureClass.EXHAUSTED, f"ask for less at once, or {ANOTHER_MODEL}")
 
 
 def no_news(turn: Turn) -> str:

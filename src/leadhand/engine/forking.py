@@ -21,10 +21,10 @@ from leadhand.core.events import (
     ToolCallBegan,
 )
 from leadhand.core.evolve import start
-from leadhand.core.head import head_after
 from leadhand.core.run import ForkPoint, RunDefinition, with_turns
 from leadhand.core.tool import Effect
 from leadhand.ports import ContextStore
+from leadhand.ports.heads import head_after
 
 LEFT_OUT = (RunStarted, RunClaimed, RunRequested, ApprovalAnswered)
 """Events about the first run, its process and its people, which the fork does not copy."""

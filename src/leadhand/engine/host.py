@@ -114,7 +114,8 @@ class Host:
         except Exception as error:
             # A bug in Leadhand must fail only this attempt, be visible in the log, and not be retried.
             message = f"internal error: {type(error).__name__}: {error}"
-            result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE))
+            how = "report this: it is a bug in Leadhand, not in the request"
+            result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE, how))
         await log.append(AttemptReturned(attempt=attempt, result=result))
 
     def _log(self, work: Work) -> RunLog:

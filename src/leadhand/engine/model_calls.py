@@ -13,10 +13,11 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from leadhand.core.conversation import AssistantMessage
-from leadhand.core.errors import AWAY, OF_ONE_ROLE, ConfigurationError, Failure, FailureClass, usual_action
+from leadhand.core.errors import AWAY, HOOK_FAILED, NEXT_ACTION, ConfigurationError, Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Ceiling, Money, SharedBudget, SharedLimit, Usage
 from leadhand.core.value import Json, json_problem
+from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.engine.log import RunLog
 from leadhand.engine.rate_control import RateController
 from leadhand.engine.server_gate import ServerGate, ServerSlots
@@ -31,6 +32,8 @@ SETTLING_S = 0.1
 """How often, in seconds, a call that does not fit the budget checks whether others have released a reservation."""
 MOST_FORMS = 8
 """Requests of one call while its adapter learns which forms the server supports."""
+_OF_ONE_ROLE = frozenset({"no_rules", "flow_error", HOOK_FAILED})
+"""Types of failures of a model for one worker. Other workers of the run can still use it."""
 MOST_INTERRUPTED = 2
 """How often a call is made again after its connection was lost: the call itself may crash its server."""
 _PRICE = "use a model with a known price, set LEADHAND_PRICE, or start the run with --allow-unknown-price"
@@ -128,7 +131,7 @@ class ModelCalls:
         """
         cause, key, patience_s = server.failure, (log.run_id, call.request.model), call.request.patience_s
         assert cause is not None
-        advice = "" if cause.next_action == usual_action(cause.class_, cause.type) else cause.next_action
+        advice = "" if cause.next_action == NEXT_ACTION[cause.class_] else cause.next_action
         now = self._clock.now()
         if key not in self._away:
             self._away[key] = now
@@ -166,7 +169,7 @@ class ModelCalls:
             except ModelError as error:
                 if error.failure.class_ is FailureClass.RATE_LIMITED:
                     await pace.refused(round_, error.failure.retry_after_s)
-                elif error.failure.class_ is FailureClass.UNAVAILABLE and error.failure.type not in OF_ONE_ROLE:
+                elif error.failure.class_ is FailureClass.UNAVAILABLE and error.failure.type not in _OF_ONE_ROLE:
                     self._circuits[log.run_id, call.request.model] = error.failure
                 raise
             pace.answered()
@@ -235,7 +238,7 @@ class ModelCalls:
             failed, usage = None, self._priced(request.model, reply.usage)
             if problem := _problem(reply):
                 reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
-                failed = ModelError(Failure.of(message, "malformed_answer", FailureClass.INVALID), usage)
+                failed = ModelError(Failure.of(message, "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL), usage)
             elif call.check is not None and (refused := await call.check(reply)) is not None:
                 reply, failed = None, ModelError(refused, usage)
         except TimeoutError:

@@ -11,21 +11,20 @@ from itertools import chain, takewhile
 from typing import Any, TypeVar, cast
 from urllib.parse import quote, unquote
 
-from leadhand.core.text import late_pattern
 from leadhand.core.value import Json, Value, compact_json
 
 REDACTED = "[redacted]"
-SECRET_NAME = late_pattern(
+SECRET_NAME = re.compile(
     r"(api[-_]?key|authorization|password|passwd|passphrase|pwd|[-_]pass|[-_]pat|[-_]dsn|secret|access[-_]?token"
     r"|refresh[-_]?token|private[-_]?key)$",
     re.IGNORECASE,
 )
-_ENVIRONMENT_NAME = late_pattern(
+_ENVIRONMENT_NAME = re.compile(
     # PWD and OLDPWD are directories, and variables such as SSH_ASKPASS name programs.
     r"(KEY|TOKEN|SECRET|CREDENTIALS?|_PAT|_DSN|(?<!^)(?<!^OLD)PWD)$|(?<!ASK)PASS",
     re.IGNORECASE,
 )
-_SECRET_URL = late_pattern(r"://[^/]*@|\?|(?<![:/])/(?=[^/]*\d)[^/]{16,}")
+_SECRET_URL = re.compile(r"://[^/]*@|\?|(?<![:/])/(?=[^/]*\d)[^/]{16,}")
 """A URL with credentials, a query, or a part like a token: what a variable ``*_URL`` must not show. Others may."""
 _USERINFO = r"(?<=://)[^\s/?#\"<>\\]+(?=@)"
 _USERINFO_CUT = r"(?<=://)[^\s/?#\"<>\\@:\[]+:(?!\d{1,5}(?:…|\Z))[^\s/?#\"<>\\@…]+(?=…|\Z)"
@@ -56,7 +55,7 @@ _MIXED = rf"(?={_WORD}*\d)(?={_WORD}*[A-Za-z])(?!{_ORDINARY})({_WORD}{{6,}})"
 _NOTED = rf"(?:{_NAMED}|(?i:refresh[-_]?token))[*`]*[ \t]*"
 _VALUE = r"[:=][ \t*`]*"
 _TOKEN = r"(?<![A-Za-z0-9_-])(?:(?i:auth|api|id|bot|session|user)[-_])?(?i:token)="
-_ASSIGNED = late_pattern(
+_ASSIGNED = re.compile(
     rf"(?={_NAMED}=([^\s\"'&;,<>]{{4,}})|{_QUOTED}(?:\"([^\"\n]{{4,}})|'([^'\n]{{4,}}))"
     rf"|(?<=[-_])(?i:pass)=({_WORD}{{4,}})|(?:{_NOTED}{_VALUE}|{_TOKEN}){_MIXED})",
 )
@@ -64,11 +63,11 @@ _ASSIGNED = late_pattern(
 
 ``password: …`` and ``token=…`` are common in ordinary text, so their value needs letters and digits.
 """
-_BASIC = late_pattern(r"(?<![A-Za-z0-9_])(?i:basic)\s+(?=([A-Za-z0-9+/_\-]{4,}={0,2}))")
+_BASIC = re.compile(r"(?<![A-Za-z0-9_])(?i:basic)\s+(?=([A-Za-z0-9+/_\-]{4,}={0,2}))")
 """Perhaps the credentials of HTTP; the group is what must decode to them, or may be the same word again."""
-_KEY_BEGIN = late_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
-_KEY_END = late_pattern(r"-----END [A-Z ]*PRIVATE KEY-----")
-_KEY_LINES = late_pattern(r"(?:(?:\s|\\n)*[A-Za-z0-9+/=]{8,})*")
+_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
+_KEY_LINES = re.compile(r"(?:(?:\s|\\n)*[A-Za-z0-9+/=]{8,})*")
 _MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     *((mark, ()) for mark in ("gsk_", "aiza", "github_pat_", "glpat-", "akia", "xox", "lh_", "bearer", "basic", "@")),
     *((mark, ()) for mark in ("authorization", "pass", "pwd", "secret")),
@@ -85,24 +84,24 @@ _MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
 the first text of a line, and one of those after it, if there are some. No event field has such a name."""
 _LETTERS = ("\u017f", "\u0131", "i\u0307")
 """Letters that a pattern takes for s and i, whatever their case."""
-_HIDES = late_pattern(r"\\[^\"nrt]")
+_HIDES = re.compile(r"\\[^\"nrt]")
 """A backslash or control character inside a text, as JSON: what an escape of the text stands for is hidden."""
-_SK = late_pattern(r"sk-[a-z0-9_\-]{16}")
+_SK = re.compile(r"sk-[a-z0-9_\-]{16}")
 """The first pattern in lower case. Its prefix alone is too common a mark: it is in ``task-1`` and ``risk-free``."""
 
-_BEGUN = late_pattern(
+_BEGUN = re.compile(
     rf"(?:(?i:bearer|basic)\s+\S*|{_QUOTED}(?:\"[^\"\n]*(?:\"\S*)?|'[^'\n]*(?:'\S*)?)?|{_NOTED}(?:{_VALUE}\S*)?)\Z"
 )
-_KEY_BEGUN = late_pattern(r"-----BEGIN [A-Z ]*-{0,5}")
+_KEY_BEGUN = re.compile(r"-----BEGIN [A-Z ]*-{0,5}")
 """What may yet become a secret of several words, apart from known ones."""
-_URL_CUT = late_pattern(r"://[^\s/?#\"<>@:\[]+:[^\s/?#\"<>@…]+[…\"]")
+_URL_CUT = re.compile(r"://[^\s/?#\"<>@:\[]+:[^\s/?#\"<>@…]+[…\"]")
 """What the JSON of a text with a cut password in a URL has; a backslash in it may be the escape of a character."""
-_SPACE = late_pattern(r"\s")
+_SPACE = re.compile(r"\s")
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uff00-\uffef"
 """Scripts that are written without spaces (Thai to Khmer, Japanese, Chinese). No pattern but those of a URL's password
 and of what follows an equals sign takes one of their characters for a part of a secret."""
 _MAY_GO_ON = ("://", "=", "\\")
-_ESCAPE = late_pattern(r"\\+(u[0-9A-Fa-f]{4}|[\"'\\/bfnrt])")
+_ESCAPE = re.compile(r"\\+(u[0-9A-Fa-f]{4}|[\"'\\/bfnrt])")
 """An escape of JSON, also in a text that was itself escaped."""
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
@@ -126,13 +125,13 @@ class Redactor:
         self._of_words = [secret for secret in known if _SPACE.search(secret)]
         self._beginnings = [(secret, _beginning(secret)) for secret in known if secret in given]
         signs = re.escape("".join({sign for secret in given for sign in secret}))
-        self._spaceless = late_pattern(rf"(?s:.*)(?![\s{signs}])[{_SPACELESS}]")
+        self._spaceless = re.compile(rf"(?s:.*)(?![\s{signs}])[{_SPACELESS}]")
         # They are looked for at every place: what one match ends in may begin another.
         values = ["|".join(map(re.escape, known))] if known else []
-        self._each = [late_pattern(f"(?=({pattern}))") for pattern in (*values, *_PATTERNS)]
+        self._each = [re.compile(f"(?=({pattern}))") for pattern in (*values, *_PATTERNS)]
         more = (_ASSIGNED.pattern, _BASIC.pattern, _KEY_BEGIN.pattern)
         begun = [re.escape(beginning) for _, beginning in self._beginnings]
-        self._secret = late_pattern("|".join([*values, *begun, *_PATTERNS, *more]))
+        self._secret = re.compile("|".join([*values, *begun, *_PATTERNS, *more]))
         marks = forms.union(beginning for _, beginning in self._beginnings)
         folded = {json.dumps(mark, ensure_ascii=False)[1:-1].casefold() for mark in marks}
         self._known_marks = [mark for mark in folded if not any(each in mark and each != mark for each in folded)]

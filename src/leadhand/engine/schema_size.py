@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
-from leadhand.core.text import late_pattern
 from leadhand.core.value import Json, is_list, is_object
 
 MOST_PARTS = 100_000
 """Parts of a schema, at most, each counted wherever it is referred to. A check takes about a microsecond for each."""
-_INDEX = late_pattern(r"\+?0*([0-9]{1,9})")
+_INDEX = re.compile(r"\+?0*([0-9]{1,9})")
 """A place in a list, also as jsonschema_rs reads it: +1, 01."""
 _DEFINITIONS = ("$defs", "definitions")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")

@@ -21,7 +21,7 @@ from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.tool import CachedFrom, CallState, Effect, ToolReturn, ToolSpec
 from leadhand.core.value import Json
-from leadhand.core.words_of_outcome import indeterminate, unreadable
+from leadhand.core.words.failures import indeterminate, unreadable
 from leadhand.engine.contained import contained
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks
@@ -92,7 +92,8 @@ class ToolCalls:
         if not tool.delegate and self._toolbox.find(tool.name) is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""
             message = f"the tool {tool.name} is not in this process{where}"
-            return Failure.of(message, "unknown_tool", FailureClass.UNAVAILABLE)
+            how = "pass the tool: --tools FILE, or Leadhand(tools=[…])"
+            return Failure.of(message, "unknown_tool", FailureClass.UNAVAILABLE, how)
         try:
             if work is not None:
                 self.preview(tool, args, work.run_id, work.caller)

@@ -25,6 +25,10 @@ class Unreadable(ToolError):
     """The tool has finished, but what it returned cannot be used."""
 
 
+def _not_json(why: str) -> Unreadable:
+    return Unreadable(f"the tool's answer {why}", type="not_json", next_action="return only values that JSON can hold")
+
+
 def returned_value(value: object, abandoned: Event | None = None) -> ToolReturn:
     """Return the result of a tool as a ToolReturn with JSON data. Stops reading generators once ``abandoned`` is set.
 
@@ -48,10 +52,10 @@ def returned_value(value: object, abandoned: Event | None = None) -> ToolReturn:
     except ToolError:
         raise
     except Exception as error:
-        raise Unreadable(f"the tool's answer is not JSON: {described(error)}", type="not_json") from error
+        raise _not_json(f"is not JSON: {described(error)}") from error
     deep = written.count(b"[") + written.count(b"{") > DEEPEST
     if problem := (json_problem(raw) if deep else "") or json_problem(returned.summary):
-        raise Unreadable(f"the tool's answer cannot be stored as JSON: {problem}", type="not_json")
+        raise _not_json(f"cannot be stored as JSON: {problem}")
     returned = returned.model_copy(update={"raw": frozen(raw)})
     match raw:
         case {"isError": True, **rest}:
@@ -109,7 +113,7 @@ class _Room:
         if not is_mapping and not isinstance(value, list | tuple | Set | Iterator):
             return value
         if depth > DEEPEST:
-            raise Unreadable(f"the tool's answer cannot be stored as JSON: {TOO_DEEP}", type="not_json")
+            raise _not_json(f"cannot be stored as JSON: {TOO_DEEP}")
         if is_mapping:
             items = cast("Mapping[Any, Any]", value).items()
             return {self.listed(key, depth + 1): self.listed(each, depth + 1) for key, each in items}

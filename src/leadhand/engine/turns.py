@@ -15,8 +15,8 @@ from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmit
 from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Effect, ToolSpec
-from leadhand.core.value import Json, lean_schema
-from leadhand.core.words_of_outcome import written_call
+from leadhand.core.value import Json
+from leadhand.core.words.failures import ANOTHER_MODEL, written_call
 from leadhand.core.work_order import OpenCall
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
@@ -31,6 +31,7 @@ from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.work import stages_after
+from leadhand.flows.lean_schema import lean_schema
 from leadhand.ports import ModelError, Work
 from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
@@ -318,7 +319,8 @@ class Turns:
         turn = conversation.turns[-1]
         if failure.type == REPEATED and conversation.repeated(turn, position) >= MOST_REPEATED:
             called = written_call(turn.calls[position].name, turn.calls[position].arguments or {})
-            raise Stuck(f"the worker asked for {called} again and again, although its result did not change", REPEATED)
+            reason = f"the worker asked for {called} again and again, although its result did not change"
+            raise Stuck(reason, REPEATED, f"{ANOTHER_MODEL}, or mark the tool with polling=True if its result changes")
         self.rules.refuse(turn, position, failure)
 
     async def _call_tool(self, turn: Turn, position: int) -> None:

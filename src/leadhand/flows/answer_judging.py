@@ -19,10 +19,10 @@ from leadhand.core.commands import Command, IssueStep, Outcome
 from leadhand.core.errors import FailureClass, UsageError
 from leadhand.core.judgement import Check, Claim, Doubt
 from leadhand.core.outcome import all_gaps, may_be_used
-from leadhand.core.questions import clarified_request
 from leadhand.core.run import Gap, RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, list_of, object_of, objects_of, plain_json, text_of
+from leadhand.flows.facts import clarified_request
 from leadhand.verify.claims import claims_of, claims_of_answer, claims_of_value
 from leadhand.verify.judge import CONFIRM, JUDGE, Verifier, instructions, reply_schema
 from leadhand.verify.material import Material, found_out, of_results

@@ -1,9 +1,10 @@
-"""Facts for the briefs of workers: the current day, and the run before a follow-up."""
+"""Facts for the briefs of workers: the current day, the run before a follow-up, and what a person answered."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from leadhand.core.approval import Question
 from leadhand.core.state import RunState
 
 ABOUT = (
@@ -39,3 +40,14 @@ def earlier_facts(state: RunState) -> dict[str, Any]:
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} … (cut: {len(text):,} characters in all)"
+
+
+def replied(state: RunState) -> list[Question]:
+    """Return the questions of the run that a person answered, in order."""
+    return [each for each in state.questions.values() if each.reply is not None]
+
+
+def clarified_request(state: RunState) -> str:
+    """Return the request, with the questions about it and their answers."""
+    asked = [f"{each.text}\n{each.reply}" for each in replied(state)]
+    return "\n\n".join([state.definition.request, *asked])

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from leadhand.core.blob import blob_of
 from leadhand.core.commands import IssueStep
 from leadhand.core.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
-from leadhand.core.questions import clarified_request
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
+from leadhand.flows.facts import clarified_request
 from leadhand.verify.exact import problems_of
 from leadhand.verify.judge import JUDGE, Findings, MissingPart, Piece, checked_reply, judge_facts, merged
 from leadhand.verify.material import Material

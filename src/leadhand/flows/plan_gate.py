@@ -10,10 +10,10 @@ from leadhand.core.commands import Ask, Command, Finish
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import attempt_id, page_id
 from leadhand.core.plan_approval import is_about_repair, is_gated, unapproved
-from leadhand.core.questions import replied
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
 from leadhand.core.work_order import WorkOrder
+from leadhand.flows.facts import replied
 
 MOST_PLANS = 3
 """How many plans of one run a person is shown at most: each after the first because the one before was denied."""

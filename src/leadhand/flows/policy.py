@@ -9,7 +9,8 @@ from typing import Any, Protocol, cast, get_args
 from leadhand.core.commands import Command, Finish, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
-from leadhand.core.run import Gap, RunDefinition
+from leadhand.core.outcome import failure_gap
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState
 from leadhand.core.value import DEEPEST, Json, Unfit, Value, fitting, one_line, plain_json, shown
@@ -110,8 +111,7 @@ class FlowPolicy:
         except (Exception, SystemExit) as error:  # what was found is not lost with it
             failure = self.error("outcome", error)
             done = [each.key for each in state.steps.values() if each.counts and each.ok]
-            gap = Gap(name="the answer", class_=failure.class_, reason=failure.message, next_action=failure.next_action)
-            return Outcome(uses=done, gaps=[gap])
+            return Outcome(uses=done, gaps=[failure_gap("the answer", failure)])
 
     def _closing_of(self, step: StepState) -> ClosingStep | None:
         return next((each for each in self._closing if each.owns(step)), None)

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from leadhand.core.advice import next_action
 from leadhand.core.blob import BLOB_ABOVE
 from leadhand.core.commands import Command, IssueStep, Outcome
 from leadhand.core.errors import FailureClass
@@ -156,7 +155,7 @@ def _gap(state: RunState, shaping: StepState | None) -> Gap:
     """Return the gap of an answer that has no shape."""
     failure = shaping.failure if shaping is not None else None
     reason = "the run ended before" if failure is None else failure.message
-    action = "ask again" if failure is None else next_action(state, failure)
+    action = "ask again" if failure is None else failure.next_action
     if failure is not None and failure.type == "gave_up":
         action = "make what it lacks optional in the schema, or ask for it in the request"
     return Gap(

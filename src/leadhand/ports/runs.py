@@ -21,7 +21,7 @@ class RunListing(Value):
     """One line of a list of runs.
 
     ``owner`` is the host that drives it (None: no host); ``orphan`` is true if the run should continue but has none.
-    ``subtasks``, ``completed``, ``failed`` and ``asking`` are those of its :class:`~leadhand.core.head.RunHead`.
+    ``subtasks``, ``completed``, ``failed`` and ``asking`` are those of its :class:`~leadhand.ports.heads.RunHead`.
     ``requests``, ``tokens`` and ``nanousd`` are what was spent, without open reservations; ``unpriced``: a price is
     unknown.
     ``key_id`` is the API key that the run belongs to ("" for none), ``follows`` the run that it follows up ("" for

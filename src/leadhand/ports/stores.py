@@ -12,8 +12,8 @@ from leadhand.core.run import EarlierFile
 from leadhand.core.value import Json
 
 if TYPE_CHECKING:
-    from leadhand.core.head import RunHead
     from leadhand.ports.access import ApiKey
+    from leadhand.ports.heads import RunHead
     from leadhand.ports.hosts import HostLine
     from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
     from leadhand.ports.webhooks import Delivery, Webhook

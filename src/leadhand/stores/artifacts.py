@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Collection
 
-from leadhand.core.artifact import digest_of, is_digest
+from leadhand.core.artifact import digest_of
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class DatabaseArtifacts:
@@ -32,7 +35,7 @@ class DatabaseArtifacts:
 
     async def get(self, digest: str) -> bytes:
         """Return content. Raises KeyError for an unknown digest."""
-        if not is_digest(digest):
+        if _DIGEST.fullmatch(digest) is None:
             raise KeyError(digest)
         return await self._find(digest)
 

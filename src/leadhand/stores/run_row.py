@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from leadhand.core.budget import Account, Budget
 from leadhand.core.events import AnyEvent, ModelCallReturned, RunChanged, RunStarted
-from leadhand.core.head import RunHead, status_after
 from leadhand.core.limits import Ceiling, Money
 from leadhand.core.run import ENDED, RunStatus
+from leadhand.ports.heads import RunHead, status_after
 from leadhand.ports.runs import REQUEST_SHOWN
 
 from .codec import read_tags, stored_tags

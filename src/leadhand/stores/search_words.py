@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 
 from leadhand.core import events as ev
 from leadhand.core.errors import Failure
-from leadhand.core.text import late_pattern
 from leadhand.core.value import texts_in
 
 LONGEST_WORD = 64
@@ -21,12 +20,12 @@ MOST_PARTS = 16
 JOINT = "\ue000"
 """Joins the words of a token that is searched as a whole: a private character, which is part of no word."""
 
-_KEY = late_pattern(r"wo-\d+\.\d+")
-_MARKS = late_pattern("[\u0300-\u036f]")
+_KEY = re.compile(r"wo-\d+\.\d+")
+_MARKS = re.compile("[\u0300-\u036f]")
 _TOKEN = re.compile(r"[^\W_]+(?:[-_.,:/@+#&'’][^\W_]+)*")
 _WORD = re.compile(r"[^\W_]+")
 # Japanese and Chinese are written without spaces, so they are searched by character.
-_PART = late_pattern(r"[\u3040-\u30ff\u3400-\u9fff]|[^\u3040-\u30ff\u3400-\u9fff]+")
+_PART = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\u3040-\u30ff\u3400-\u9fff]+")
 
 
 def words_in(text: str) -> Iterator[str]:

@@ -17,11 +17,11 @@ from typing import Any, Unpack
 from leadhand.core.budget import METERED
 from leadhand.core.errors import StoreError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, RunChanged, RunStarted
-from leadhand.core.head import RunHead
 from leadhand.core.run import EarlierFile
 from leadhand.core.value import Json
 from leadhand.ports import ArtifactStore, Job, Places
 from leadhand.ports.earlier_files import may_share
+from leadhand.ports.heads import RunHead
 from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
 from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
 

@@ -16,10 +16,10 @@ from itertools import chain
 from leadhand.core.budget import Account, Reservation
 from leadhand.core.errors import BudgetRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
-from leadhand.core.head import RunHead
 from leadhand.core.limits import NOTHING, Ceiling, Money
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports import Job
+from leadhand.ports.heads import RunHead
 from leadhand.ports.webhooks import SENT
 
 from . import changes

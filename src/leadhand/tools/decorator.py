@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
 
 from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.frozen import thawed
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.core.value import Json, JsonSchemaWriter, is_number, shown
+from leadhand.core.value import Json, shown
 from leadhand.ports import Previewer, ToolContext
 from leadhand.ports.tool_limits import (
     HOW_AT_ONCE,
@@ -263,13 +265,17 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     return decorate
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 _TEXT, _FLAG = "Pass a text, in quotes.", "Pass True or False."
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("name", "description", "toolset", "version"), (lambda each: isinstance(each, str), _TEXT)),
     **dict.fromkeys(("delegate", "parallel", "polling"), (lambda each: isinstance(each, bool), _FLAG)),
-    "timeout": (lambda each: is_number(each) and each > 0, "Set a number of seconds above 0."),
+    "timeout": (lambda each: _is_number(each) and each > 0, "Set a number of seconds above 0."),
     "retries": (lambda each: type(each) is int and each >= 0, "Set a whole number, 0 or more."),
-    "cost_usd": (lambda each: is_number(each) and each >= 0, "Set the cost of a call in US dollars, 0 or more."),
+    "cost_usd": (lambda each: _is_number(each) and each >= 0, "Set the cost of a call in US dollars, 0 or more."),
 }
 """What the options of a tool have to be, and how to write them."""
 _OPTIONAL = ("name", "description", "cost_usd")
@@ -328,8 +334,8 @@ def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
     return model.model_json_schema(schema_generator=_SchemaWriter)
 
 
-class _SchemaWriter(JsonSchemaWriter):
-    ignored_warning_kinds = {*JsonSchemaWriter.ignored_warning_kinds, "non-serializable-default"}
+class _SchemaWriter(GenerateJsonSchema):
+    ignored_warning_kinds = {*GenerateJsonSchema.ignored_warning_kinds, "non-serializable-default"}
 
 
 def _member(kind: type[_E], value: str, name: str, what: str) -> _E:

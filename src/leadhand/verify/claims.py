@@ -10,25 +10,24 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from leadhand.core.judgement import Claim
-from leadhand.core.text import late_pattern
 from leadhand.core.value import Json, compact_json, is_list, is_object
 
 PASSAGE_ID = r"[0-9a-f]{8}\.\d{1,5}"
 _PLACE = r"(?:p\s?\d{1,5}|" + PASSAGE_ID + r"|memory/[^\s\[\],;]+)"
 _NUMBERS = r"\^?\d{1,4}(?:\s*[,;–-]\s*\^?\d{1,4})*"
-CITATION = late_pattern(
+CITATION = re.compile(
     r"(?P<code>(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`))"
     rf"|[\[【][^\[\]【】\n]{{0,40}}?(?<![\w.]){_PLACE}(?![\w])[^\[\]【】\n]{{0,300}}[\]】](?!\()"
     rf"|\(\s*p\d{{1,5}}(?:\s*[,;–-]\s*p?\d{{1,5}})*\s*\)"
     rf"|[\[【](?P<numbers>{_NUMBERS})(?:†[^【】\n]{{0,200}})?[\]】](?!\()",
     re.IGNORECASE | re.DOTALL,
 )
-_ID = late_pattern(
+_ID = re.compile(
     rf"(?P<name>{PASSAGE_ID}|memory/[^\s\[\],;]+)|(?<!\w)p\s?(?P<first>\d{{1,5}})(?:\s*[–-]\s*p?\s?(?P<last>\d{{1,5}}))?"
     r"|(?<=[,;])\s*(?P<further>\d{1,5})(?=\s*[,;\])】])",
     re.IGNORECASE,
 )
-_NUMBER = late_pattern(r"(\d+)(?:\s*[–-]\s*\^?(\d+))?")
+_NUMBER = re.compile(r"(\d+)(?:\s*[–-]\s*\^?(\d+))?")
 _LONGEST_RANGE = 50
 
 

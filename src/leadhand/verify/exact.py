@@ -11,16 +11,15 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 
 from leadhand.core.judgement import Claim
-from leadhand.core.text import late_pattern
 
 FEWEST_WORDS = 5
 """Words from which on a quotation has to be in what it cites."""
-_QUOTED = late_pattern(
+_QUOTED = re.compile(
     '“([^“”]+)”|„([^„“”"]+)[“”"]|«([^«»]+)»|»([^«»]+)«|「([^「」]+)」|『([^『』]+)』|(?<!\\w)"([^"\\n]+)"(?!\\w)'
 )
 _URL = r"https?://(?:[^\s<>\"'`()\[\]]|\([^\s()]*\))+"
-_GIVEN = late_pattern(rf"[\[【]\^?(?:p\s?)?\d{{1,4}}[\]】](?::\s*<?|[ \t]+<?|\()(?P<url>{_URL})", re.IGNORECASE)
-_LEFT_OUT = late_pattern(r"\[?(?:…|\.\.\.)\]?")
+_GIVEN = re.compile(rf"[\[【]\^?(?:p\s?)?\d{{1,4}}[\]】](?::\s*<?|[ \t]+<?|\()(?P<url>{_URL})", re.IGNORECASE)
+_LEFT_OUT = re.compile(r"\[?(?:…|\.\.\.)\]?")
 _ALIKE = str.maketrans('’\u2018“”„«»"–—', "''''''''--", "\u00ad")
 
 

@@ -84,7 +84,7 @@ def test_a_reviewer_who_is_never_satisfied_ends_in_the_last_draft_with_its_findi
     assert answer.text.endswith("The end.")
     (gap,) = answer.gaps
     assert "name the year" in gap.reason
-    assert "--max-revisions" in gap.next_action
+    assert "max_revisions" in gap.next_action
 
 
 # --- with a judge ----------------------------------------------------------------------------------------------------

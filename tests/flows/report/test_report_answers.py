@@ -31,9 +31,9 @@ def test_keys_that_nobody_asked_for_are_ignored(home: Path) -> None:
 @pytest.mark.parametrize(
     ("step", "stage", "named"),
     [
-        ("research_1", {}, "--worker-model"),
-        ("review_1", {}, "--review-model"),
-        ("plan", {}, "--lead-model"),
+        ("research_1", {}, "worker_model"),
+        ("review_1", {}, "review_model"),
+        ("plan", {}, "lead_model"),
         ("research_1", {"name": "researcher", "model": "strict"}, "the worker researcher uses strict"),
     ],
 )

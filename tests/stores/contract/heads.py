@@ -6,9 +6,9 @@ import pytest
 
 from leadhand.core import events as ev
 from leadhand.core.errors import Fenced
-from leadhand.core.head import RunHead
 from leadhand.core.run import RunStatus
 from leadhand.ports import ContextStore
+from leadhand.ports.heads import RunHead
 
 from .samples import Contract, asks, pauses, says, started
 

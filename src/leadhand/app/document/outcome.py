@@ -5,14 +5,12 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from leadhand.core import words_of_outcome as words
-from leadhand.core.advice import next_action
 from leadhand.core.approval import ApprovalStatus, approval_id
 from leadhand.core.decide.requests import retriable
 from leadhand.core.errors import DENIED, Failure, FailureClass
 from leadhand.core.evidence import made_calls
 from leadhand.core.judgement import ClaimVerdict, Doubt, Judgement
-from leadhand.core.questions import open_question
+from leadhand.core.relations import open_question
 from leadhand.core.run import Gap, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import listed
@@ -26,6 +24,14 @@ RETRIED = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureC
 
 COMPARED = 500
 """Characters of a message by which a gap is recognized."""
+
+
+_HEADLINES = {
+    RunStatus.SUCCEEDED: "The run succeeded",
+    RunStatus.PARTIAL: "There are doubts about the answer",
+    RunStatus.FAILED: "The run failed",
+}
+"""Of a run without gaps. The headline of any other status is its name."""
 
 
 class EvidencePart(Document):
@@ -113,16 +119,26 @@ def outcome_part(state: RunState, proposed: Mapping[str, Json]) -> OutcomePart:
     return OutcomePart(
         headline=waits_for(state)
         if state.status is RunStatus.WAITING
-        else words.headline(state.status, len(gaps), contradicted=bool(contradicted), cancelled_by=state.cancel_by),
+        else headline(state.status, len(gaps), contradicted=bool(contradicted), cancelled_by=state.cancel_by),
         causes=(*causes, *(f"“{each.part}” contradicts the evidence" for each in contradicted)),
         actions=tuple(_actions(state, gaps, proposed)),
     )
 
 
 def failure_part(state: RunState) -> Failure | None:
-    """Return why a run failed, with what helps in view of its limits and its policy."""
-    failure = state.finished.failure if state.finished is not None else None
-    return None if failure is None else failure.evolve(next_action=next_action(state, failure))
+    """Return why a run failed."""
+    return state.finished.failure if state.finished is not None else None
+
+
+def headline(status: RunStatus, gaps: int, *, contradicted: bool, cancelled_by: str | None) -> str:
+    """Return the state of a run in one line: its status, the number of its ``gaps``, who cancelled it."""
+    if status is RunStatus.PARTIAL and (gaps or contradicted):
+        missing = [f"{gaps:,} {'part is' if gaps == 1 else 'parts are'} missing"] if gaps else []
+        said = ", and ".join([*missing, *(["the answer contradicts its evidence"] if contradicted else [])])
+        return f"{said[0].upper()}{said[1:]}"
+    if status is RunStatus.CANCELLED and cancelled_by:
+        return f"Cancelled by {cancelled_by}"
+    return _HEADLINES.get(status, status.value.capitalize())
 
 
 class Cause(NamedTuple):
@@ -160,8 +176,8 @@ def waits_for(state: RunState) -> str:
     """Return what a waiting run waits for; only what is asked before a call is an approval."""
     kinds = {each.kind for each in state.approvals.values() if each.status is ApprovalStatus.PENDING}
     if open_question(state) is not None or "effect" in kinds:
-        return words.FOR_ANSWER
-    return words.FOR_APPROVAL if kinds else words.FOR_PROCESS
+        return "Waiting for your answer"
+    return "Waiting for approval" if kinds else "Continues as soon as a process drives it"
 
 
 def _actions(state: RunState, gaps: tuple[Gap, ...], proposed: Mapping[str, Json]) -> Iterator[Action]:

@@ -11,8 +11,7 @@ from leadhand.app.new_limits import proposed_limits
 from leadhand.core.ids import attempt_id, event_id
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import usd
-from leadhand.core.questions import open_question
-from leadhand.core.relations import parent_of
+from leadhand.core.relations import open_question, parent_of
 from leadhand.core.run import ENDED, RunDefinition
 from leadhand.core.state import RunState, Settlement, StepState
 from leadhand.core.value import Value

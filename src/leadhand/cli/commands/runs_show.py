@@ -52,7 +52,7 @@ from leadhand.cli.terminal.streams import (
 )
 from leadhand.core.errors import Failure, UsageError
 from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
-from leadhand.core.questions import open_question
+from leadhand.core.relations import open_question
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.work_result import VerdictKind

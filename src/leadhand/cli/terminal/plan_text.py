@@ -7,7 +7,7 @@ from typing import Any
 
 from leadhand.core.ids import split_key
 from leadhand.core.value import compact_json, list_of, object_of, objects_of, text_of
-from leadhand.core.words_of_outcome import written_call
+from leadhand.core.words.failures import written_call
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[str]:

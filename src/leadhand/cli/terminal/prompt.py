@@ -17,10 +17,9 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import print_error, say, width
-from leadhand.core.approval import Preview
+from leadhand.core.approval import Preview, Question
 from leadhand.core.errors import ToolError, UsageError
-from leadhand.core.question import Question
-from leadhand.core.questions import open_question
+from leadhand.core.relations import open_question
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
 

@@ -16,11 +16,11 @@ from leadhand.core.evolve import foreseen
 from leadhand.core.lifecycle import RUN
 from leadhand.core.outcome import concluded
 from leadhand.core.plan_approval import open_plan
-from leadhand.core.questions import open_question
+from leadhand.core.relations import open_question
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.words_of_outcome import needs_failed
+from leadhand.core.words.failures import ASK_AGAIN, ASK_OTHERWISE, needs_failed
 
 from . import asks, attempts, orders
 from .attempts import failure_of, under_way
@@ -93,7 +93,7 @@ def due(state: RunState) -> list[do.Command]:
     if state.finished is not None:
         return requested
     if state.cancel_by is not None:
-        cancelled = Failure.of(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED)
+        cancelled = Failure.of(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED, ASK_AGAIN)
         return [*requested, do.Finish(failure=cancelled, cancelled=True)]
     wanted: list[do.Command] = [*requested]
     wanted += [do.Settle(key) for key in state.unsettled]
@@ -143,7 +143,7 @@ def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
     message = f"the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
         message = f"the flow {state.definition.flow} returned an invalid command: {refused}"
-    return [do.Finish(failure=Failure.of(message, "no_progress", FailureClass.EXHAUSTED))]
+    return [do.Finish(failure=Failure.of(message, "no_progress", FailureClass.EXHAUSTED, ASK_OTHERWISE))]
 
 
 def may_become(state: RunState, status: RunStatus) -> bool:
@@ -163,7 +163,7 @@ def finish(state: RunState, command: do.Finish, now: datetime, policy: Policy) -
 
 def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> list[ev.AnyEvent]:
     """End the attempts that run or wait when their run ends; attempts that have returned are judged but not retried."""
-    cause = failure or Failure.of("the run ended first", "run_ended", FailureClass.REJECTED)
+    cause = failure or Failure.of("the run ended first", "run_ended", FailureClass.REJECTED, ASK_AGAIN)
     ended: list[ev.AnyEvent] = []
     for key in state.unsettled:
         step, attempt = state.steps[key], under_way(state, key)

@@ -6,12 +6,11 @@ from datetime import datetime
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.advice_words import advised
 from leadhand.core.approval import EFFECT
 from leadhand.core.commands import FlowError, Policy
-from leadhand.core.errors import INTERRUPTED, NOT_ACCEPTED, Failure, FailureClass
+from leadhand.core.errors import INTERRUPTED, MAX_TURNS, Failure, FailureClass
 from leadhand.core.evidence import unsupported_claim
-from leadhand.core.evolve.steps import answered_value
+from leadhand.core.evolve.steps import answered_value, can_continue
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import children_of
@@ -19,7 +18,7 @@ from leadhand.core.rights import is_work, tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect
-from leadhand.core.words_of_outcome import indeterminate
+from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED, advised, indeterminate, out_of_time, to_raise
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import WorkResult
 from leadhand.core.worker import WILDCARDS
@@ -160,7 +159,7 @@ def time_is_up(state: RunState, step: StepState) -> Failure:
     timeout, kept = state.definition.limits.timeout_s or 0.0, state.definition.held_back_s
     what = "subtasks" if step.counts else "the work"
     message = f"the time for {what} ({timeout - kept:g} of {timeout:g} s) is used up"
-    return Failure.of(message, "time", FailureClass.EXHAUSTED)
+    return out_of_time(message, state.definition.limits.timeout_s)
 
 
 def end_attempt(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent]:
@@ -199,13 +198,17 @@ def _too_late(state: RunState, failure: Failure) -> Failure:
     """Return the failure of an attempt whose retry would begin after the run's deadline."""
     seconds = state.definition.limits.timeout_s
     message = f"{failure.message}; the run's time limit ({seconds:g} s) ends before the next attempt"
-    return Failure.of(message, "time", FailureClass.EXHAUSTED, retry_after_s=failure.retry_after_s)
+    return out_of_time(message, seconds, failure.retry_after_s)
 
 
 def failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
     """Return why a returned attempt does not count (its own error or a failed check), None if it counts."""
     failure, role = _failure_of(state, step, result, policy), state.worker(step.step.worker)
-    return failure if failure is None or role is None else advised(failure, role)
+    if failure is None or role is None:
+        return failure
+    if failure.type == MAX_TURNS and can_continue(state, step, failure):
+        return failure.evolve(next_action=to_raise({MAX_TURNS: role.max_turns or state.definition.limits.max_turns}))
+    return advised(failure, role)
 
 
 def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
@@ -225,7 +228,7 @@ def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Po
     if not found:
         return None
     role = state.worker(step.step.worker)
-    advice = NOT_ACCEPTED if role is None or role.output is None else ""
+    advice = NOT_ACCEPTED if role is None or role.output is None else ANOTHER_MODEL
     return Failure.of("; ".join(found), "bad_thought", FailureClass.INVALID, advice)
 
 

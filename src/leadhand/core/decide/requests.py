@@ -11,7 +11,7 @@ from leadhand.core.relations import descendants, early, open_approvals
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import ModelTurn, RunState, StepState
-from leadhand.core.words_of_outcome import skipped
+from leadhand.core.words.failures import skipped
 from leadhand.core.work_result import ResultData
 
 

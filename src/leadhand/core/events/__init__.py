@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainValidator
 
-from leadhand.core.approval import Approval
+from leadhand.core.approval import Approval, Question
 from leadhand.core.errors import Failure
 from leadhand.core.judgement import Judgement
 from leadhand.core.limits import NOTHING, Limits, Money
-from leadhand.core.question import Question
 from leadhand.core.run import CitedSource, Gap, RunDefinition, RunStatus
 from leadhand.core.value import Json, Value, is_object, unset
 

@@ -13,6 +13,7 @@ from leadhand.core.ids import step_of, step_of_call
 from leadhand.core.relations import artifacts_of, children_of, open_approvals
 from leadhand.core.state import ArtifactVersion, CallAnswer, Compacted, ModelTurn, RunState, StepState
 from leadhand.core.tool import CallState
+from leadhand.core.words.failures import WITHOUT_WORKER
 
 from .steps import current, put
 
@@ -183,7 +184,7 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
         calls = tuple(each for each in step.calls if each is not returned)
         evidence = returned or CallState(call_id=call.call_id, tool=call.tool, args=call.args)
         if not event.ok:
-            failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID)
+            failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID, WITHOUT_WORKER)
             evidence = evidence._replace(failure=failure)
         else:
             evidence = _with_results(state, evidence, children_of(state, event.call_id))

@@ -10,7 +10,7 @@ from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
 from leadhand.core.relations import blocked_by, children_of, descendants, open_approvals
 from leadhand.core.state import ModelTurn, RetryWanted, RunState, Settlement
-from leadhand.core.words_of_outcome import skipped
+from leadhand.core.words.failures import skipped
 from leadhand.core.work_result import Verdict, VerdictKind
 
 from .steps import await_needs, chosen_by_hand, needs_settled, put

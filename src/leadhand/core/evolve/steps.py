@@ -24,6 +24,7 @@ from leadhand.core.state import (
     StepState,
 )
 from leadhand.core.value import Json
+from leadhand.core.words.failures import REJECTED, more_steps
 from leadhand.core.work_order import Step, Subtask
 from leadhand.core.work_result import VerdictKind, WorkResult
 
@@ -173,8 +174,8 @@ def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
             elif verdict.verdict is not VerdictKind.ACCEPT and status is StepStatus.COMPLETED:
                 status = StepStatus.FAILED
         if status is not step.status and failure is None:
-            reason = verdict.reason or "the review rejected the result"
-            failure = Failure.of(reason, "found_wanting", FailureClass.INSUFFICIENT)
+            reason = verdict.reason or REJECTED
+            failure = Failure.of(reason, "found_wanting", FailureClass.INSUFFICIENT, more_steps(state))
         put(state, step._replace(status=status, failure=failure, verdict=verdict))
 
 
@@ -302,7 +303,7 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
         data = with_evidence(data, result.used, step.evidence)
     # The result of a subtask is text; for other steps, the model's JSON is the value.
     structured = event.ok and step.step.subtask is None
-    stopped = attempt if _can_continue(state, step, event.failure) else None
+    stopped = attempt if can_continue(state, step, event.failure) else None
     settled = changed._replace(
         status=StepStatus.COMPLETED if event.ok else StepStatus.FAILED,
         attempt=None,
@@ -318,7 +319,7 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     needs_settled(state, event.step, ok=event.ok)
 
 
-def _can_continue(state: RunState, step: StepState, failure: Failure | None) -> bool:
+def can_continue(state: RunState, step: StepState, failure: Failure | None) -> bool:
     """Whether higher limits of the run let an attempt continue: that of its lead, or of a child that it waits for."""
     if failure is None or failure.type not in {*RAN_OUT, MAX_TURNS}:
         return False

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leadhand.core.advice import next_action
 from leadhand.core.commands import Cited, Outcome
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.outcome import gap
+from leadhand.core.outcome import failure_gap, gap
 from leadhand.core.run import Gap
-from leadhand.core.state import RunState, StepState
+from leadhand.core.state import StepState
 from leadhand.verify.judge import JUDGE
 
 from .judging import judged
@@ -90,7 +89,7 @@ def _gaps(report: Report) -> Iterator[Gap]:
         if not stage.is_built_in:
             found = report.of(stage_key(stage, 0 if stage in report.before else report.last))
             if found is not None and found.closed and not found.ok and not found.counts:
-                yield _failed(report, f"the stage {stage.name}", found)
+                yield not_done(f"the stage {stage.name}", found)
 
 
 def _writing_gaps(report: Report) -> Iterator[Gap]:
@@ -99,7 +98,7 @@ def _writing_gaps(report: Report) -> Iterator[Gap]:
         return
     what = "the revision" if revises(drafts[-1]) and report.last else "the report"
     instead = "the draft before it is used" if report.last else "the findings are listed instead"
-    yield _failed(report, what, drafts[-1], f"; {instead}")
+    yield not_done(what, drafts[-1], f"; {instead}")
 
 
 def _review_gaps(report: Report, number: int) -> Iterator[Gap]:
@@ -116,21 +115,16 @@ def _review_gaps(report: Report, number: int) -> Iterator[Gap]:
             name=f"what the {stage} asks for",
             class_=FailureClass.INSUFFICIENT,
             reason="; ".join(problems),
-            next_action=f"allow more revisions with --max-revisions (it was {report.run.options.max_revisions})",
+            next_action=f"allow more revisions (max_revisions was {report.run.options.max_revisions})",
         )
     for review in found.unreviewed:
-        yield failure_gap(report.state, "the review of the draft", review)
+        yield not_done("the review of the draft", review)
 
 
-def _failed(report: Report, name: str, step: StepState, more: str = "") -> Gap:
-    return failure_gap(report.state, name, step, more)
-
-
-def failure_gap(state: RunState, name: str, step: StepState, more: str = "") -> Gap:
-    """The gap of what a step did not do."""
+def not_done(name: str, step: StepState, more: str = "") -> Gap:
+    """Return the gap of what a step did not do."""
     failure = step.failure or Failure.of("it gave no verdict", "no_verdict", FailureClass.INVALID)
-    reason = f"{failure.message}{more}"
-    return Gap(name=name, class_=failure.class_, reason=reason, next_action=next_action(state, failure))
+    return failure_gap(name, failure, f"{failure.message}{more}")
 
 
 def _short(text: str) -> str:

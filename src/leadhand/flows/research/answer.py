@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leadhand.core.advice import next_action
 from leadhand.core.commands import Cited, Outcome
 from leadhand.core.decide.asks import NO_MORE_CHILDREN
 from leadhand.core.errors import CHILD_FAILED, Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import StepState
-from leadhand.flows.report.final import failure_gap
+from leadhand.flows.report.final import not_done
 from leadhand.flows.report.rendering import Numbered, body, numbered
 
 from .options import LEAD
@@ -73,19 +72,19 @@ def _gaps(research: Research) -> Iterator[Gap]:
         if each.closed and not each.ok:
             revises = "revises" in each.step.input
             instead = "; the answer before it is used" if revises else "; what the subagents found is listed instead"
-            yield failure_gap(state, "the revision" if revises else "the answer", each, instead)
+            yield not_done("the revision" if revises else "the answer", each, instead)
 
 
 def _ended_early(research: Research, lead: StepState) -> Gap:
     failure = lead.failure or Failure.of("it gave no answer", "no_answer", FailureClass.INVALID)
     more = "; the answer is written from what was found until then" if research.last is not None else ""
-    found = failure_gap(research.state, "the research", lead, more)
+    found = not_done("the research", lead, more)
     return found.evolve(next_action=advised(research, failure).next_action)
 
 
 def advised(research: Research, found: Failure) -> Failure:
     """Return a failure of the lead or a subagent with the advice of this flow."""
-    action = next_action(research.state, found)
+    action = found.next_action
     if found.type == GAVE_UP and "another model" in action:
         action = MORE_SOURCES
     elif found.type == CHILD_FAILED:

@@ -6,18 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from leadhand.core.advice import next_action
 from leadhand.core.blob import blob_of
 from leadhand.core.outcome import source_numbers
-from leadhand.core.questions import replied
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, ToolSpec
-from leadhand.core.value import Json, compact_json, is_object, lean_schema, list_of, object_of, text_of
+from leadhand.core.value import Json, compact_json, is_object, list_of, object_of, text_of
 from leadhand.core.work_order import Step, Subtask, result_reference
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
-from leadhand.flows.facts import earlier_facts, today
+from leadhand.flows.facts import earlier_facts, replied, today
 from leadhand.flows.flow import result_facts
+from leadhand.flows.lean_schema import lean_schema
 from leadhand.flows.plan_gate import denied_facts
 from leadhand.verify.material import approval_note
 
@@ -317,8 +316,7 @@ def judged(state: RunState, subtask: StepState, numbers: dict[tuple[str, str], i
     """Return a subtask in full as a reviewer sees it; with the ``numbers`` of its sources for an answer."""
     failure, error, data, given = subtask.failure, None, subtask.data, subtask.subtask
     if failure is not None:
-        action = next_action(state, failure)
-        error = {"message": failure.message, "type": failure.type, "class": failure.class_.value, "next_action": action}
+        error = failure.model_dump(include={"message", "type", "class_", "next_action"})
     result_ = result_facts(subtask)
     if result_ is not None and data is not None and numbers is not None:
         result_["summary"] = data.summary

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leadhand.core import commands as do
-from leadhand.core.advice import next_action
-from leadhand.core.outcome import source_numbers, sources_of
+from leadhand.core.outcome import failure_gap, source_numbers, sources_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
@@ -61,8 +60,7 @@ def composition_gaps(state: RunState) -> list[Gap]:
     if whole is None or whole.failure is None or composed(state) or not any(answerable_results(state)):
         return []
     reason = f"it could not be written, so the results are listed: {whole.failure.message}"
-    action = next_action(state, whole.failure)
-    return [Gap(name="the answer", class_=whole.failure.class_, reason=reason, next_action=action)]
+    return [failure_gap("the answer", whole.failure, reason)]
 
 
 def _fits(state: RunState) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from leadhand.core import commands as do
+from leadhand.core.approval import Question
 from leadhand.core.commands import Outcome
 from leadhand.core.decide.orders import why_not_begun, why_tool_waits
 from leadhand.core.ids import order_id, page_id, subtask_key
-from leadhand.core.question import Question
-from leadhand.core.questions import replied
 from leadhand.core.relations import early, next_order_id
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
 from leadhand.core.work_order import ProposedSubtask, Unsupported
+from leadhand.flows.facts import replied
 from leadhand.flows.plan_gate import DENIED, denied_plans, held, plan_number, plan_refused, shown_order
 from leadhand.flows.work_order.plans import Plan, issue
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from leadhand.core import outcome
-from leadhand.core.advice import more_steps, next_action
 from leadhand.core.commands import Outcome
 from leadhand.core.errors import RAN_OUT, Failure, FailureClass
 from leadhand.core.ids import page_id
-from leadhand.core.outcome import gap, source_numbers, sources_of, used_up
+from leadhand.core.outcome import failure_gap, gap, source_numbers, sources_of, used_up
 from leadhand.core.relations import early
 from leadhand.core.run import CitedSource, Gap
 from leadhand.core.state import OrderState, RunState, StepState
-from leadhand.core.words_of_outcome import ASK_AGAIN
+from leadhand.core.words.failures import ASK_AGAIN, more_steps
 from leadhand.core.work_order import Step
 from leadhand.flows.plan_gate import plan_number
 
@@ -135,7 +134,7 @@ def own_gaps(state: RunState) -> list[Gap]:
     unplanned = planning_failure(state)
     if unplanned is not None and any(answerable_results(state)):
         reason = f"it could not be planned: {unplanned.message}"
-        found.append(_part("the rest of the request", reason, next_action(state, unplanned), unplanned.class_))
+        found.append(failure_gap("the rest of the request", unplanned, reason))
     incomplete = latest is not None and latest.review is not None and not latest.review.complete
     if not found and not failing and incomplete:
         reason = "the review says that the results are incomplete, but not what is missing"
@@ -193,5 +192,5 @@ def _unreviewed(state: RunState, subtask: StepState, review: Failure | None) -> 
         return gap(subtask, FailureClass.REJECTED, reason, ASK_AGAIN)
     cause = review or used_up(state)
     why = cause.message if cause is not None else NO_VERDICT
-    action = ASK_AGAIN if cause is None else next_action(state, cause)
+    action = ASK_AGAIN if cause is None else cause.next_action
     return gap(subtask, FailureClass.INSUFFICIENT, f"the result could not be evaluated: {why}", action)

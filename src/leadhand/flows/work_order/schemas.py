@@ -11,10 +11,11 @@ from typing import Any
 
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import is_list, is_object, lean_schema, object_of, text_of
+from leadhand.core.value import is_list, is_object, object_of, text_of
 from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
 from leadhand.flows.context_budget import page_size
+from leadhand.flows.lean_schema import lean_schema
 
 from .briefs import is_last_order, review_tools
 

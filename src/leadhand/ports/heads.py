@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from .events import AnyEvent, RunFinished, RunStarted, RunStatusSet
-from .evolve import foreseen
-from .lifecycle import UNSUCCESSFUL, StepStatus
-from .run import RunStatus
-from .state import RunState
+from leadhand.core.events import AnyEvent, RunFinished, RunStarted, RunStatusSet
+from leadhand.core.evolve import foreseen
+from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
 
 
 class RunHead(NamedTuple):

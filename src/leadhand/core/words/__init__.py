@@ -120,7 +120,6 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "note_emitted": ("Note", "{e.message}", "step work"),
     "note_emitted refused": ("Asked again", "{e.message}", "attention step models"),
     "note_emitted waits": ("Waiting", "{more}", "attention phase work"),
-    "note_emitted answers": ("Answers again", "{e.message}", "good phase work"),
     "note_emitted continues": ("Continues", "{e.message}", "good phase work"),
     "approval_requested call": ("Approval requested", "{more}", "attention tools people"),
     "approval_requested plan": ("Plan approval requested", "{e.approval.asked_for}", "attention tools people"),
@@ -257,8 +256,7 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
             now = "; ".join(todo.content for todo in event.todos if todo.status == "in_progress")
             return "", f"{done:,} of {len(event.todos):,} completed" + (f"; now: {now}" if now else "")
         case "note_emitted" if event.waits_for:
-            over = "continues" if event.message.startswith("no longer") else "answers"
-            return over if event.waits_s is None else "waits", event.message.removeprefix("waiting ")
+            return "continues" if event.waits_s is None else "waits", event.message.removeprefix("waiting ")
         case "note_emitted":
             return "refused" if event.refused else "", ""
         case "approval_requested":

@@ -1,0 +1,167 @@
+"""The words of failures and gaps: what happened, and what a person can do.
+
+The code that makes a failure says what helps. Advice names limits and models by their settings, such as ``max_steps``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from leadhand.core.errors import BudgetRefused, Failure, FailureClass
+from leadhand.core.limits import NOTHING, Ceiling, Money, usd
+from leadhand.core.state import RunState
+from leadhand.core.text import cut
+from leadhand.core.tool import INDETERMINATE, UNREADABLE
+from leadhand.core.value import Json
+from leadhand.core.worker import Worker
+
+if TYPE_CHECKING:
+    from leadhand.core.events import ModelCallBegan
+
+WHOLE_REQUEST = "the request as a whole"
+"""The name of a gap that is about no step."""
+DROPPED = "the lead dropped it"
+REJECTED = "the review rejected the result"
+NOT_CARRIED_OUT = "it was not carried out"
+NOT_STARTED = "it was not started: {cause}"
+CANCELLED = "the run was cancelled by {by} before it started"
+NO_EVIDENCE = "the answer rests on no result"
+UNKNOWN_STEP = NO_EVIDENCE + ": the flow's outcome uses {step!r}, which is not a step"
+WITHHELD = "The answer is withheld: {cause}."
+
+ASK_AGAIN = "ask again"
+ASK_OTHERWISE = "ask again, or more precisely"
+ANOTHER_MODEL = "choose another model"
+NOT_ACCEPTED = f"ask more precisely, or {ANOTHER_MODEL}"
+WITHOUT_WORKER = "rephrase the request, or ask for it without another worker"
+CHECK_FIRST = "find out what it did before you ask for it again"
+
+LONGEST_ARGUMENT = 200
+SETTINGS = {"requests": "max_requests", "tokens": "max_tokens", "nanousd": "budget"}
+"""The limits of what model calls use, by the kinds of amounts."""
+_MODELS = {"plan": "lead_model", "compose": "lead_model", "review": "review_model", "work": "worker_model"}
+
+
+def written_call(tool: str, args: Mapping[str, Json]) -> str:
+    """Return a call as people read it: ``pay(amount=30)``."""
+    return f"{tool}({', '.join(f'{name}={_written(value)}' for name, value in args.items())})"
+
+
+def _written(value: Json) -> str:
+    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return cut(text, LONGEST_ARGUMENT)
+
+
+# --- advice ----------------------------------------------------------------------------------------------------------
+
+
+def to_raise(limits: Mapping[str, float | None]) -> str:
+    """Return advice to raise limits, with the values that they have: ``raise timeout (it was 90), and resume the run``.
+
+    ``limits`` are those of a run by the names and in the units that people use; None: one that is not set.
+    """
+    named = (name if most is None else f"{name} (it was {_number(most)})" for name, most in limits.items())
+    return f"raise {' and '.join(named)}, and resume the run"
+
+
+def more_steps(state: RunState) -> str:
+    """Return advice if a review was not satisfied: more work orders if none was left, else a better request."""
+    most = state.definition.limits.max_steps
+    more = f"allow more work orders (max_steps was {most}), and ask again"
+    return more if state.orders_of_lead >= most else "ask more precisely"
+
+
+def advised(failure: Failure, worker: Worker) -> Failure:
+    """Return the failure of a worker; advice to choose another model says where that of the worker is set."""
+    where = f"{_MODELS.get(worker.model_role, 'model')}, in a follow-up or a new run"
+    where = f"the worker {worker.name} uses {worker.model}" if worker.model else where
+    return failure.evolve(next_action=failure.next_action.replace(ANOTHER_MODEL, f"{ANOTHER_MODEL} ({where})"))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.9f}".rstrip("0").rstrip(".")
+
+
+# --- failures --------------------------------------------------------------------------------------------------------
+
+
+def indeterminate(tool: str) -> Failure:
+    """Return the failure of a ``once`` call whose end was not recorded: only a person may repeat it."""
+    message = f"{tool} was interrupted: the call may have gone through, so it was not repeated"
+    action = "check whether the call went through before you ask for it again"
+    return Failure.of(message, INDETERMINATE, FailureClass.UNAVAILABLE, action)
+
+
+def unreadable(tool: str, failure: Failure) -> Failure:
+    """Return the failure of a ``once`` call that returned what cannot be used, for the reason in ``failure``."""
+    message = f"{tool} was called, but its result cannot be used: {failure.message}"
+    return Failure.of(message, UNREADABLE, FailureClass.UNAVAILABLE, failure.next_action)
+
+
+def needs_failed(cause: str) -> Failure:
+    """Return the failure of a step that cannot start because it needs ``cause``, which failed."""
+    return Failure.of(f"it needs {cause}, which did not succeed", "needs_failed", FailureClass.BLOCKED)
+
+
+def skipped(by: str, reason: str, doubted: str = "") -> Failure:
+    """Return the failure of a step that a person skipped; ``doubted`` is a ``once`` tool that may have acted."""
+    said = f"{by} skipped it" + (f": {reason}" if reason else "")
+    if doubted:
+        said += f"; {doubted} was interrupted: the call may have gone through"
+    return Failure.of(said, "skipped", FailureClass.REJECTED, "retry it, or supply its result")
+
+
+def unproven(message: str) -> Failure:
+    """Return the failure of a result that the log does not support."""
+    return Failure.of(message, "unproven", FailureClass.INVALID, f"{ANOTHER_MODEL} that calls its tools")
+
+
+def out_of_time(message: str, timeout_s: float | None, retry_after_s: float | None = None) -> Failure:
+    """Return the failure of what the time limit of a run ended."""
+    action = to_raise({"timeout": timeout_s})
+    return Failure.of(message, "time", FailureClass.EXHAUSTED, action, retry_after_s)
+
+
+def refused(
+    event: ModelCallBegan,
+    ceiling: Ceiling,
+    left: Ceiling,
+    kept: Money = NOTHING,
+    *,
+    shared: bool = False,
+    hopeless: bool = False,
+) -> BudgetRefused:
+    """Return the error of a reservation that exceeds what is left of a ceiling: of a scope, or of the run."""
+    scope, needed = ceiling.scope, event.reserved.counted()
+    owner = f"the budget of {scope}" if shared else f"the step {scope}" if scope else "the run"
+    rows = zip(SETTINGS, needed.row, left.row, strict=True)
+    over = {kind: (amount, max(rest, 0)) for kind, amount, rest in rows if rest is not None and amount > rest}
+    lacking = " and ".join(_lacking(kind, *amounts, owner) for kind, amounts in over.items())
+    if shared:
+        how = "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one"
+        return BudgetRefused(lacking, how, scope=scope, shared=True, hopeless=hopeless)
+    if scope:
+        return BudgetRefused(lacking, "raise the ceiling of that step or of its worker", scope=scope)
+    steps = "reviews and the answer" if event.after >= event.stages else "the steps after it"
+    beside = f", besides what is kept for {steps}" if any(kept.row) else ""
+    most = {"max_requests": ceiling.requests, "max_tokens": ceiling.tokens, "budget": usd(ceiling.nanousd or 0)}
+    how = to_raise({SETTINGS[kind]: most[SETTINGS[kind]] for kind in over})
+    short_of = Money(**{kind: amount for kind, (amount, _) in over.items()})
+    return BudgetRefused(f"{lacking}{beside}", how, short_of=short_of)
+
+
+def _lacking(kind: str, needed: int, left: int, owner: str) -> str:
+    """Say what the next call may need of a kind, and what is left of it."""
+    match kind:
+        case "requests":
+            return f"{owner} has no model calls left"
+        case "tokens":
+            return f"the next model call may need {needed:,} tokens, and {owner} has {left:,} left"
+        case _:
+            return f"the next model call may cost ${_dollars(needed)}, and {owner} has ${_dollars(left)} left"
+
+
+def _dollars(nanousd: int) -> str:
+    return f"{usd(nanousd):.6f}".rstrip("0").rstrip(".")
