@@ -90,7 +90,7 @@ def check_step(before: RunState, after: RunState) -> None:
         elif now is not None and now.attempt == was.attempt and now.status is not was.status:
             assert now.status in ATTEMPT[was.status], f"{now.attempt} went from {was.status} to {now.status}"
         elif now is not None and now.attempt != was.attempt:
-            assert AttemptStatus.SETTLED in ATTEMPT[was.status] | {was.status}, f"{now.attempt} came too soon"
+            assert was.status is AttemptStatus.PARKED, f"{now.attempt} came too soon"
             assert now.number == was.number + 1
     for name, asked in before.questions.items():
         now = after.questions[name]
@@ -119,7 +119,6 @@ def _check_attempts(state: RunState) -> None:
     assert set(state.live) == expected[AttemptStatus.SCHEDULED] | expected[AttemptStatus.RUNNING]
     assert set(state.parked) == expected[AttemptStatus.PARKED]
     assert set(state.unsettled) == expected[AttemptStatus.RETURNED]
-    assert set(state.retrying) == expected[AttemptStatus.SETTLED]
     parents = Counter(parent_of(each.step) for each in state.steps.values())
     assert state.children == {key: count for key, count in parents.items() if key is not None}
     for key in state.parked:
@@ -227,7 +226,7 @@ def _check_end(state: RunState) -> None:
     assert state.status is finished.status
     assert state.status in ENDED
     assert due(state) == ([do.DecideRequest()] if state.pending_requests else [])
-    assert not [*state.live, *state.parked, *state.unsettled, *state.retrying], "something outlived its run"
+    assert not [*state.live, *state.parked, *state.unsettled], "something outlived its run"
     assert reserved_total(state) == Money(), "a finished run holds a reservation"
     _check_judgement(state, finished)
     for command in ANY_COMMAND:

@@ -21,7 +21,6 @@ class AttemptStatus(StrEnum):
     RUNNING = "running"
     PARKED = "parked"
     RETURNED = "returned"
-    SETTLED = "settled"
 
 
 RUN: dict[RunStatus, frozenset[RunStatus]] = {
@@ -42,7 +41,7 @@ UNSUCCESSFUL = frozenset({StepStatus.FAILED, StepStatus.DROPPED})
 STEP: dict[StepStatus, frozenset[StepStatus]] = {
     # A person may settle a step that is not running, by supplying a result or by skipping it.
     StepStatus.PENDING: SETTLED | {StepStatus.RUNNING},
-    StepStatus.RUNNING: SETTLED | {StepStatus.WAITING},
+    StepStatus.RUNNING: SETTLED | {StepStatus.WAITING, StepStatus.PENDING},
     StepStatus.WAITING: SETTLED | {StepStatus.RUNNING},
     # A review may reject a completed result.
     StepStatus.COMPLETED: UNSUCCESSFUL,
@@ -53,7 +52,6 @@ STEP: dict[StepStatus, frozenset[StepStatus]] = {
 ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {
     AttemptStatus.SCHEDULED: frozenset({AttemptStatus.RUNNING, AttemptStatus.RETURNED, AttemptStatus.PARKED}),
     AttemptStatus.RUNNING: frozenset({AttemptStatus.RETURNED, AttemptStatus.PARKED}),
-    AttemptStatus.PARKED: frozenset({AttemptStatus.SETTLED}),
-    AttemptStatus.RETURNED: frozenset({AttemptStatus.SETTLED, AttemptStatus.PARKED}),
-    AttemptStatus.SETTLED: frozenset(),
+    AttemptStatus.PARKED: frozenset(),
+    AttemptStatus.RETURNED: frozenset({AttemptStatus.PARKED}),
 }

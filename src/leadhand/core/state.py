@@ -245,9 +245,8 @@ class RunState:
 
     The maps are flat, by key, so that one event changes one entry of each, however many steps there are. A step is in
     one of ``awaited`` (how many needs are not yet completed), ``ready`` (may start), ``blocked`` (needs something that
-    failed: key → cause), ``live`` (scheduled or running), ``unsettled`` (returned, not judged), ``retrying`` (settled,
-    with a retry due) and ``parked``, or is settled. ``children`` counts what a step asked for, ``dependents`` are the
-    steps that need it. ``counted`` are the steps that count towards the answer and were not replaced, by status, and
+    failed: key → cause), ``live`` (scheduled or running), ``unsettled`` (returned, not judged) and ``parked``, or is
+    settled. ``children`` counts what a step asked for, ``dependents`` are the steps that need it. ``counted`` are the steps that count towards the answer and were not replaced, by status, and
     ``busy`` those of them that have started and are not settled, ``early`` those that began while their plan was being
     written, and that no order contains or replaced. ``asking`` are the open approvals. ``reserved`` holds,
     by attempt, the reservations of its open model calls; ``allowed`` the tools that a person approved for the whole
@@ -273,7 +272,6 @@ class RunState:
     blocked: dict[str, str] = field(default_factory=FrozenDict[str, str])
     live: dict[str, None] = field(default_factory=FrozenDict[str, None])
     unsettled: dict[str, None] = field(default_factory=FrozenDict[str, None])
-    retrying: dict[str, None] = field(default_factory=FrozenDict[str, None])
     parked: dict[str, None] = field(default_factory=FrozenDict[str, None])
     busy: dict[str, None] = field(default_factory=FrozenDict[str, None])
     early: dict[str, None] = field(default_factory=FrozenDict[str, None])

@@ -9,7 +9,7 @@ from leadhand.core import events as ev
 from leadhand.core.advice_words import advised
 from leadhand.core.approval import EFFECT
 from leadhand.core.commands import FlowError, Policy
-from leadhand.core.errors import INTERRUPTED, NOT_ACCEPTED, Failure, FailureClass
+from leadhand.core.errors import NOT_ACCEPTED, Failure, FailureClass
 from leadhand.core.evidence import unsupported_claim
 from leadhand.core.evolve.steps import answered_value
 from leadhand.core.ids import attempt_id, step_of
@@ -67,11 +67,9 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
     return [ev.StepIssued(step=step)]
 
 
-def start(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
-    """Schedule the next attempt at a step that may start, whose retry is due, or whose open calls are answered."""
+def start(state: RunState, key: str) -> list[ev.AnyEvent]:
+    """Schedule the next attempt at a step that may start, or whose open calls are answered."""
     step = state.steps.get(key)
-    if step is not None and step.attempt is not None and key in state.retrying:
-        return [_retried(state, step, step.attempt, now)]
     if step is not None and step.attempt is not None and key in state.parked and step.attempt.answered:
         # A parked attempt is not a failure, so the next one counts as an attempt but not as a retry.
         return [ev.AttemptScheduled(attempt=attempt_id(key, step.attempt.number + 1), continues=step.attempt.attempt)]
@@ -83,25 +81,9 @@ def start(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
 
 
 def _next_attempt(step: StepState) -> ev.AttemptScheduled:
-    """Schedule another attempt: it continues the one that a limit stopped, or starts afresh."""
+    """Schedule another attempt: it continues the one that was stopped, or starts afresh."""
     stopped = step.stopped.attempt if step.stopped is not None else None
     return ev.AttemptScheduled(attempt=attempt_id(step.key, step.attempts + 1), continues=stopped)
-
-
-def _retried(state: RunState, step: StepState, attempt: AttemptState, now: datetime) -> ev.AttemptScheduled:
-    """Schedule the retry of an attempt that was settled with a retry due."""
-    failure = step.failure
-    assert failure is not None, f"{step.key} has a retry due without a failure"
-    if failure.type != INTERRUPTED:  # its class was counted when it was settled
-        step = step._replace(failures=step.failures[:-1])
-    # The retry is already decided; if the time is up, the deadline ends the run by itself.
-    again = _retry(state, step, attempt, failure, now) or Retry(not_before=None, afresh=False)
-    return ev.AttemptScheduled(
-        attempt=attempt_id(step.key, attempt.number + 1),
-        continues=None if again.afresh else attempt.attempt,
-        not_before=again.not_before,
-        feedback=again.feedback,
-    )
 
 
 def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
@@ -119,13 +101,36 @@ def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.
         )
         return [ev.AttemptParked(attempt=attempt.attempt, open_calls=questions)]
     failure = failure_of(state, step, attempt.result, policy)
-    if failure is None:
-        return [settled(step, attempt.attempt, None)]
-    final = state.cancel_by is not None or _retry(state, step, attempt, failure, now) is None
-    if final and state.cancel_by is None:
-        later = _retry(state, step, attempt, failure, now, in_time=False)
-        failure = failure if later is None else _too_late(state, failure)
-    return [settled(step, attempt.attempt, failure, final=final)]
+    following = attempt_id(key, attempt.number + 1)
+    again = None if failure is None or state.cancel_by is not None else _retry(state, step, failure, following, now)
+    if failure is None or again is None:
+        return [settled(step, attempt.attempt, failure)]
+    deadline = state.work_deadline if is_work(state, step) else state.deadline
+    if deadline is not None and again.not_before is not None and again.not_before >= deadline:
+        return [settled(step, attempt.attempt, _too_late(state, failure))]
+    return [
+        settled(step, attempt.attempt, failure, final=False),
+        ev.AttemptScheduled(
+            attempt=following,
+            continues=None if again.afresh else attempt.attempt,
+            not_before=again.not_before,
+            feedback=again.feedback,
+        ),
+    ]
+
+
+def _retry(state: RunState, step: StepState, failure: Failure, following: str, now: datetime) -> Retry | None:
+    """Return the retry of a step after a failure, as the attempt ``following``; None if the failure is final."""
+    subtask = step.step.subtask
+    return retry(
+        failure,
+        key=f"{state.run_id}/{following}",
+        before=step.failures,
+        limits=state.definition.limits,
+        tool=state.tools.get(subtask.tool or "") if subtask is not None else None,
+        now=now,
+        acted=any(call.effect is Effect.ONCE or children_of(state, call.call_id) for call in step.evidence),
+    )
 
 
 def settled(step: StepState, attempt: str, failure: Failure | None, *, final: bool = True) -> ev.StepSettled:
@@ -169,30 +174,6 @@ def end_attempt(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent
     why = unseen_effect(step) or failure
     ended = [_lost(key, attempt.attempt, why)] if key in state.live else []
     return [*ended, settled(step, attempt.attempt, why)]
-
-
-def _retry(
-    state: RunState,
-    step: StepState,
-    attempt: AttemptState,
-    failure: Failure,
-    now: datetime,
-    *,
-    in_time: bool = True,
-) -> Retry | None:
-    """Return how and when an attempt is retried, if it is; with ``in_time``, only before the run's deadline."""
-    key = step.key
-    subtask = step.step.subtask
-    return retry(
-        failure,
-        key=f"{state.run_id}/{attempt_id(key, attempt.number + 1)}",
-        before=step.failures,
-        limits=state.definition.limits,
-        tool=state.tools.get(subtask.tool or "") if subtask is not None else None,
-        now=now,
-        deadline=None if not in_time else state.work_deadline if is_work(state, step) else state.deadline,
-        acted=any(call.effect is Effect.ONCE or children_of(state, call.call_id) for call in step.evidence),
-    )
 
 
 def _too_late(state: RunState, failure: Failure) -> Failure:

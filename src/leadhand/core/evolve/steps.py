@@ -57,8 +57,6 @@ def _map_of(state: RunState, step: StepState | None) -> dict[str, None] | None:
             return state.live
         case AttemptStatus.RETURNED:
             return state.unsettled
-        case AttemptStatus.SETTLED:
-            return state.retrying
         case AttemptStatus.PARKED:
             return state.parked
 
@@ -251,7 +249,7 @@ def parked(state: RunState, _entry: ev.Entry, event: ev.AttemptParked) -> None:
     attempt = step.attempt if step is not None else None
     if step is None or attempt is None or attempt.attempt != event.attempt:
         return
-    if attempt.status in (AttemptStatus.PARKED, AttemptStatus.SETTLED):
+    if attempt.status is AttemptStatus.PARKED:
         return
     if attempt.status is AttemptStatus.RETURNED and any(call.kind != "effect" for call in event.open_calls):
         return  # it is late
@@ -294,8 +292,8 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     end = Settlement(entry.seq, entry.at, event.failure, attempt.number if event.attempt and attempt is not None else 0)
     changed = step._replace(failures=failures, failure=event.failure, settlements=(*step.settlements, end))
     if not event.final:
-        assert attempt is not None
-        put(state, changed._replace(attempt=attempt._replace(status=AttemptStatus.SETTLED)))
+        put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
+        state.ready[event.step] = None  # the next event schedules its retry
         return
     result = attempt.result if attempt is not None and event.ok else None
     data = result.data if result is not None else None
