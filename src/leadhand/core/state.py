@@ -246,14 +246,14 @@ class RunState:
     The maps are flat, by key, so that one event changes one entry of each, however many steps there are. A step is in
     one of ``awaited`` (how many needs are not yet completed), ``ready`` (may start), ``blocked`` (needs something that
     failed: key → cause), ``live`` (scheduled or running), ``unsettled`` (returned, not judged) and ``parked``, or is
-    settled. ``children`` counts what a step asked for, ``dependents`` are the steps that need it. ``counted`` are the steps that count towards the answer and were not replaced, by status, and
-    ``busy`` those of them that have started and are not settled, ``early`` those that began while their plan was being
-    written, and that no order contains or replaced. ``asking`` are the open approvals. ``reserved`` holds,
-    by attempt, the reservations of its open model calls; ``allowed`` the tools that a person approved for the whole
-    run; ``retries_wanted`` the steps to repeat at a person's request; ``answers`` the earlier answers of a reopened
-    run; ``workers`` the workers defined during the run, ``makers`` the steps that defined them; ``pending_requests``
-    the undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the
-    number of the event that reopened it last (0: none).
+    settled. ``children`` counts what a step asked for, ``dependents`` are the steps that need it. ``counted`` are the
+    steps that count towards the answer and were not replaced, by status, and ``busy`` those of them that have started
+    and are not settled, ``early`` those that began while their plan was being written, and that no order contains or
+    replaced. ``asking`` are the open approvals. ``reserved`` holds, by attempt, the reservations of its open model
+    calls; ``allowed`` the tools that a person approved for the whole run; ``retries_wanted`` the steps to repeat at a
+    person's request; ``answers`` the earlier answers of a reopened run; ``workers`` the workers defined during the run,
+    ``makers`` the steps that defined them; ``pending_requests`` the undecided requests of people. ``relimited``: its
+    limits have changed since it last ended; ``reopened`` is the number of the event that reopened it last (0: none).
     """
 
     run_id: str

@@ -19,7 +19,7 @@ from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold
 from leadhand.core.head import RunHead, head_of
-from leadhand.core.ids import step_of, step_of_call
+from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
@@ -208,10 +208,7 @@ class Controller:
             return [do.Finish(failure=Failure.of(message, "time", FailureClass.EXHAUSTED))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if work_deadline is not None and now >= work_deadline:
-            ended = run_out(state)
-            over = {each.step for each in ended if isinstance(each, do.GiveUp)}
-            commands = [each for each in commands if _step_of(each) not in over]
-            commands += ended
+            commands = run_out(state) or commands  # what is due is decided on the state after it
         if commands or not running:
             return commands
         return list(self._policy.next(state)) or when_idle(state)
@@ -314,17 +311,6 @@ def lost_attempts(state: RunState, carried_out: Collection[str], *, taking_over:
             message, type_ = f"the run was {'forked' if forked else 'paused'} while it was running", INTERRUPTED
         failure = Failure.of(message, type_, FailureClass.LOST)
         yield do.Lose(attempt=attempt.attempt, failure=failure)
-
-
-def _step_of(command: do.Command) -> str:
-    """Return the step that a command would start or continue, "" for any other."""
-    match command:
-        case do.Start():
-            return command.step
-        case do.Answer():
-            return step_of_call(command.call_id)
-        case _:
-            return ""
 
 
 class _Batches:

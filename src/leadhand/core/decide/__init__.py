@@ -53,7 +53,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.Lose():
             return attempts.lost(state, command.attempt, command.failure)
         case do.Answer():
-            return asks.answer(state, command.call_id)
+            return asks.answer(state, command.calls, now)
         case do.Judge():
             return orders.judge(state, command.work_order_id, command.review)
         case do.Ask():
@@ -101,7 +101,8 @@ def due(state: RunState) -> list[do.Command]:
         return wanted + ([do.SetStatus(RunStatus.RUNNING)] if state.resume_wanted else [])
     if state.pause_reason is not None:
         return [*wanted, do.SetStatus(RunStatus.PAUSED, state.pause_reason)]
-    wanted += asks.due_answers(state)
+    if calls := list(asks.due_calls(state)):
+        wanted.append(do.Answer(calls))
     wanted += [do.GiveUp(key, needs_failed(cause)) for key, cause in state.blocked.items()]
     answered: list[do.Command] = [do.Start(key) for key in state.parked if under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (
