@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leadhand.core import commands as do
 from leadhand.core.commands import Outcome
-from leadhand.core.decide.orders import why_not_begun, why_tool_waits
+from leadhand.core.decide.orders import may_begin, tool_may_begin
 from leadhand.core.ids import order_id, page_id, subtask_key
 from leadhand.core.question import Question
 from leadhand.core.questions import replied
@@ -74,12 +74,12 @@ def _begin(state: RunState, page: StepState) -> list[do.Command]:
             continue
         name = text_of(object_of(value).get("tool"))
         if name not in waits:
-            waits[name] = bool(why_tool_waits(state, name))
+            waits[name] = not tool_may_begin(state, name)
         if waits[name] or object_of(value).get("needs"):
             continue
         proposed, _ = parse(ProposedSubtask, value)
         subtask = issue((proposed,), order_id(1), "-").subtasks[0] if proposed is not None else None
-        if subtask is not None and not why_not_begun(state, subtask):
+        if subtask is not None and may_begin(state, subtask):
             commands.append(do.Begin(position=position, subtask=subtask))
     return commands
 
