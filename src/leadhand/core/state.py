@@ -248,8 +248,8 @@ class RunState:
     failed: key → cause), ``live`` (scheduled or running), ``unsettled`` (returned, not judged) and ``parked``, or is
     settled. ``children`` counts what a step asked for, ``dependents`` are the steps that need it. ``counted`` are the
     steps that count towards the answer and were not replaced, by status, and ``busy`` those of them that have started
-    and are not settled, ``early`` those that began while their plan was being written, and that no order contains or
-    replaced. ``asking`` are the open approvals. ``reserved`` holds, by attempt, the reservations of its open model
+    and are not settled, ``early`` those that began while their plan was being written, and that no order contains
+    yet. ``asking`` are the open approvals. ``reserved`` holds, by attempt, the reservations of its open model
     calls; ``allowed`` the tools that a person approved for the whole run; ``retries_wanted`` the steps to repeat at a
     person's request; ``answers`` the earlier answers of a reopened run; ``workers`` the workers defined during the run,
     ``makers`` the steps that defined them; ``pending_requests`` the undecided requests of people. ``relimited``: its

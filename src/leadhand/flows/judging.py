@@ -143,6 +143,8 @@ def shards_of(claims: Sequence[Claim], material: Material, room: int) -> Iterato
     All evidence goes beside each claim if it fits. If not, claims that cite something get that, and the others get all
     evidence, piece by piece.
     """
+    if not claims:
+        return
     sizes = {key: _size(facts) for key, facts in material.evidence.items()}
     lengths = {each.n: tokens([each.text, each.header, each.path]) for each in claims}
     for group in grouped([(each, lengths[each.n]) for each in claims], room // 2, MOST_CLAIMS):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import policy_of
-from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve.steps import WORKER, subtask_step
 from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.plan_approval import is_gated, unapproved
-from leadhand.core.relations import left_out, next_order_id
+from leadhand.core.relations import early, next_order_id
 from leadhand.core.rights import tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -21,14 +19,12 @@ from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.work_order import Subtask, WorkOrder, circle, references
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 
-from .attempts import end_attempt
-
 
 def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]:
     """Issue an order that can be carried out; ``by`` is the person who requested it, if any."""
     if order.work_order_id in state.orders:
         raise do.Refused(f"{order.work_order_id} was already issued, and an order cannot change")
-    expected = next_order_id(state, order.subtasks)
+    expected = next_order_id(state)
     if order.work_order_id != expected:
         raise do.Refused(f"the next order is {expected}, not {order.work_order_id}")
     if not by and state.orders_of_lead >= state.definition.limits.max_steps:
@@ -36,7 +32,10 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
     latest = state.order
     if latest is not None and (latest.open or latest.review is None):
         raise do.Refused(f"{latest.order.work_order_id} is not finished and reviewed")
-    known = {*order.subtask_keys(), *(key for key, step in state.steps.items() if step.order)}
+    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
+    if any(own.get(each.key) != each.subtask for each in early(state)):
+        raise do.Refused("the order does not begin with the subtasks that have begun")
+    known = {*own, *(key for key, step in state.steps.items() if step.order)}
     needs = [needed for subtask in order.subtasks for needed in subtask.needs]
     found = [f"{needed!r} is not a subtask" for needed in needs if needed not in known]
     found += ["an argument refers to a subtask that is not needed" for subtask in order.subtasks if _refers(subtask)]
@@ -54,40 +53,15 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
         raise do.Refused("; ".join(found))
     supplied: list[ev.AnyEvent] = [
         ev.StepSettled(step=key, ok=True, data=wanted.data, by=wanted.by)
-        for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
+        for key, subtask in own.items()
         if (wanted := state.retries_wanted.get(subtask.repairs_subtask or "")) is not None and wanted.data is not None
     ]
-    issued = ev.OrderIssued(order=order, by=by)
-    return [*_replaced(state, order), issued, *_done_early(state, order), *(supplied if by else [])]
+    return [ev.OrderIssued(order=order, by=by), *(supplied if by else [])]
 
 
 def _refers(subtask: Subtask) -> bool:
     """Whether an argument refers to the result of a subtask that is not among the needs."""
     return not set(references(subtask.args)).issubset(subtask.needs)
-
-
-def _done_early(state: RunState, order: WorkOrder) -> Iterator[ev.StepSettled]:
-    """Settle the subtasks that make the same call as one that was completed while the plan was being written."""
-    found = {each.key: each.subtask for each in left_out(state, order) if each.ok}
-    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
-        same = next((name for name, other in found.items() if _call(other) == _call(subtask)), None)
-        if same is not None:
-            del found[same]
-            yield ev.StepSettled(step=key, ok=True, same_as=same)
-
-
-def _call(subtask: Subtask) -> tuple[object, ...]:
-    return subtask.tool, subtask.worker, subtask.args, subtask.needs, subtask.expected_output
-
-
-def _replaced(state: RunState, order: WorkOrder) -> list[ev.AnyEvent]:
-    """End the attempts at subtasks that began while the plan was being written, and that the order does not contain."""
-    failure = Failure.of("the plan does not contain it", LEFT_OUT, FailureClass.REJECTED)
-    return [event for each in left_out(state, order) if each.attempt for event in end_attempt(state, each.key, failure)]
-
-
-LEFT_OUT = "left_out"
-"""The type of the failure of a subtask that the plan, once it was complete, did not contain."""
 
 
 def _repairable(state: RunState, key: str) -> bool:
@@ -99,7 +73,7 @@ def _repairable(state: RunState, key: str) -> bool:
 
 
 def begin(state: RunState, command: do.Begin, now: datetime) -> list[ev.AnyEvent]:
-    """Begin a subtask under the key that it will have in the first order."""
+    """Begin a subtask under the key that it will have in the first order, which begins with those that have begun."""
     key = subtask_key(order_id(1), command.position)
     if key in state.steps:
         raise do.Refused(f"{key} has begun already")

@@ -138,7 +138,7 @@ def _missing(state: RunState, key: str) -> str:
     """Return why this key does not name a current subtask, "" if it does."""
     step = state.steps.get(key)
     if step is None or not step.counts:
-        return f"no subtask {key}; the run has {sum(each.counts for each in state.steps.values())}"
+        return f"no subtask {key!r}; the run has {sum(each.counts for each in state.steps.values())}"
     return "" if step.superseded_by is None else f"{key} was replaced by {step.superseded_by}: use that key"
 
 

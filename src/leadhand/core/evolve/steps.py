@@ -12,7 +12,7 @@ from leadhand.core.evidence import made_calls, with_evidence
 from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus, StepStatus
-from leadhand.core.relations import ancestors, left_out, parent_of
+from leadhand.core.relations import ancestors, parent_of
 from leadhand.core.state import (
     NOT_COMPACTED,
     AttemptState,
@@ -67,7 +67,7 @@ def _count(state: RunState, before: StepState | None, after: StepState) -> None:
         state.busy.pop(after.key, None)
     elif after.attempt is not None and not started:
         state.busy[after.key] = None
-    if after.step.subtask is not None and not after.order and after.superseded_by is None:
+    if after.step.subtask is not None and not after.order:
         state.early[after.key] = None
     else:
         state.early.pop(after.key, None)
@@ -120,7 +120,6 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
 
 def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> None:
     order, keys = event.order, event.order.subtask_keys()
-    replaced = left_out(state, order)
     unsettled = sum(not (key in state.steps and state.steps[key].closed) for key in keys)
     state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled, by=event.by)
     wanted = dict(state.retries_wanted) if event.by else {}
@@ -140,8 +139,6 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
                 repaired.key in wanted and chosen_by_hand(repaired, wanted[repaired.key].args)
             )
             put(state, state.steps[key]._replace(by_hand=by_hand))
-    for each in replaced:
-        put(state, each._replace(superseded_by=order.work_order_id))
     for key in fresh:
         await_needs(state, key)
 
@@ -276,13 +273,6 @@ def _settle_reservations(state: RunState, attempt: str) -> None:
 def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     """Settle an attempt as the controller judged it, or a step without one."""
     step = state.steps[event.step]
-    if event.same_as:
-        other = state.steps[event.same_as]
-        seen = (*step.settlements, Settlement(entry.seq, entry.at))
-        same = step._replace(status=other.status, settlements=seen, data=other.data, made=other.made)
-        put(state, same._replace(verdict=other.verdict, by=other.by))
-        needs_settled(state, event.step, ok=True)
-        return
     attempt = step.attempt
     if event.attempt and (attempt is None or attempt.attempt != event.attempt):
         return
