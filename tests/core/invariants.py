@@ -20,7 +20,7 @@ from leadhand.core.judgement import DOUBTED, ClaimVerdict
 from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.limits import Money
 from leadhand.core.question import Question
-from leadhand.core.relations import early, parent_of
+from leadhand.core.relations import children_of, early, parent_of
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
@@ -119,6 +119,7 @@ def _check_attempts(state: RunState) -> None:
     assert set(state.live) == expected[AttemptStatus.SCHEDULED] | expected[AttemptStatus.RUNNING]
     assert set(state.parked) == expected[AttemptStatus.PARKED]
     assert set(state.unsettled) == expected[AttemptStatus.RETURNED]
+    assert set(state.due) == {key for key in state.parked if _is_due(state, state.steps[key])}
     parents = Counter(parent_of(each.step) for each in state.steps.values())
     assert state.children == {key: count for key, count in parents.items() if key is not None}
     for key in state.parked:
@@ -126,6 +127,20 @@ def _check_attempts(state: RunState) -> None:
         assert attempt is not None
         assert attempt.open_calls
         assert attempt.attempt not in state.reserved, f"{attempt.attempt} is parked and holds a reservation"
+
+
+def _is_due(state: RunState, step: StepState) -> bool:
+    """Whether the controller has something to decide about a parked step."""
+    attempt = step.attempt
+    assert attempt is not None
+    left = [call for call in attempt.open_calls if call.call_id not in attempt.answers]
+    for call in left:
+        asked = state.approvals.get(call.call_id)
+        if call.answered_by_run and all(child.closed for child in children_of(state, call.call_id)):
+            return True
+        if not call.answered_by_run and (asked is None or asked.attempt != attempt.attempt):
+            return True
+    return not left
 
 
 def _check_readiness(state: RunState) -> None:
@@ -179,6 +194,7 @@ def _check_orders(state: RunState) -> None:
     assert {status: n for status, n in state.counted.items() if n} == Counter(each.status for each in standing)
     asking = {name for name, each in state.approvals.items() if each.status is ApprovalStatus.PENDING}
     assert asking == set(state.asking)
+    assert all(state.asking[name] == state.approvals[name].expires_at for name in asking)
     assert set(state.busy) == {key for key, each in state.steps.items() if each.counts and each.attempt is not None}
     for subtask in state.steps.values():
         if subtask in early:

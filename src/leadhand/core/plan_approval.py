@@ -35,9 +35,9 @@ def unapproved(state: RunState, order: WorkOrder) -> Sequence[Subtask]:
 
 
 def _call(subtask: Subtask) -> tuple[Any, ...]:
-    """What a person approves of a subtask; without a tool, also what its worker is told."""
-    told = (subtask.name, subtask.expected_output) if subtask.tool is None else ()
-    return subtask.tool, subtask.worker, subtask.args, subtask.needs, told
+    """What a person approves of a subtask; without a tool, also what its worker reads."""
+    shown = (subtask.name, subtask.expected_output) if subtask.tool is None else ()
+    return subtask.tool, subtask.worker, subtask.args, subtask.needs, shown
 
 
 def is_about_repair(asked: Approval) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Itera
 from datetime import datetime, timedelta
 
 from leadhand.core import commands as do
-from leadhand.core.approval import ApprovalStatus
 from leadhand.core.commands import FlowError
 from leadhand.core.decide import decide, due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
@@ -267,11 +266,7 @@ class Controller:
 
     def _seconds_left(self) -> float | None:
         """Return the seconds until the next deadline: that of the run, or of an approval."""
-        ends = [
-            approval.expires_at
-            for approval in self._state.approvals.values()
-            if approval.expires_at is not None and approval.status is ApprovalStatus.PENDING
-        ]
+        ends = [each for each in self._state.asking.values() if each is not None]
         state, now = self._state, self._clock.now()
         if state.deadline is not None and state.work_deadline is not None and state.status is RunStatus.RUNNING:
             # One that passes between the last decision and this line is still to be decided on.

@@ -104,7 +104,7 @@ def due(state: RunState) -> list[do.Command]:
     if calls := list(asks.due_calls(state)):
         wanted.append(do.Answer(calls))
     wanted += [do.GiveUp(key, needs_failed(cause)) for key, cause in state.blocked.items()]
-    answered: list[do.Command] = [do.Start(key) for key in state.parked if under_way(state, key).answered]
+    answered: list[do.Command] = [do.Start(key) for key in state.due if under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (
         answered or not (state.parked or open_plan(state) or open_question(state))
     ):

@@ -17,7 +17,7 @@ from leadhand.core.evolve import apply_events, draft
 from leadhand.core.ids import step_of_call
 from leadhand.core.limits import Ceiling, nanousd
 from leadhand.core.relations import ancestors, artifacts_of, call_of, child_id, children_of, parent_of
-from leadhand.core.rights import MAX_DEPTH, depth_of, tools_of
+from leadhand.core.rights import MAX_DEPTH, tools_of
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import DYNAMIC_WORKERS
 from leadhand.core.value import shown
@@ -32,7 +32,7 @@ NO_MORE_CHILDREN = "no more of these may be started: continue with what the othe
 
 def due_calls(state: RunState) -> Iterator[str]:
     """Yield the calls that the run itself can answer now: undecided asks, and calls whose children are settled."""
-    for key in state.parked:
+    for key in state.due:
         attempt = state.steps[key].attempt
         for call in attempt.open_calls if attempt is not None else ():
             if attempt is None or not call.answered_by_run or call.call_id in attempt.answers:
@@ -126,7 +126,7 @@ def _problem(state: RunState, step: StepState, ask: Ask) -> str:
         case Delegate():
             if len(ask.title) > LONGEST_TITLE:
                 return f"the title of a delegation is longer than {LONGEST_TITLE:,} characters"
-            if depth_of(state, step.step) >= MAX_DEPTH:
+            if len(ancestors(state, step.step)) >= MAX_DEPTH:
                 return f"delegation is limited to {MAX_DEPTH} levels"
             caller = state.worker(step.step.worker)
             most = caller.max_children if caller is not None else None

@@ -28,26 +28,26 @@ from .retries import Retry, retry
 
 
 def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
-    """Create a step of a flow, within the rights of its role."""
+    """Create a step of a flow, within the rights of its worker."""
     if command.id in state.steps:
         raise do.Refused(f"the step {command.id} already exists")
     if not command.id or "/" in command.id or command.id.startswith("wo-"):
         raise do.Refused(f"{command.id!r} is not a valid step id: it must not contain / or begin with wo-")
-    role = state.worker(command.worker)
-    if role is None:
-        raise do.Refused(f"the step {command.id} names the role {command.worker!r}, which the flow does not define")
+    worker = state.worker(command.worker)
+    if worker is None:
+        raise do.Refused(f"the step {command.id} names the worker {command.worker!r}, which the flow does not define")
     unknown = [needed for needed in command.needs if needed not in state.steps]
     if unknown:
         raise do.Refused(f"the step {command.id} needs {unknown[0]!r}, which does not exist")
-    allowed = tools_of_worker(state, role)
+    allowed = tools_of_worker(state, worker)
     wider = sorted(set(command.tools or ()) - allowed)
     if wider:
         raise do.Refused(
-            f"the step {command.id} may not use {', '.join(wider)}: the role {role.name} does not allow it"
+            f"the step {command.id} may not use {', '.join(wider)}: the worker {worker.name} does not allow it"
         )
-    missing = sorted(set(role.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
+    missing = sorted(set(worker.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
     if missing:
-        raise do.Refused(f"the role {role.name} names the tool {missing[0]}, which the run does not have")
+        raise do.Refused(f"the worker {worker.name} names the tool {missing[0]}, which the run does not have")
     if state.status is not RunStatus.RUNNING:
         raise do.Refused(f"the run is {state.status}")
     step = Step(
@@ -60,7 +60,7 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         tools=None if command.tools is None else tuple(command.tools),
         model=command.model,
         instructions=command.instructions,
-        counts=role.counts,
+        counts=worker.counts,
         answers=command.answers,
         judges=command.judges,
     )
@@ -77,13 +77,8 @@ def start(state: RunState, key: str) -> list[ev.AnyEvent]:
         raise do.Refused(f"{key} cannot start")
     if state.status is not RunStatus.RUNNING:
         raise do.Refused(f"the run is {state.status}")
-    return [_next_attempt(step)]
-
-
-def _next_attempt(step: StepState) -> ev.AttemptScheduled:
-    """Schedule another attempt: it continues the one that was stopped, or starts afresh."""
     stopped = step.stopped.attempt if step.stopped is not None else None
-    return ev.AttemptScheduled(attempt=attempt_id(step.key, step.attempts + 1), continues=stopped)
+    return [ev.AttemptScheduled(attempt=attempt_id(key, step.attempts + 1), continues=stopped)]
 
 
 def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
@@ -151,13 +146,9 @@ def _lost(key: str, attempt: str, failure: Failure) -> ev.AttemptReturned:
 
 def give_up(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent]:
     """End a step that is blocked, ready or under way, for the reason in ``failure``."""
-    if key not in state.blocked and key not in state.ready:
-        return end_attempt(state, key, failure)
-    step = state.steps[key]
-    if key in state.blocked:
-        return [settled(step, "", failure)]
-    begun = _next_attempt(step)
-    return [begun, _lost(key, begun.attempt, failure), settled(step, begun.attempt, failure)]
+    if key in state.blocked or key in state.ready:
+        return [settled(state.steps[key], "", failure)]
+    return end_attempt(state, key, failure)
 
 
 def time_is_up(state: RunState, step: StepState) -> Failure:
@@ -185,8 +176,8 @@ def _too_late(state: RunState, failure: Failure) -> Failure:
 
 def failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
     """Return why a returned attempt does not count (its own error or a failed check), None if it counts."""
-    failure, role = _failure_of(state, step, result, policy), state.worker(step.step.worker)
-    return failure if failure is None or role is None else advised(failure, role)
+    failure, worker = _failure_of(state, step, result, policy), state.worker(step.step.worker)
+    return failure if failure is None or worker is None else advised(failure, worker)
 
 
 def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
@@ -205,8 +196,8 @@ def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Po
         return error.failure
     if not found:
         return None
-    role = state.worker(step.step.worker)
-    advice = NOT_ACCEPTED if role is None or role.output is None else ""
+    worker = state.worker(step.step.worker)
+    advice = NOT_ACCEPTED if worker is None or worker.output is None else ""
     return Failure.of("; ".join(found), "bad_thought", FailureClass.INVALID, advice)
 
 

@@ -87,12 +87,12 @@ def _done_again(state: RunState) -> list[str]:
 
 def used_up(state: RunState, ended: StepState) -> str:
     """Return which limit would end at once again what ran out, in a clause; "" if none would, as far as is known."""
-    failure, role = ended.failure, state.worker(ended.step.worker)
-    if failure is None or role is None:
+    failure, worker = ended.failure, state.worker(ended.step.worker)
+    if failure is None or worker is None:
         return ""
     limits, work = state.definition.limits, is_work(state, ended)
     if failure.type == MAX_TURNS:
-        most, made = role.max_turns or limits.max_turns, turns_of(ended)
+        most, made = worker.max_turns or limits.max_turns, turns_of(ended)
         return "" if made < most else f"{ended.step.name} has made all of its {most:,} turns"
     if failure.type == "time":
         end = state.work_deadline if work else state.deadline

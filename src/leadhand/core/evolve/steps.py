@@ -12,7 +12,7 @@ from leadhand.core.evidence import made_calls, with_evidence
 from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus, StepStatus
-from leadhand.core.relations import ancestors, parent_of
+from leadhand.core.relations import ancestors, children_of, parent_of
 from leadhand.core.state import (
     NOT_COMPACTED,
     AttemptState,
@@ -24,7 +24,7 @@ from leadhand.core.state import (
     StepState,
 )
 from leadhand.core.value import Json
-from leadhand.core.work_order import Step, Subtask
+from leadhand.core.work_order import OpenCall, Step, Subtask
 from leadhand.core.work_result import VerdictKind, WorkResult
 
 WORKER = "work"
@@ -47,6 +47,29 @@ def put(state: RunState, after: StepState) -> None:
             steps.pop(key, None)
     if after.step.counts:
         _count(state, before, after)
+    note_due(state, key)
+    if after.step.parent is not None:
+        note_due(state, step_of(after.step.parent))
+
+
+def note_due(state: RunState, key: str) -> None:
+    """Note whether something is due for a parked step, after a change of the step, its children or its approvals."""
+    state.due.pop(key, None)
+    attempt = state.steps[key].attempt
+    if attempt is None or attempt.status is not AttemptStatus.PARKED:
+        return
+    if attempt.answered or any(_can_proceed(state, attempt, call) for call in attempt.open_calls):
+        state.due[key] = None
+
+
+def _can_proceed(state: RunState, attempt: AttemptState, call: OpenCall) -> bool:
+    """Whether an open call can be answered by the run, or a person has to be asked about it."""
+    if call.call_id in attempt.answers:
+        return False
+    if call.answered_by_run:
+        return all(child.closed for child in children_of(state, call.call_id))
+    asked = state.approvals.get(call.call_id)
+    return asked is None or asked.attempt != attempt.attempt
 
 
 def _map_of(state: RunState, step: StepState | None) -> dict[str, None] | None:
@@ -291,7 +314,7 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
         data = with_evidence(data, result.used, step.evidence)
     # The result of a subtask is text; for other steps, the model's JSON is the value.
     structured = event.ok and step.step.subtask is None
-    stopped = attempt if _can_continue(state, step, event.failure) else None
+    stopped = (attempt or step.stopped) if _can_continue(state, step, event.failure) else None
     settled = changed._replace(
         status=StepStatus.COMPLETED if event.ok else StepStatus.FAILED,
         attempt=None,
