@@ -73,8 +73,8 @@ def judge_round(
     wanted: list[IssueStep] = []
     found: list[Findings] = []
     is_open, judged_by = False, None
-    room = _room(state) - tokens([_calls(state, material), _context(state, material)])
-    shards = list(shards_of(new, material, room))
+    room = _room(state) - tokens([_calls(state, material), _context(state, material)]) if new else 0
+    shards = list(shards_of(new, material, room)) if new else []
     left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
     shards = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
     for number, (numbers, pieces) in enumerate((each for each in shards if each[0]), start=1):
@@ -143,8 +143,6 @@ def shards_of(claims: Sequence[Claim], material: Material, room: int) -> Iterato
     All evidence goes beside each claim if it fits. If not, claims that cite something get that, and the others get all
     evidence, piece by piece.
     """
-    if not claims:
-        return
     sizes = {key: _size(facts) for key, facts in material.evidence.items()}
     lengths = {each.n: tokens([each.text, each.header, each.path]) for each in claims}
     for group in grouped([(each, lengths[each.n]) for each in claims], room // 2, MOST_CLAIMS):
