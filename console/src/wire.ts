@@ -1652,7 +1652,6 @@ export interface components {
       readonly failure: components["schemas"]["Failure"] | null;
       readonly final: boolean;
       readonly ok: boolean;
-      readonly same_as?: string;
       readonly seq: number;
       readonly step: string;
       /** @constant */

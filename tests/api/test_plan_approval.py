@@ -184,13 +184,18 @@ async def test_a_repair_that_sends_another_result_into_an_approved_call_is_asked
         assert (asked.approval.approval_id, sorted(CALLED)) == ("wo-002", ["a", "b", "saw a"])
 
 
-async def test_repeating_approved_calls_with_new_results_of_the_same_subtasks_is_not_asked_about(home: Path) -> None:
+async def test_a_repeated_call_that_gets_the_result_of_another_repeated_subtask_is_asked_about(home: Path) -> None:
     plan = plans(subtask("a", "look", what="a"), subtask("b", "look", what=result_of(0)))
     model = ScriptedModel(plan=[plan], review=[reviews(retry=["wo-001.0", "wo-001.1"])], lenient=True)
     async with Leadhand(models=model, tools=[look], home=home) as lead:
         run = await lead.start("look", approve_plan=True)
         await run.wait()
         await lead.approve((await lead.approvals())[0])
+        await run.wait()
+        assert CALLED == ["a", "saw a"]
+        (asked,) = await lead.approvals()
+        assert asked.approval.approval_id == "wo-002"
+        await lead.approve(asked)
         answer = await run.answer()
     assert answer.status is RunStatus.SUCCEEDED
     assert CALLED == ["a", "saw a", "a", "saw a"]

@@ -18,7 +18,7 @@ from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import DOUBTED, ClaimVerdict
 from leadhand.core.lifecycle import RUN, SETTLED, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.limits import Money
-from leadhand.core.relations import early, parent_of
+from leadhand.core.relations import children_of, early, parent_of
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
@@ -32,7 +32,7 @@ from leadhand.ports.heads import head_of
 STEP: dict[StepStatus, frozenset[StepStatus]] = {
     # A person may settle a step that is not running, by supplying a result or by skipping it.
     StepStatus.PENDING: SETTLED | {StepStatus.RUNNING},
-    StepStatus.RUNNING: SETTLED | {StepStatus.WAITING},
+    StepStatus.RUNNING: SETTLED | {StepStatus.WAITING, StepStatus.PENDING},
     StepStatus.WAITING: SETTLED | {StepStatus.RUNNING},
     # A review may reject a completed result.
     StepStatus.COMPLETED: UNSUCCESSFUL,
@@ -43,9 +43,8 @@ STEP: dict[StepStatus, frozenset[StepStatus]] = {
 ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {
     AttemptStatus.SCHEDULED: frozenset({AttemptStatus.RUNNING, AttemptStatus.RETURNED, AttemptStatus.PARKED}),
     AttemptStatus.RUNNING: frozenset({AttemptStatus.RETURNED, AttemptStatus.PARKED}),
-    AttemptStatus.PARKED: frozenset({AttemptStatus.SETTLED}),
-    AttemptStatus.RETURNED: frozenset({AttemptStatus.SETTLED, AttemptStatus.PARKED}),
-    AttemptStatus.SETTLED: frozenset(),
+    AttemptStatus.PARKED: frozenset(),
+    AttemptStatus.RETURNED: frozenset({AttemptStatus.PARKED}),
 }
 
 LONG_LOG = 400
@@ -108,7 +107,7 @@ def check_step(before: RunState, after: RunState) -> None:
         elif now is not None and now.attempt == was.attempt and now.status is not was.status:
             assert now.status in ATTEMPT[was.status], f"{now.attempt} went from {was.status} to {now.status}"
         elif now is not None and now.attempt != was.attempt:
-            assert AttemptStatus.SETTLED in ATTEMPT[was.status] | {was.status}, f"{now.attempt} came too soon"
+            assert was.status is AttemptStatus.PARKED, f"{now.attempt} came too soon"
             assert now.number == was.number + 1
     for name, asked in before.questions.items():
         now = after.questions[name]
@@ -137,7 +136,7 @@ def _check_attempts(state: RunState) -> None:
     assert set(state.live) == expected[AttemptStatus.SCHEDULED] | expected[AttemptStatus.RUNNING]
     assert set(state.parked) == expected[AttemptStatus.PARKED]
     assert set(state.unsettled) == expected[AttemptStatus.RETURNED]
-    assert set(state.retrying) == expected[AttemptStatus.SETTLED]
+    assert set(state.due) == {key for key in state.parked if _is_due(state, state.steps[key])}
     parents = Counter(parent_of(each.step) for each in state.steps.values())
     assert state.children == {key: count for key, count in parents.items() if key is not None}
     for key in state.parked:
@@ -145,6 +144,20 @@ def _check_attempts(state: RunState) -> None:
         assert attempt is not None
         assert attempt.open_calls
         assert attempt.attempt not in state.reserved, f"{attempt.attempt} is parked and holds a reservation"
+
+
+def _is_due(state: RunState, step: StepState) -> bool:
+    """Whether the controller has something to decide about a parked step."""
+    attempt = step.attempt
+    assert attempt is not None
+    left = [call for call in attempt.open_calls if call.call_id not in attempt.answers]
+    for call in left:
+        asked = state.approvals.get(call.call_id)
+        if call.answered_by_run and all(child.closed for child in children_of(state, call.call_id)):
+            return True
+        if not call.answered_by_run and (asked is None or asked.attempt != attempt.attempt):
+            return True
+    return not left
 
 
 def _check_readiness(state: RunState) -> None:
@@ -188,7 +201,8 @@ def _check_readiness(state: RunState) -> None:
 
 def _check_orders(state: RunState) -> None:
     early = [each for each in state.steps.values() if each.step.subtask is not None and not each.order]
-    for number, (key, order) in enumerate(state.orders.items(), start=2 if early and state.orders else 1):
+    assert not (early and state.orders), "an order left out what had begun"
+    for number, (key, order) in enumerate(state.orders.items(), start=1):
         assert key == f"wo-{number:03d}"
         subtasks = [state.steps[subtask] for subtask in order.order.subtask_keys()]
         assert order.open == sum(subtask.status not in SETTLED for subtask in subtasks)
@@ -197,10 +211,10 @@ def _check_orders(state: RunState) -> None:
     assert {status: n for status, n in state.counted.items() if n} == Counter(each.status for each in standing)
     asking = {name for name, each in state.approvals.items() if each.status is ApprovalStatus.PENDING}
     assert asking == set(state.asking)
+    assert all(state.asking[name] == state.approvals[name].expires_at for name in asking)
     assert set(state.busy) == {key for key, each in state.steps.items() if each.counts and each.attempt is not None}
     for subtask in state.steps.values():
         if subtask in early:
-            assert (subtask.superseded_by is None) == (not state.orders)
             assert not subtask.step.needs
             assert state.tools[subtask.subtask.tool or ""].effect is not Effect.ONCE, f"{subtask.key} began too early"
         elif subtask.superseded_by is not None:
@@ -245,7 +259,7 @@ def _check_end(state: RunState) -> None:
     assert state.status is finished.status
     assert state.status in ENDED
     assert due(state) == ([do.DecideRequest()] if state.pending_requests else [])
-    assert not [*state.live, *state.parked, *state.unsettled, *state.retrying], "something outlived its run"
+    assert not [*state.live, *state.parked, *state.unsettled], "something outlived its run"
     assert reserved_total(state) == Money(), "a finished run holds a reservation"
     _check_judgement(state, finished)
     for command in ANY_COMMAND:

@@ -39,9 +39,9 @@ def ordered(*subtasks: Subtask, **limits: int) -> History:
     return history
 
 
-def handed_out(*subtasks: Subtask) -> History:
+def handed_out(*subtasks: Subtask, **limits: int) -> History:
     """A history in which every subtask that may start was handed out, and started."""
-    history = ordered(*subtasks)
+    history = ordered(*subtasks, **limits)
     for key in list(history.state.ready):
         assert history.command(do.Start(step=key))
     for attempt in history.live:
@@ -81,8 +81,8 @@ def test_deciding_changes_nothing_by_itself(history: History):
         do.Settle(step="wo-009.0"),
         do.GiveUp(step="wo-009.0", failure=needs_failed("wo-009.1")),
         do.Start(step="wo-009.0"),
-        do.Answer(call_id="plan/t0/c0"),
-        do.Answer(call_id="wo-009.0/t0/c0"),
+        do.Answer(["plan/t0/c0"]),
+        do.Answer(["wo-009.0/t0/c0"]),
         do.Lose(attempt="wo-009.0/a1", failure=failure("lost")),
         do.Judge(work_order_id="wo-009", review=Review(verdicts=(), complete=True)),
     ],
@@ -220,11 +220,22 @@ def test_an_attempt_is_tried_again_after_it_was_lost_and_goes_on_where_it_was():
     history = handed_out()
     history.command(do.Lose(attempt="wo-001.0/a1", failure=failure("lost")))
     history.command(do.Settle(step="wo-001.0"))
-    assert due(history.state) == [do.Start(step="wo-001.0")]
-    history.command(do.Start(step="wo-001.0"))
 
     (again,) = history.live
     assert (again.attempt, again.continues, again.not_before) == ("wo-001.0/a2", "wo-001.0/a1", None)
+
+
+@pytest.mark.parametrize(("wait_s", "status"), [(59.0, "pending"), (60.0, "failed")])
+def test_no_attempt_begins_after_the_time_limit(wait_s: float, status: str):
+    history = handed_out(timeout_s=60)
+    limited = failure("rate_limited").evolve(retry_after_s=wait_s)
+    history.returns(history.live[0], WorkResult.failed("wo-001.0", limited))
+    history.command(do.Settle(step="wo-001.0"))
+
+    step = history.state.steps["wo-001.0"]
+    assert step.status == status
+    assert step.failure is not None
+    assert step.failure.type == ("time" if status == "failed" else limited.type)
 
 
 def test_a_run_that_is_being_cancelled_tries_nothing_again():

@@ -13,7 +13,8 @@ from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.asks import DefineWorker, Delegate
 from leadhand.core.limits import Ceiling, nanousd
-from leadhand.core.rights import MAX_DEPTH, depth_of, tools_of, tools_of_worker
+from leadhand.core.relations import ancestors
+from leadhand.core.rights import MAX_DEPTH, tools_of, tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.work_order import OpenCall
@@ -209,9 +210,9 @@ def test_steps_ask_for_others_only_so_deep():
     assigned(history, "a", "any")
     key = "a"
     for depth in range(MAX_DEPTH):
-        assert depth_of(history.state, history.state.steps[key].step) == depth
+        assert len(ancestors(history.state, history.state.steps[key].step)) == depth
         key = child_of(history, key, Delegate(), tool=DELEGATES[depth].name)
-    assert depth_of(history.state, history.state.steps[key].step) == MAX_DEPTH
+    assert len(ancestors(history.state, history.state.steps[key].step)) == MAX_DEPTH
 
     (answer,) = decided(history, key, Delegate(), tool="look")
     assert isinstance(answer, ev.CallAnswered)

@@ -13,7 +13,8 @@ from refusals import refused
 
 from core.histories import TOOLS
 from leadhand.core.ids import split_key, subtask_key
-from leadhand.core.work_order import ProposedSubtask, Subtask, WorkOrder, order_problems, result_reference
+from leadhand.core.work_order import ProposedSubtask, Subtask, WorkOrder, result_reference
+from leadhand.flows.work_order.order_checks import order_problems
 from leadhand.flows.work_order.plans import issue
 
 TOOLBOX = {tool.name: tool for tool in TOOLS}

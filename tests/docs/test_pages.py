@@ -205,7 +205,6 @@ def test_what_the_table_says_of_retries_is_what_the_code_does(row: list[str]) ->
         limits=Limits(),
         tool=None,
         now=datetime.now(UTC),
-        deadline=None,
     )
     says_not = bool(re.search(r"\b(Never|Does not (try|start))\b", does)) or class_ == "insufficient"
     assert (again is None) == says_not, does

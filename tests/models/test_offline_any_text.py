@@ -22,8 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.core.ids import order_id
-from leadhand.core.work_order import order_problems
 from leadhand.flows.offline.words import word_set
+from leadhand.flows.work_order.order_checks import order_problems
 from leadhand.flows.work_order.plans import Plan, issue
 
 _TOOLS = [*SHIPPED, HOTELS, offer("lookup", "key"), offer("dice", "n", n={"type": "integer"}), offer("odd", "a", "b")]

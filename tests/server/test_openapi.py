@@ -25,7 +25,7 @@ Document = dict[str, Any]
 OPTIONAL = (
     "after always approve args asked attempt blocked_args by cached changed_by confirmed continues data declined "
     "effect expired held_back held_back_s judgement judges left_out limits lost may_approve name needs_prices raw "
-    "reason refused request same_as sample shared slept_s stages steps summary tags turns value waits_for waits_s "
+    "reason refused request sample shared slept_s stages steps summary tags turns value waits_for waits_s "
     "within"
 )
 OPERATIONS = [

@@ -85,9 +85,9 @@ class Lose(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Answer an open call of a parked attempt: decide what it asks for, or give it the results of its children."""
+    """Answer open calls of parked attempts: decide what each asks for, or give it the results of its children."""
 
-    call_id: str
+    calls: Sequence[str]
 
 
 class Judge(NamedTuple):

@@ -13,11 +13,6 @@ def order_id(number: int) -> str:
     return f"wo-{number:03d}"
 
 
-def order_number(order: str) -> int:
-    """Return the number of an order, from its id."""
-    return int(order.removeprefix("wo-"))
-
-
 def subtask_key(order: str, index: int) -> str:
     """Return the key of a subtask, which is unique in its run."""
     return f"{order}.{index}"

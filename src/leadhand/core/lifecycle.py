@@ -21,7 +21,6 @@ class AttemptStatus(StrEnum):
     RUNNING = "running"
     PARKED = "parked"
     RETURNED = "returned"
-    SETTLED = "settled"
 
 
 RUN: dict[RunStatus, frozenset[RunStatus]] = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from . import events as ev
 from .approval import Approval, Question
-from .ids import order_id, order_number, split_key, step_of
+from .ids import order_id, step_of
 from .state import RunState, StepState
-from .work_order import Step, Subtask, WorkOrder
+from .work_order import Step
 
 
 def parent_of(step: Step) -> str | None:
@@ -83,14 +83,8 @@ def artifacts_of(state: RunState, key: str) -> list[str]:
 
 
 def early(state: RunState) -> list[StepState]:
-    """Return the subtasks that began while their plan was being written, and that no order contains or replaced."""
+    """Return the subtasks that began while their plan was being written, and that no order contains yet."""
     return [state.steps[key] for key in state.early]
-
-
-def left_out(state: RunState, order: WorkOrder) -> list[StepState]:
-    """Return the subtasks that began while their plan was being written, and that ``order`` does not contain."""
-    keys = set(order.subtask_keys())
-    return [each for each in early(state) if each.key not in keys]
 
 
 def open_approvals(state: RunState) -> list[Approval]:
@@ -104,14 +98,6 @@ def open_question(state: RunState) -> Question | None:
     return next(unanswered, None) if state.finished is None else None
 
 
-def next_order_id(state: RunState, subtasks: Sequence[Subtask] | None = None) -> str:
-    """Return the id of the next order; ``subtasks`` (None: unknown) decide whether it contains what began early.
-
-    An order that has all of it in the same positions does. Any other order has the next id, and replaces it.
-    """
-    latest = state.order
-    if latest is not None:
-        return order_id(order_number(latest.order.work_order_id) + 1)
-    found = ((split_key(each.key)[1], each.subtask) for each in early(state) if subtasks is not None)
-    kept = all(index < len(subtasks or ()) and (subtasks or ())[index] == subtask for index, subtask in found)
-    return order_id(1 if kept else 2)
+def next_order_id(state: RunState) -> str:
+    """Return the id of the next order."""
+    return order_id(len(state.orders) + 1)

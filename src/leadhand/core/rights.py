@@ -14,15 +14,15 @@ MAX_DEPTH = 4
 """The maximum number of levels of delegation."""
 
 
-def tools_of_worker(state: RunState, role: Worker) -> frozenset[str]:
-    """Return the tools of the run that a role allows."""
+def tools_of_worker(state: RunState, worker: Worker) -> frozenset[str]:
+    """Return the tools of the run that a worker allows."""
     names = frozenset(tool.name for tool in state.definition.tools)
-    if role.loop == "reply":
+    if worker.loop == "reply":
         return frozenset()
-    if ALL_TOOLS in role.tools:
+    if ALL_TOOLS in worker.tools:
         return names
-    own = (tool.name for tool in state.definition.tools if _is_own(tool)) if OWN_TOOLS in role.tools else ()
-    return names.intersection((*role.tools, *own))
+    own = (tool.name for tool in state.definition.tools if _is_own(tool)) if OWN_TOOLS in worker.tools else ()
+    return names.intersection((*worker.tools, *own))
 
 
 def _is_own(tool: ToolSpec) -> bool:
@@ -30,14 +30,14 @@ def _is_own(tool: ToolSpec) -> bool:
 
 
 def tools_of(state: RunState, step: Step) -> frozenset[str]:
-    """Return the tools of a step: those of its role, restricted by the step itself and by its ancestors,
-    unless the role of its parent delegates to its role.
+    """Return the tools of a step: those of its worker, restricted by the step itself and by its ancestors,
+    unless the worker of its parent delegates to its worker.
 
     A ``once`` tool that the run's policy calls without approval is included only if the subtask names it. To prevent
     recursion, a tool whose call created the step, or one above it, is excluded, unless it called another worker.
     """
-    role = state.worker(step.worker)
-    allowed = tools_of_worker(state, role) if role is not None else frozenset[str]()
+    worker = state.worker(step.worker)
+    allowed = tools_of_worker(state, worker) if worker is not None else frozenset[str]()
     if step.tools is not None:
         allowed &= frozenset(step.tools)
     if (subtask := step.subtask) is not None:
@@ -53,15 +53,15 @@ def tools_of(state: RunState, step: Step) -> frozenset[str]:
     return allowed
 
 
-def is_another_worker(state: RunState, parent: StepState, role: str) -> bool:
-    """Whether a role is a worker other than the parent: it may use the tool that called it, never to call itself."""
-    return state.is_worker(role) and role != parent.step.worker
+def is_another_worker(state: RunState, parent: StepState, worker: str) -> bool:
+    """Whether another worker than the parent's was called: it may use the tool that called it, never to call itself."""
+    return state.is_worker(worker) and worker != parent.step.worker
 
 
-def may_delegate(state: RunState, parent: str, role: str) -> bool:
-    """Whether the role of a step lets it delegate to another role of the flow, with the tools of that role."""
+def may_delegate(state: RunState, parent: str, worker: str) -> bool:
+    """Whether the worker of a step lets it delegate to another worker of the flow, with the tools of that worker."""
     own = state.worker(state.steps[parent].step.worker)
-    return own is not None and role in own.delegates and role not in state.workers
+    return own is not None and worker in own.delegates and worker not in state.workers
 
 
 def _is_unasked(state: RunState, tool: ToolSpec) -> bool:
@@ -74,10 +74,5 @@ def _is_unasked(state: RunState, tool: ToolSpec) -> bool:
 def is_work(state: RunState, step: StepState) -> bool:
     """Whether it, or one above it, counts or leads others: it ends when only the time for the answer is left."""
     line = (step, *ancestors(state, step.step))
-    roles = (state.worker(each.step.worker) for each in line)
-    return any(each.counts for each in line) or any(role is not None and role.delegates for role in roles)
-
-
-def depth_of(state: RunState, step: Step) -> int:
-    """Return the number of ancestors of a step."""
-    return len(ancestors(state, step))
+    workers = (state.worker(each.step.worker) for each in line)
+    return any(each.counts for each in line) or any(worker is not None and worker.delegates for worker in workers)

@@ -244,16 +244,17 @@ class RunState:
 
     The maps are flat, by key, so that one event changes one entry of each, however many steps there are. A step is in
     one of ``awaited`` (how many needs are not yet completed), ``ready`` (may start), ``blocked`` (needs something that
-    failed: key → cause), ``live`` (scheduled or running), ``unsettled`` (returned, not judged), ``retrying`` (settled,
-    with a retry due) and ``parked``, or is settled. ``children`` counts what a step asked for, ``dependents`` are the
-    steps that need it. ``counted`` are the steps that count towards the answer and were not replaced, by status, and
-    ``busy`` those of them that have started and are not settled, ``early`` those that began while their plan was being
-    written, and that no order contains or replaced. ``asking`` are the open approvals. ``reserved`` holds,
-    by attempt, the reservations of its open model calls; ``allowed`` the tools that a person approved for the whole
-    run; ``retries_wanted`` the steps to repeat at a person's request; ``answers`` the earlier answers of a reopened
-    run; ``workers`` the workers defined during the run, ``makers`` the steps that defined them; ``pending_requests``
-    the undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the
-    number of the event that reopened it last (0: none).
+    failed: key → cause), ``live`` (scheduled or running), ``unsettled`` (returned, not judged) and ``parked``, or is
+    settled. ``children`` counts what a step asked for, ``dependents`` are the steps that need it. ``counted`` are the
+    steps that count towards the answer and were not replaced, by status, and ``busy`` those of them that have started
+    and are not settled, ``early`` those that began while their plan was being written, and that no order contains yet.
+    ``asking`` are the open approvals, with the times at which they expire, and ``due`` the parked steps of which a call
+    can be answered, a person has to be asked, or the next attempt can start. ``reserved`` holds, by attempt, the
+    reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
+    ``retries_wanted`` the steps to repeat at a person's request; ``answers`` the earlier answers of a reopened run;
+    ``workers`` the workers defined during the run, ``makers`` the steps that defined them; ``pending_requests`` the
+    undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the number
+    of the event that reopened it last (0: none).
     """
 
     run_id: str
@@ -272,14 +273,14 @@ class RunState:
     blocked: dict[str, str] = field(default_factory=FrozenDict[str, str])
     live: dict[str, None] = field(default_factory=FrozenDict[str, None])
     unsettled: dict[str, None] = field(default_factory=FrozenDict[str, None])
-    retrying: dict[str, None] = field(default_factory=FrozenDict[str, None])
     parked: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    due: dict[str, None] = field(default_factory=FrozenDict[str, None])
     busy: dict[str, None] = field(default_factory=FrozenDict[str, None])
     early: dict[str, None] = field(default_factory=FrozenDict[str, None])
     counted: dict[StepStatus, int] = field(default_factory=FrozenDict[StepStatus, int])
     unsupported: tuple[Unsupported, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])
-    asking: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    asking: dict[str, datetime | None] = field(default_factory=FrozenDict[str, datetime | None])
     allowed: dict[str, str] = field(default_factory=FrozenDict[str, str])
     questions: dict[str, Question] = field(default_factory=FrozenDict[str, Question])
     spent: Money = NOTHING

@@ -1,20 +1,16 @@
 """Work orders and steps: plans, their validation, and the units of work."""
 
 import operator
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Literal
 
 from pydantic import Field
 
-from leadhand.core.worker import ALL_TOOLS, Worker
-
 from .approval import Preview
 from .ids import subtask_key
 from .limits import Ceiling
-from .text import did_you_mean
-from .tool import ToolSpec
 from .value import Json, Value, is_object, unset
 
 LONGEST_ID, LONGEST_TITLE = 200, 1_000
@@ -113,58 +109,6 @@ def result_reference(value: object) -> tuple[str, str | None] | None:
             return str(subtask), None
         case _:
             return None
-
-
-def order_problems(
-    order: WorkOrder, tools: Mapping[str, ToolSpec], known: Collection[str] = (), workers: Sequence[Worker] = ()
-) -> list[str]:
-    """Return the problems of an order that cannot be carried out, one sentence each; empty if it can be issued.
-
-    ``known`` are the keys of subtasks of earlier orders, ``workers`` those of the project. This function finds unknown
-    tools and workers, missing arguments, unknown needs and cycles. Arguments are validated against the schema
-    elsewhere, as that requires a JSON schema library.
-    """
-    found: list[str] = []
-    own = set(order.subtask_keys())
-    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
-        if subtask.tool is not None and subtask.tool not in tools:
-            names = ", ".join(sorted(tools)) or "none"
-            found.append(
-                f"{key} ({subtask.name}) names the tool {subtask.tool!r}, which does not exist; there are: {names}"
-            )
-        elif subtask.tool is not None and tools[subtask.tool].parallel:
-            found.append(f"{key} ({subtask.name}) names {subtask.tool}, which lists calls: a subtask names one call")
-        elif subtask.tool is not None and not subtask.needs:
-            missing = tools[subtask.tool].required - set(subtask.args)
-            if missing:
-                found.append(
-                    f"{key} ({subtask.name}) lacks {', '.join(sorted(missing))}, and nothing that it needs supplies it"
-                )
-        if subtask.worker is not None:
-            found += _worker_problems(f"{key} ({subtask.name})", subtask, workers)
-        found += [
-            f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask"
-            for needed in subtask.needs
-            if needed not in own and needed not in known
-        ]
-        for name, value in subtask.args.items():
-            reference = result_reference(value)
-            if reference is not None and reference[0] not in subtask.needs:
-                found.append(f"{key} ({subtask.name}): {name} refers to {reference[0]}, which is not among its needs")
-    cycle = circle(order)
-    if cycle:
-        found.append(f"the needs form a cycle: {' -> '.join(cycle)}")
-    return found
-
-
-def _worker_problems(where: str, subtask: Subtask, workers: Sequence[Worker]) -> Iterator[str]:
-    name, names = subtask.worker or "", [each.name for each in workers]
-    worker = next((each for each in workers if each.name == name), None)
-    if worker is None:
-        known = f"there are: {', '.join(names) or 'none'}.{did_you_mean(name, names)}"
-        yield f"{where} names the worker {name!r}, which does not exist; {known}"
-    elif subtask.tool is not None and subtask.tool not in worker.tools and ALL_TOOLS not in worker.tools:
-        yield f"{where} names the tool {subtask.tool}, which the worker {name} may not use"
 
 
 def circle(order: WorkOrder) -> list[str]:

@@ -12,13 +12,12 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Itera
 from datetime import datetime, timedelta
 
 from leadhand.core import commands as do
-from leadhand.core.approval import ApprovalStatus
 from leadhand.core.commands import FlowError
 from leadhand.core.decide import decide, due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold
-from leadhand.core.ids import step_of, step_of_call
+from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
@@ -209,10 +208,7 @@ class Controller:
             return [do.Finish(failure=out_of_time(message, state.definition.limits.timeout_s))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if work_deadline is not None and now >= work_deadline:
-            ended = run_out(state)
-            over = {each.step for each in ended if isinstance(each, do.GiveUp)}
-            commands = [each for each in commands if _step_of(each) not in over]
-            commands += ended
+            commands = run_out(state) or commands  # what is due is decided on the state after it
         if commands or not running:
             return commands
         return list(self._policy.next(state)) or when_idle(state)
@@ -271,11 +267,7 @@ class Controller:
 
     def _seconds_left(self) -> float | None:
         """Return the seconds until the next deadline: that of the run, or of an approval."""
-        ends = [
-            approval.expires_at
-            for approval in self._state.approvals.values()
-            if approval.expires_at is not None and approval.status is ApprovalStatus.PENDING
-        ]
+        ends = [each for each in self._state.asking.values() if each is not None]
         state, now = self._state, self._clock.now()
         if state.deadline is not None and state.work_deadline is not None and state.status is RunStatus.RUNNING:
             # One that passes between the last decision and this line is still to be decided on.
@@ -315,17 +307,6 @@ def lost_attempts(state: RunState, carried_out: Collection[str], *, taking_over:
             message, type_ = f"the run was {'forked' if forked else 'paused'} while it was running", INTERRUPTED
         failure = Failure.of(message, type_, FailureClass.LOST)
         yield do.Lose(attempt=attempt.attempt, failure=failure)
-
-
-def _step_of(command: do.Command) -> str:
-    """Return the step that a command would start or continue, "" for any other."""
-    match command:
-        case do.Start():
-            return command.step
-        case do.Answer():
-            return step_of_call(command.call_id)
-        case _:
-            return ""
 
 
 class _Batches:

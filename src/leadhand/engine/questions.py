@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from leadhand.core import commands as do
-from leadhand.core.approval import Approval, ApprovalStatus
+from leadhand.core.approval import Approval
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall, result_reference
@@ -16,10 +16,10 @@ from leadhand.engine.work import is_by_hand
 
 def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
     """Return commands for new approval requests of parked attempts, and for expired ones."""
-    for approval in state.approvals.values():
-        if approval.status is ApprovalStatus.PENDING and approval.expires_at and approval.expires_at <= now:
-            yield do.Expire(approval_id=approval.approval_id)
-    for key in state.parked:
+    for approval_id, expires_at in state.asking.items():
+        if expires_at is not None and expires_at <= now:
+            yield do.Expire(approval_id)
+    for key in state.due:
         attempt = state.steps[key].attempt
         for call in attempt.open_calls if attempt is not None else ():
             if attempt is None or call.kind not in ("approval", "effect") or call.call_id in attempt.answers:

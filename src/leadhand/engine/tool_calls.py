@@ -150,8 +150,9 @@ class ToolCalls:
             return None
         key, limits = f"{work.run_id}/{result.call_id}/{tries}", work.definition.limits
         before = (passing,) * tries
-        again = retry(failure, key=key, before=before, limits=limits, tool=tool, now=now, deadline=work.deadline)
-        return None if again is None or again.not_before is None else (again.not_before - now).total_seconds()
+        again = retry(failure, key=key, before=before, limits=limits, tool=tool, now=now)
+        at = again.not_before if again is not None else None
+        return None if at is None or (work.deadline and at >= work.deadline) else (at - now).total_seconds()
 
     async def _make(
         self,

@@ -72,8 +72,8 @@ def judge_round(
     wanted: list[IssueStep] = []
     found: list[Findings] = []
     is_open, judged_by = False, None
-    room = _room(state) - tokens([_calls(state, material), _context(state, material)])
-    shards = list(shards_of(new, material, room))
+    room = _room(state) - tokens([_calls(state, material), _context(state, material)]) if new else 0
+    shards = list(shards_of(new, material, room)) if new else []
     left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
     shards = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
     for number, (numbers, pieces) in enumerate((each for each in shards if each[0]), start=1):

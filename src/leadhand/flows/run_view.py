@@ -162,7 +162,7 @@ class RunView(Generic[OptionsT]):
     def open(self) -> list[StepView]:
         """The steps that are not settled: waiting for others, running, parked or due for a retry."""
         state = self.state
-        maps = (state.awaited, state.ready, state.blocked, state.live, state.parked, state.unsettled, state.retrying)
+        maps = (state.awaited, state.ready, state.blocked, state.live, state.parked, state.unsettled)
         keys = dict.fromkeys(key for each in maps for key in each)
         closing = state.definition.closing
         found = (state.steps[key] for key in keys)

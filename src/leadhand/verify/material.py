@@ -138,10 +138,9 @@ def calls_of(state: RunState) -> Iterator[Json]:
 
 def approval_note(state: RunState, call: CallState, subtask: Subtask | None) -> str:
     """Return what a person decided about a call, for a model; "" if nobody changed it or gave a reason."""
-    asked = (each for each in state.approvals.values() if each.kind == "call" and each.by)
-    approval = next((each for each in asked if each.tool == call.tool and each.args == call.args), None)
+    approval = state.approvals.get(call.call_id)
     changed = subtask is not None and call.args != subtask.args
-    if approval is None or not (changed or approval.reason):
+    if approval is None or not approval.by or not (changed or approval.reason):
         return ""
     said = " with these arguments in place of the ordered ones" if changed else ""
     return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"

@@ -45,7 +45,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.IssueStep():
             return attempts.issue_step(state, command)
         case do.Start():
-            return attempts.start(state, command.step, now)
+            return attempts.start(state, command.step)
         case do.Settle():
             return attempts.settle(state, command.step, now, policy)
         case do.GiveUp():
@@ -53,7 +53,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.Lose():
             return attempts.lost(state, command.attempt, command.failure)
         case do.Answer():
-            return asks.answer(state, command.call_id)
+            return asks.answer(state, command.calls, now)
         case do.Judge():
             return orders.judge(state, command.work_order_id, command.review)
         case do.Ask():
@@ -97,14 +97,14 @@ def due(state: RunState) -> list[do.Command]:
         return [*requested, do.Finish(failure=cancelled, cancelled=True)]
     wanted: list[do.Command] = [*requested]
     wanted += [do.Settle(key) for key in state.unsettled]
-    wanted += [do.Start(key) for key in state.retrying]
     if state.status is RunStatus.PAUSED:
         return wanted + ([do.SetStatus(RunStatus.RUNNING)] if state.resume_wanted else [])
     if state.pause_reason is not None:
         return [*wanted, do.SetStatus(RunStatus.PAUSED, state.pause_reason)]
-    wanted += asks.due_answers(state)
+    if calls := list(asks.due_calls(state)):
+        wanted.append(do.Answer(calls))
     wanted += [do.GiveUp(key, needs_failed(cause)) for key, cause in state.blocked.items()]
-    answered: list[do.Command] = [do.Start(key) for key in state.parked if under_way(state, key).answered]
+    answered: list[do.Command] = [do.Start(key) for key in state.due if under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (
         answered or not (state.parked or open_plan(state) or open_question(state))
     ):
@@ -122,7 +122,7 @@ def _starts(state: RunState) -> Iterator[do.Command]:
 def run_out(state: RunState) -> list[do.Command]:
     """What ends when only the time for reviews and the answer is left. What waits for people or children does not."""
     idle = (key for key in state.parked if not asks.waits(state, under_way(state, key)))
-    keys = dict.fromkeys((*state.live, *state.retrying, *state.ready, *idle))
+    keys = dict.fromkeys((*state.live, *state.ready, *idle))
     found = (state.steps[key] for key in keys)
     return [do.GiveUp(each.key, attempts.time_is_up(state, each)) for each in found if is_work(state, each)]
 
@@ -132,7 +132,7 @@ def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
 
     ``refused`` is the reason why the flow's commands are not allowed, if it returned any.
     """
-    if state.status is not RunStatus.RUNNING or state.live or state.unsettled or state.retrying:
+    if state.status is not RunStatus.RUNNING or state.live or state.unsettled:
         return []
     if state.parked:
         return [do.SetStatus(RunStatus.WAITING, f"{len(state.parked)} waiting for an answer")]
@@ -169,6 +169,6 @@ def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> l
         step, attempt = state.steps[key], under_way(state, key)
         if attempt.result is not None:
             ended.append(attempts.settled(step, attempt.attempt, failure_of(state, step, attempt.result, policy)))
-    for key in (*state.live, *state.parked, *state.retrying):
+    for key in (*state.live, *state.parked):
         ended += attempts.end_attempt(state, key, cause)
     return ended

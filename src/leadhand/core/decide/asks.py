@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from leadhand.core import commands as do
@@ -13,17 +13,11 @@ from leadhand.core.approval import Approval
 from leadhand.core.artifact import MEDIA_TYPE, confined
 from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.errors import UsageError
+from leadhand.core.evolve import apply_events, draft
 from leadhand.core.ids import step_of_call
 from leadhand.core.limits import Ceiling, nanousd
 from leadhand.core.relations import ancestors, artifacts_of, call_of, child_id, children_of, parent_of
-from leadhand.core.rights import (
-    MAX_DEPTH,
-    depth_of,
-    is_another_worker,
-    may_delegate,
-    tools_of,
-    tools_of_worker,
-)
+from leadhand.core.rights import MAX_DEPTH, tools_of
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import DYNAMIC_WORKERS
 from leadhand.core.value import shown
@@ -33,36 +27,18 @@ from leadhand.core.worker import Worker
 MOST_FAILURES = 2
 """How often a task may fail until it is not started again for the same parent."""
 NO_MORE_CHILDREN = "no more of these may be started: continue with what the others found"
-"""Why a delegation beyond ``max_children`` of a role is refused."""
+"""Why a delegation beyond ``max_children`` of a worker is refused."""
 
 
-def due_answers(state: RunState) -> Iterator[do.Command]:
-    """Return commands for the undecided asks of parked attempts, and for the results of settled children.
-
-    Commands are decided together, so of asks that may exclude each other, one is left for later.
-    """
-    taken: set[str] = set()
-    for key in state.parked:
-        step = state.steps[key]
-        attempt, room = step.attempt, _children_left(state, step)
-        left = room
+def due_calls(state: RunState) -> Iterator[str]:
+    """Yield the calls that the run itself can answer now: undecided asks, and calls whose children are settled."""
+    for key in state.due:
+        attempt = state.steps[key].attempt
         for call in attempt.open_calls if attempt is not None else ():
             if attempt is None or not call.answered_by_run or call.call_id in attempt.answers:
                 continue
-            children = children_of(state, call.call_id)
-            if not children:
-                wanted = _asks_of(state, step, call)
-                claims = [_claims(key, ask) for ask in wanted]
-                started = sum(isinstance(ask, Delegate) for ask in wanted)
-                if left is not None and room is not None:
-                    if left < min(started, room):
-                        continue  # it is decided once the others have begun
-                    left -= started
-                if all(taken.isdisjoint(others) for _, others in claims):
-                    yield do.Answer(call.call_id)
-                taken = taken.union(*(own for own, _ in claims))
-            elif all(child.closed for child in children):
-                yield do.Answer(call.call_id)
+            if all(child.closed for child in children_of(state, call.call_id)):
+                yield call.call_id
 
 
 def with_deadline(state: RunState, approval: Approval, now: datetime) -> Approval:
@@ -81,24 +57,21 @@ def waits(state: RunState, attempt: AttemptState) -> bool:
     )
 
 
-def _claims(key: str, ask: Ask) -> tuple[set[str], set[str]]:
-    """Return what an ask of a step takes, and what must not be taken before it."""
-    match ask:
-        case Delegate(key=str(task)) if task:
-            return {f"{key}: {task}"}, {f"{key}: {task}"}
-        case WriteArtifact():
-            path = _normal(ask.path)
-            folders = _folders(path)
-            return {path, *(f"{each}/" for each in folders)}, {f"{path}/", *folders}
-        case _:
-            return set(), set()
+def answer(state: RunState, calls: Iterable[str], now: datetime) -> list[ev.AnyEvent]:
+    """Answer open calls, one after the other: grant everything that a call asks for, say why not, or give it the
+    results of its children.
 
-
-def answer(state: RunState, call_id: str) -> list[ev.AnyEvent]:
-    """Answer an open call: grant everything that it asks for, say why not, or give it the results of its children.
-
-    Raises Refused if the call is not open, or its children are not settled.
+    Raises Refused if a call is not open, or its children are not settled.
     """
+    after, events = draft(state), list[ev.AnyEvent]()
+    for call_id in calls:
+        made = _answer(after, call_id, now)
+        apply_events(after, made, now)
+        events += made
+    return events
+
+
+def _answer(state: RunState, call_id: str, now: datetime) -> list[ev.AnyEvent]:
     step = state.steps.get(step_of_call(call_id))
     attempt = step.attempt if step is not None else None
     call = step.open_call(call_id) if step is not None else None
@@ -106,30 +79,34 @@ def answer(state: RunState, call_id: str) -> list[ev.AnyEvent]:
         raise do.Refused(f"{call_id} is not open")
     if given := children_of(state, call_id):
         return [_results_of(call_id, given)]
-    wanted = _asks_of(state, step, call)
-    beside = _Beside(state, wanted)
-    problem = next((found for ask in wanted if (found := _problem(state, step, ask, beside))), "")
-    if problem:
-        return [ev.CallAnswered(call_id=call_id, ok=False, content=problem)]
     granted: list[ev.AnyEvent] = []
-    children = 0
+    wanted, children = _asks_of(state, step, call), 0
+    after = draft(state) if len(wanted) > 1 else state  # each ask is judged beside those before it
     for ask in wanted:
-        match ask:
-            case Delegate():
-                child = _child(state, step, attempt, call, ask, child_id(call_id, children))
-                granted.append(ev.StepIssued(step=child))
-                children += 1
-            case DefineWorker():
-                role = _worker(state, step, ask)
-                granted.append(ev.WorkerDefined(attempt=attempt.attempt, worker=role, description=ask.description))
-            case WriteArtifact():
-                written = ask.model_dump(include={"digest", "size", "media_type"})
-                granted.append(ev.ArtifactWritten(attempt=attempt.attempt, path=confined(ask.path), **written))
-            case SetTodos():
-                granted.append(ev.TodosSet(attempt=attempt.attempt, todos=ask.todos))
-    if not children:
-        granted.append(ev.CallAnswered(call_id=call_id, ok=True, content=""))
-    return granted
+        problem = _problem(after, step, ask)
+        if problem:
+            return [ev.CallAnswered(call_id=call_id, ok=False, content=problem)]
+        event = _granted(after, step, attempt, ask, child_id(call_id, children))
+        children += isinstance(ask, Delegate)
+        granted.append(event)
+        if after is not state:
+            apply_events(after, [event], now)
+    return granted if children else [*granted, ev.CallAnswered(call_id=call_id, ok=True, content="")]
+
+
+def _granted(state: RunState, step: StepState, attempt: AttemptState, ask: Ask, child: str) -> ev.AnyEvent:
+    """Return the event that grants an ask of an attempt; ``child`` is the id of the step for a delegation."""
+    match ask:
+        case Delegate():
+            return ev.StepIssued(step=_child(step, attempt, ask, child))
+        case DefineWorker():
+            worker = _worker(state, step, ask)
+            return ev.WorkerDefined(attempt=attempt.attempt, worker=worker, description=ask.description)
+        case WriteArtifact():
+            written = ask.model_dump(include={"digest", "size", "media_type"})
+            return ev.ArtifactWritten(attempt=attempt.attempt, path=confined(ask.path), **written)
+        case SetTodos():
+            return ev.TodosSet(attempt=attempt.attempt, todos=ask.todos)
 
 
 def _asks_of(state: RunState, step: StepState, call: OpenCall) -> Sequence[Ask]:
@@ -142,52 +119,25 @@ def _asks_of(state: RunState, step: StepState, call: OpenCall) -> Sequence[Ask]:
     return returned.asks if returned is not None else ()
 
 
-class _Beside:
-    """What the asks of one call would add to the run, found once for all of them."""
-
-    def __init__(self, state: RunState, wanted: Sequence[Ask]) -> None:
-        self.defined = {each.name for each in wanted if isinstance(each, DefineWorker)}
-        self.keys = Counter(each.key for each in wanted if isinstance(each, Delegate))
-        paths = [_normal(each.path) for each in wanted if isinstance(each, WriteArtifact)]
-        self.files = {*state.artifacts, *paths} if paths else set[str]()
-        self.folders: dict[str, str] = {}
-        """A file in each folder."""
-        for file in sorted(self.files, reverse=True):
-            self.folders |= dict.fromkeys(_folders(file), file)
-
-
-def _normal(path: str) -> str:
-    try:
-        return confined(path)
-    except UsageError:  # it is refused by itself
-        return path
-
-
-def _folders(path: str) -> list[str]:
-    """Return the folders that a path is in, the outermost first."""
-    parts = path.split("/")
-    return ["/".join(parts[:end]) for end in range(1, len(parts))]
-
-
-def _problem(state: RunState, step: StepState, ask: Ask, beside: _Beside) -> str:
+def _problem(state: RunState, step: StepState, ask: Ask) -> str:
     """Return why an ask cannot be granted, "" if it can."""
     mine = tools_of(state, step.step)
     match ask:
         case Delegate():
             if len(ask.title) > LONGEST_TITLE:
                 return f"the title of a delegation is longer than {LONGEST_TITLE:,} characters"
-            if depth_of(state, step.step) >= MAX_DEPTH:
+            if len(ancestors(state, step.step)) >= MAX_DEPTH:
                 return f"delegation is limited to {MAX_DEPTH} levels"
-            left = _children_left(state, step)
-            if left is not None and left < beside.keys.total():
+            caller = state.worker(step.step.worker)
+            most = caller.max_children if caller is not None else None
+            if most is not None and state.children.get(step.key, 0) >= most:
                 return NO_MORE_CHILDREN
             name = ask.worker or step.step.worker
-            if state.worker(name) is None and name not in beside.defined:
-                return f"this run has no role or worker {name!r}"
-            if ask.worker is not None and state.is_worker(name) and name in _roles_above(state, step):
+            if state.worker(name) is None:
+                return f"this run has no worker {name!r}"
+            above = (each.step.worker for each in (step, *ancestors(state, step.step)))
+            if ask.worker is not None and state.is_worker(name) and name in above:
                 return f"{name} is already at work on this: a worker cannot call itself, also not through others"
-            if ask.key and beside.keys[ask.key] > 1:
-                return "the call delegates one task twice: delegate it once"
             return _wider(ask.tools, mine) or _repeats(state, step, ask.key)
         case DefineWorker():
             if (known := state.definition.worker(ask.name)) is not None:
@@ -205,7 +155,8 @@ def _problem(state: RunState, step: StepState, ask: Ask, beside: _Beside) -> str
                 return error.what
             if not MEDIA_TYPE.fullmatch(ask.media_type):
                 return f"{shown(ask.media_type)} is not a media type: use one such as text/markdown"
-            other = next((each for each in _folders(path) if each in beside.files), beside.folders.get(path))
+            below = next((each for each in state.artifacts if each.startswith(f"{path}/")), None)
+            other = next((each for each in _folders(path) if each in state.artifacts), below)
             if other is not None:
                 return f"{path} and {other} cannot both be artifacts: a path names a file or a folder, not both"
             return "" if ask.digest else f"the artifact {ask.path} has no content"
@@ -217,14 +168,6 @@ def _problem(state: RunState, step: StepState, ask: Ask, beside: _Beside) -> str
             if any(len(todo.id) > LONGEST_ID or len(todo.content) > LONGEST_TITLE for todo in ask.todos):
                 return f"a todo has at most {LONGEST_ID} characters in its id and {LONGEST_TITLE:,} in its content"
             return ""
-
-
-def _children_left(state: RunState, parent: StepState) -> int | None:
-    """Return how many more children a step may have; None if its role sets no limit."""
-    role = state.worker(parent.step.worker)
-    if role is None or role.max_children is None:
-        return None
-    return role.max_children - state.children.get(parent.key, 0)
 
 
 def _repeats(state: RunState, parent: StepState, key: str) -> str:
@@ -255,9 +198,10 @@ def _making_workers(state: RunState) -> set[str]:
     return {tool.name for tool in state.definition.tools if tool.toolset == DYNAMIC_WORKERS}
 
 
-def _roles_above(state: RunState, step: StepState) -> set[str]:
-    """Return the roles of a step and of those above it."""
-    return {each.step.worker for each in (step, *ancestors(state, step.step))}
+def _folders(path: str) -> list[str]:
+    """Return the folders that a path is in, the outermost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
 def _wider(tools: Sequence[str] | None, allowed: frozenset[str]) -> str:
@@ -272,41 +216,19 @@ def _worker(state: RunState, step: StepState, ask: DefineWorker) -> Worker:
         instructions=ask.instructions,
         description=ask.description,
         model=ask.model,
-        tools=tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools))),
+        tools=tuple(sorted(mine if ask.tools is None else set(ask.tools))),
     ).evolve(**(maker.limits if (maker := state.worker(step.step.worker)) else {}))
 
 
-def _child(
-    state: RunState, parent: StepState, attempt: AttemptState, call: OpenCall, ask: Delegate, child_id: str
-) -> Step:
-    name = ask.worker or parent.step.worker
-    role = state.worker(name)
-    mine = tools_of(state, parent.step)
-    if not is_another_worker(state, parent, name):
-        mine -= {call.tool}  # it would delegate for ever
-    if role is not None and may_delegate(state, parent.key, role.name):
-        mine = tools_of_worker(state, role)
-    tools = None
-    if role is None or ask.tools is not None or not tools_of_worker(state, role) <= mine:
-        tools = tuple(sorted(mine if ask.tools is None else mine.intersection(ask.tools)))
+def _child(parent: StepState, attempt: AttemptState, ask: Delegate, step_id: str) -> Step:
+    """Return the step of a delegation. Its tools follow from those above it: see ``tools_of``."""
     ceiling = None
     if ask.max_requests is not None or ask.budget is not None:
         dollars = None if ask.budget is None else nanousd(ask.budget)
         ceiling = Ceiling(requests=ask.max_requests, nanousd=dollars)
-    return Step(
-        step_id=child_id,
-        worker=name,
-        title=ask.title,
-        input=ask.input,
-        parent=attempt.attempt,
-        tools=tools,
-        ceiling=ceiling,
-        model=ask.model,
-        instructions=ask.instructions,
-        max_calls=ask.max_calls,
-        output=ask.output,
-        key=ask.key,
-    )
+    given = ask.model_dump(include={"title", "input", "tools", "model", "instructions", "max_calls", "output", "key"})
+    worker = ask.worker or parent.step.worker
+    return Step(step_id=step_id, worker=worker, parent=attempt.attempt, ceiling=ceiling, **given)
 
 
 def _results_of(call_id: str, children: Sequence[StepState]) -> ev.CallAnswered:

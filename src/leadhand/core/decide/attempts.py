@@ -8,7 +8,7 @@ from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
 from leadhand.core.commands import FlowError, Policy
-from leadhand.core.errors import INTERRUPTED, MAX_TURNS, Failure, FailureClass
+from leadhand.core.errors import MAX_TURNS, Failure, FailureClass
 from leadhand.core.evidence import unsupported_claim
 from leadhand.core.evolve.steps import answered_value, can_continue
 from leadhand.core.ids import attempt_id, step_of
@@ -27,26 +27,26 @@ from .retries import Retry, retry
 
 
 def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
-    """Create a step of a flow, within the rights of its role."""
+    """Create a step of a flow, within the rights of its worker."""
     if command.id in state.steps:
         raise do.Refused(f"the step {command.id} already exists")
     if not command.id or "/" in command.id or command.id.startswith("wo-"):
         raise do.Refused(f"{command.id!r} is not a valid step id: it must not contain / or begin with wo-")
-    role = state.worker(command.worker)
-    if role is None:
-        raise do.Refused(f"the step {command.id} names the role {command.worker!r}, which the flow does not define")
+    worker = state.worker(command.worker)
+    if worker is None:
+        raise do.Refused(f"the step {command.id} names the worker {command.worker!r}, which the flow does not define")
     unknown = [needed for needed in command.needs if needed not in state.steps]
     if unknown:
         raise do.Refused(f"the step {command.id} needs {unknown[0]!r}, which does not exist")
-    allowed = tools_of_worker(state, role)
+    allowed = tools_of_worker(state, worker)
     wider = sorted(set(command.tools or ()) - allowed)
     if wider:
         raise do.Refused(
-            f"the step {command.id} may not use {', '.join(wider)}: the role {role.name} does not allow it"
+            f"the step {command.id} may not use {', '.join(wider)}: the worker {worker.name} does not allow it"
         )
-    missing = sorted(set(role.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
+    missing = sorted(set(worker.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
     if missing:
-        raise do.Refused(f"the role {role.name} names the tool {missing[0]}, which the run does not have")
+        raise do.Refused(f"the worker {worker.name} names the tool {missing[0]}, which the run does not have")
     if state.status is not RunStatus.RUNNING:
         raise do.Refused(f"the run is {state.status}")
     step = Step(
@@ -59,18 +59,16 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         tools=None if command.tools is None else tuple(command.tools),
         model=command.model,
         instructions=command.instructions,
-        counts=role.counts,
+        counts=worker.counts,
         final=command.final,
         judges=command.judges,
     )
     return [ev.StepIssued(step=step)]
 
 
-def start(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
-    """Schedule the next attempt at a step that may start, whose retry is due, or whose open calls are answered."""
+def start(state: RunState, key: str) -> list[ev.AnyEvent]:
+    """Schedule the next attempt at a step that may start, or whose open calls are answered."""
     step = state.steps.get(key)
-    if step is not None and step.attempt is not None and key in state.retrying:
-        return [_retried(state, step, step.attempt, now)]
     if step is not None and step.attempt is not None and key in state.parked and step.attempt.answered:
         # A parked attempt is not a failure, so the next one counts as an attempt but not as a retry.
         return [ev.AttemptScheduled(attempt=attempt_id(key, step.attempt.number + 1), continues=step.attempt.attempt)]
@@ -78,29 +76,8 @@ def start(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
         raise do.Refused(f"{key} cannot start")
     if state.status is not RunStatus.RUNNING:
         raise do.Refused(f"the run is {state.status}")
-    return [_next_attempt(step)]
-
-
-def _next_attempt(step: StepState) -> ev.AttemptScheduled:
-    """Schedule another attempt: it continues the one that a limit stopped, or starts afresh."""
     stopped = step.stopped.attempt if step.stopped is not None else None
-    return ev.AttemptScheduled(attempt=attempt_id(step.key, step.attempts + 1), continues=stopped)
-
-
-def _retried(state: RunState, step: StepState, attempt: AttemptState, now: datetime) -> ev.AttemptScheduled:
-    """Schedule the retry of an attempt that was settled with a retry due."""
-    failure = step.failure
-    assert failure is not None, f"{step.key} has a retry due without a failure"
-    if failure.type != INTERRUPTED:  # its class was counted when it was settled
-        step = step._replace(failures=step.failures[:-1])
-    # The retry is already decided; if the time is up, the deadline ends the run by itself.
-    again = _retry(state, step, attempt, failure, now) or Retry(not_before=None, afresh=False)
-    return ev.AttemptScheduled(
-        attempt=attempt_id(step.key, attempt.number + 1),
-        continues=None if again.afresh else attempt.attempt,
-        not_before=again.not_before,
-        feedback=again.feedback,
-    )
+    return [ev.AttemptScheduled(attempt=attempt_id(key, step.attempts + 1), continues=stopped)]
 
 
 def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
@@ -118,13 +95,36 @@ def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.
         )
         return [ev.AttemptParked(attempt=attempt.attempt, open_calls=questions)]
     failure = failure_of(state, step, attempt.result, policy)
-    if failure is None:
-        return [settled(step, attempt.attempt, None)]
-    final = state.cancel_by is not None or _retry(state, step, attempt, failure, now) is None
-    if final and state.cancel_by is None:
-        later = _retry(state, step, attempt, failure, now, in_time=False)
-        failure = failure if later is None else _too_late(state, failure)
-    return [settled(step, attempt.attempt, failure, final=final)]
+    following = attempt_id(key, attempt.number + 1)
+    again = None if failure is None or state.cancel_by is not None else _retry(state, step, failure, following, now)
+    if failure is None or again is None:
+        return [settled(step, attempt.attempt, failure)]
+    deadline = state.work_deadline if is_work(state, step) else state.deadline
+    if deadline is not None and again.not_before is not None and again.not_before >= deadline:
+        return [settled(step, attempt.attempt, _too_late(state, failure))]
+    return [
+        settled(step, attempt.attempt, failure, final=False),
+        ev.AttemptScheduled(
+            attempt=following,
+            continues=None if again.afresh else attempt.attempt,
+            not_before=again.not_before,
+            feedback=again.feedback,
+        ),
+    ]
+
+
+def _retry(state: RunState, step: StepState, failure: Failure, following: str, now: datetime) -> Retry | None:
+    """Return the retry of a step after a failure, as the attempt ``following``; None if the failure is final."""
+    subtask = step.step.subtask
+    return retry(
+        failure,
+        key=f"{state.run_id}/{following}",
+        before=step.failures,
+        limits=state.definition.limits,
+        tool=state.tools.get(subtask.tool or "") if subtask is not None else None,
+        now=now,
+        acted=any(call.effect is Effect.ONCE or children_of(state, call.call_id) for call in step.evidence),
+    )
 
 
 def settled(step: StepState, attempt: str, failure: Failure | None, *, final: bool = True) -> ev.StepSettled:
@@ -145,13 +145,9 @@ def _lost(key: str, attempt: str, failure: Failure) -> ev.AttemptReturned:
 
 def give_up(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent]:
     """End a step that is blocked, ready or under way, for the reason in ``failure``."""
-    if key not in state.blocked and key not in state.ready:
-        return end_attempt(state, key, failure)
-    step = state.steps[key]
-    if key in state.blocked:
-        return [settled(step, "", failure)]
-    begun = _next_attempt(step)
-    return [begun, _lost(key, begun.attempt, failure), settled(step, begun.attempt, failure)]
+    if key in state.blocked or key in state.ready:
+        return [settled(state.steps[key], "", failure)]
+    return end_attempt(state, key, failure)
 
 
 def time_is_up(state: RunState, step: StepState) -> Failure:
@@ -170,30 +166,6 @@ def end_attempt(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent
     return [*ended, settled(step, attempt.attempt, why)]
 
 
-def _retry(
-    state: RunState,
-    step: StepState,
-    attempt: AttemptState,
-    failure: Failure,
-    now: datetime,
-    *,
-    in_time: bool = True,
-) -> Retry | None:
-    """Return how and when an attempt is retried, if it is; with ``in_time``, only before the run's deadline."""
-    key = step.key
-    subtask = step.step.subtask
-    return retry(
-        failure,
-        key=f"{state.run_id}/{attempt_id(key, attempt.number + 1)}",
-        before=step.failures,
-        limits=state.definition.limits,
-        tool=state.tools.get(subtask.tool or "") if subtask is not None else None,
-        now=now,
-        deadline=None if not in_time else state.work_deadline if is_work(state, step) else state.deadline,
-        acted=any(call.effect is Effect.ONCE or children_of(state, call.call_id) for call in step.evidence),
-    )
-
-
 def _too_late(state: RunState, failure: Failure) -> Failure:
     """Return the failure of an attempt whose retry would begin after the run's deadline."""
     seconds = state.definition.limits.timeout_s
@@ -203,12 +175,12 @@ def _too_late(state: RunState, failure: Failure) -> Failure:
 
 def failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
     """Return why a returned attempt does not count (its own error or a failed check), None if it counts."""
-    failure, role = _failure_of(state, step, result, policy), state.worker(step.step.worker)
-    if failure is None or role is None:
+    failure, worker = _failure_of(state, step, result, policy), state.worker(step.step.worker)
+    if failure is None or worker is None:
         return failure
     if failure.type == MAX_TURNS and can_continue(state, step, failure):
-        return failure.evolve(next_action=to_raise({MAX_TURNS: role.max_turns or state.definition.limits.max_turns}))
-    return advised(failure, role)
+        return failure.evolve(next_action=to_raise({MAX_TURNS: worker.max_turns or state.definition.limits.max_turns}))
+    return advised(failure, worker)
 
 
 def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
@@ -227,8 +199,8 @@ def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Po
         return error.failure
     if not found:
         return None
-    role = state.worker(step.step.worker)
-    advice = NOT_ACCEPTED if role is None or role.output is None else ANOTHER_MODEL
+    worker = state.worker(step.step.worker)
+    advice = NOT_ACCEPTED if worker is None or worker.output is None else ANOTHER_MODEL
     return Failure.of("; ".join(found), "bad_thought", FailureClass.INVALID, advice)
 
 

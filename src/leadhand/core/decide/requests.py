@@ -5,9 +5,9 @@ from __future__ import annotations
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.errors import MAX_TURNS, RAN_OUT
-from leadhand.core.ids import split_key, step_of
+from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
-from leadhand.core.relations import descendants, early, open_approvals
+from leadhand.core.relations import descendants, open_approvals
 from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import ModelTurn, RunState, StepState
@@ -87,12 +87,12 @@ def _done_again(state: RunState) -> list[str]:
 
 def used_up(state: RunState, ended: StepState) -> str:
     """Return which limit would end at once again what ran out, in a clause; "" if none would, as far as is known."""
-    failure, role = ended.failure, state.worker(ended.step.worker)
-    if failure is None or role is None:
+    failure, worker = ended.failure, state.worker(ended.step.worker)
+    if failure is None or worker is None:
         return ""
     limits, work = state.definition.limits, is_work(state, ended)
     if failure.type == MAX_TURNS:
-        most, made = role.max_turns or limits.max_turns, turns_of(ended)
+        most, made = worker.max_turns or limits.max_turns, turns_of(ended)
         return "" if made < most else f"{ended.step.name} has made all of its {most:,} turns"
     if failure.type == "time":
         end = state.work_deadline if work else state.deadline
@@ -112,42 +112,55 @@ def why_refused(state: RunState, request: ev.StepRequested, *, resting: bool = F
 
     ``resting``: no process drives the run, so nothing is really running.
     """
-    if request.what == "retry":
-        return _retry_refused(state, request)
-    if len(request.steps) != 1:
+    if request.what != "retry" and len(request.steps) != 1:
         return "it concerns one step: name it"
-    key = request.steps[0]
-    missing = _missing(state, key)
-    if missing:
-        return missing
-    step = state.steps[key]
-    if not resting and _under_way(state, key):
+    if request.args is not None and len(request.steps) != 1:
+        return "new arguments apply to one subtask: name it"
+    if not request.steps and not retriable(state, confirmed=request.confirmed):
+        return _nothing_left(state)
+    reasons = (_missing(state, key) or _step_refused(state, request, key, resting) for key in request.steps)
+    return next((each for each in reasons if each), "")
+
+
+def _nothing_left(state: RunState) -> str:
+    """Return why a retry of all failed steps repeats nothing; "" if something that ran out continues."""
+    acted, out = retriable(state, confirmed=True), ran_out(state)
+    reasons = [used_up(state, each) for each in out]
+    if out:
+        return reasons[0] if all(reasons) else ""
+    if acted:
+        return f"{acted[0]} {ACTED}"
+    succeeded = state.finished is not None and state.finished.status is RunStatus.SUCCEEDED
+    return "the run has succeeded, and nothing is left to do" if succeeded else "no subtask has failed"
+
+
+def _missing(state: RunState, key: str) -> str:
+    """Return why this key does not name a current subtask, "" if it does."""
+    step = state.steps.get(key)
+    if step is None or not step.counts:
+        return f"no subtask {key!r}; the run has {sum(each.counts for each in state.steps.values())}"
+    return "" if step.superseded_by is None else f"{key} was replaced by {step.superseded_by}: use that key"
+
+
+def _step_refused(state: RunState, request: ev.StepRequested, key: str, resting: bool) -> str:
+    step, what = state.steps[key], request.what
+    if what == "retry" and request.args is not None and key in state.early:
+        return "the plan is not complete: give it other arguments once it belongs to an order"
+    if what == "retry" and step.accepted:
+        return f"{key} was accepted: to change it, fork the run"
+    if what == "retry" and (not step.closed or (step.ok and not step.order)):
+        return f"{key} is {step.status}, so it cannot be retried"
+    if what == "retry":
+        return f"{key} {ACTED}" if step.acted and not request.confirmed else ""
+    attempts = (state.steps[name].attempt for name in (key, *descendants(state, key)))
+    running = any(attempt is not None and attempt.status is AttemptStatus.RUNNING for attempt in attempts)
+    if running and not resting:
         return f"{key} is running: pause the run first, or wait"
-    if request.what == "skip":
+    if what == "skip":
         return f"{key} is {step.status} and cannot be skipped" if step.by or step.ok else ""
     if not request.may_approve and asks_people(state, key):
         return f"{key} {ASKING}"
     return f"{key} is already {step.status}" if step.ok else ""
-
-
-def _retry_refused(state: RunState, request: ev.StepRequested) -> str:
-    if not request.steps and not retriable(state, confirmed=request.confirmed):
-        acted, out = retriable(state, confirmed=True), ran_out(state)
-        if not out:
-            return f"{acted[0]} {ACTED}" if acted else _nothing_left(state)
-        reasons = [used_up(state, each) for each in out]
-        return reasons[0] if all(reasons) else ""
-    if request.args is not None and len(request.steps) != 1:
-        return "new arguments apply to one subtask: name it"
-    if request.args is not None and any(each.key in request.steps for each in early(state)):
-        return "the plan is not complete: give it other arguments once it belongs to an order"
-    said = (_not_again(state, key, confirmed=request.confirmed) for key in request.steps)
-    return next((each for each in said if each), "")
-
-
-def _nothing_left(state: RunState) -> str:
-    succeeded = state.finished is not None and state.finished.status is RunStatus.SUCCEEDED
-    return "the run has succeeded, and nothing is left to do" if succeeded else "no subtask has failed"
 
 
 def asks_people(state: RunState, key: str) -> bool:
@@ -157,40 +170,4 @@ def asks_people(state: RunState, key: str) -> bool:
 
 
 ASKING = "waits for approval: only someone who may approve can settle it"
-
-
 ACTED = "made, or may have made, an irreversible call: confirm that you want to repeat it"
-
-
-def _under_way(state: RunState, key: str) -> bool:
-    """Whether an attempt at a step, or at one of its descendants, is running."""
-    attempts = (state.steps[name].attempt for name in (key, *descendants(state, key)))
-    return any(attempt is not None and attempt.status is AttemptStatus.RUNNING for attempt in attempts)
-
-
-def _not_again(state: RunState, key: str, *, confirmed: bool) -> str:
-    missing = _missing(state, key)
-    if missing:
-        return missing
-    subtask = state.steps[key]
-    if subtask.accepted:
-        return f"{key} was accepted: to change it, fork the run"
-    if not subtask.closed or (subtask.ok and not subtask.order):
-        return f"{key} is {subtask.status}, so it cannot be retried"
-    return f"{key} {ACTED}" if subtask.acted and not confirmed else ""
-
-
-def _missing(state: RunState, key: str) -> str:
-    """Return why this key does not name a current subtask, "" if it does."""
-    subtask = state.steps.get(key)
-    if subtask is not None and subtask.counts:
-        return "" if subtask.superseded_by is None else f"{key} was replaced by {subtask.superseded_by}: use that key"
-    counting = [name for name, step in state.steps.items() if step.counts]
-    if not counting or state.orders:
-        try:
-            split_key(key)
-        except ValueError as error:
-            return str(error)
-    if not counting:
-        return "the run has no subtasks"
-    return f"no subtask {key}; the run has {len(counting)}"

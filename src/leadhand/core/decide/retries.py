@@ -32,7 +32,6 @@ def retry(
     limits: Limits,
     tool: ToolSpec | None,
     now: datetime,
-    deadline: datetime | None,
     acted: bool = False,
 ) -> Retry | None:
     """Return the retry after ``failure``, or None if it is final.
@@ -66,8 +65,6 @@ def retry(
     delay = max(delay, failure.retry_after_s or 0.0)
     wait = timedelta(seconds=min(delay, LONGEST_WAIT_S))
     not_before = now + wait if wait else None
-    if deadline is not None and not_before is not None and not_before >= deadline:
-        return None
     feedback = failure.message if failure.class_ is FailureClass.INVALID else ""
     if failure.type == CUT:  # a model knows neither its limit nor how to raise it
         feedback = TOO_LONG

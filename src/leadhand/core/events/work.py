@@ -60,7 +60,7 @@ class StepSettled(EventBase):
     step with a result (``data``) or by skipping it.
 
     ``failure`` is why it does not count: the worker's own error, or what the checks found. Unless it is ``final``,
-    another attempt follows. ``same_as`` is a step that began early and made the same call: its result is that of both.
+    another attempt follows.
     """
 
     type: Literal["step_settled"] = "step_settled"
@@ -71,7 +71,6 @@ class StepSettled(EventBase):
     failure: Failure | None = None
     data: ResultData | None = Field(default=None, exclude_if=unset)
     by: str = Field(default="", exclude_if=operator.not_)
-    same_as: str = Field(default="", exclude_if=operator.not_)
 
     @property
     def subject(self) -> str:

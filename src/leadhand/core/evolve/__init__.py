@@ -74,6 +74,12 @@ def foreseen(state: RunState, events: Iterable[ev.AnyEvent], at: datetime) -> Ru
     return fold(state, entries)
 
 
+def apply_events(draft: RunState, events: Iterable[ev.AnyEvent], at: datetime) -> None:
+    """Apply events to a draft that are not written yet."""
+    for event in events:
+        apply_entry(draft, ev.Entry(seq=draft.seq + 1, at=at, epoch=draft.epoch, event=event))
+
+
 class _Draft(RunState):
     """A state while it is made."""
 

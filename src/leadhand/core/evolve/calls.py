@@ -15,7 +15,7 @@ from leadhand.core.state import ArtifactVersion, CallAnswer, Compacted, ModelTur
 from leadhand.core.tool import CallState
 from leadhand.core.words.failures import WITHOUT_WORKER
 
-from .steps import current, put
+from .steps import current, note_due, put
 
 
 def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
@@ -106,7 +106,8 @@ def result_of(call: CallState, event: ev.ToolCallReturned) -> CallState:
 
 def approval_requested(state: RunState, _entry: ev.Entry, event: ev.ApprovalRequested) -> None:
     state.approvals[event.approval.approval_id] = event.approval
-    state.asking[event.approval.approval_id] = None
+    state.asking[event.approval.approval_id] = event.approval.expires_at
+    note_due(state, step_of(event.approval.attempt))
 
 
 def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswered) -> None:

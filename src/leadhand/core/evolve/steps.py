@@ -12,7 +12,7 @@ from leadhand.core.evidence import made_calls, with_evidence
 from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.lifecycle import SETTLED, UNSUCCESSFUL, AttemptStatus, StepStatus
-from leadhand.core.relations import ancestors, left_out, parent_of
+from leadhand.core.relations import ancestors, children_of, parent_of
 from leadhand.core.state import (
     NOT_COMPACTED,
     AttemptState,
@@ -25,7 +25,7 @@ from leadhand.core.state import (
 )
 from leadhand.core.value import Json
 from leadhand.core.words.failures import REJECTED, more_steps
-from leadhand.core.work_order import Step, Subtask
+from leadhand.core.work_order import OpenCall, Step, Subtask
 from leadhand.core.work_result import VerdictKind, WorkResult
 
 WORKER = "work"
@@ -51,13 +51,36 @@ def put(state: RunState, after: StepState) -> None:
             steps.pop(key, None)
     if after.step.counts:
         _count(state, before, after)
+    if "parked" in (was, now):
+        note_due(state, key)
+    if after.step.parent is not None and (before is None or before.closed is not after.closed):
+        note_due(state, step_of(after.step.parent))
+
+
+def note_due(state: RunState, key: str) -> None:
+    """Note whether something is due for a parked step, after a change of the step, its children or its approvals."""
+    state.due.pop(key, None)
+    attempt = state.steps[key].attempt
+    if attempt is None or attempt.status is not AttemptStatus.PARKED:
+        return
+    if attempt.answered or any(_can_proceed(state, attempt, call) for call in attempt.open_calls):
+        state.due[key] = None
+
+
+def _can_proceed(state: RunState, attempt: AttemptState, call: OpenCall) -> bool:
+    """Whether an open call can be answered by the run, or a person has to be asked about it."""
+    if call.call_id in attempt.answers:
+        return False
+    if call.answered_by_run:
+        return all(child.closed for child in children_of(state, call.call_id))
+    asked = state.approvals.get(call.call_id)
+    return asked is None or asked.attempt != attempt.attempt
 
 
 _MAP_OF = {
     AttemptStatus.SCHEDULED: "live",
     AttemptStatus.RUNNING: "live",
     AttemptStatus.RETURNED: "unsettled",
-    AttemptStatus.SETTLED: "retrying",
     AttemptStatus.PARKED: "parked",
 }
 """The map of a step whose current attempt has this status."""
@@ -69,7 +92,7 @@ def _count(state: RunState, before: StepState | None, after: StepState) -> None:
         state.busy.pop(key, None)
     elif after.attempt is not None and not started:
         state.busy[key] = None
-    if after.step.subtask is not None and not after.order and after.superseded_by is None:
+    if after.step.subtask is not None and not after.order:
         state.early[key] = None
     elif state.early:
         state.early.pop(key, None)
@@ -122,7 +145,6 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
 
 def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> None:
     order, keys = event.order, event.order.subtask_keys()
-    replaced = left_out(state, order)
     unsettled = sum(not (key in state.steps and state.steps[key].closed) for key in keys)
     state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled, by=event.by)
     wanted = dict(state.retries_wanted) if event.by else {}
@@ -142,8 +164,6 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
                 repaired.key in wanted and chosen_by_hand(repaired, wanted[repaired.key].args)
             )
             put(state, state.steps[key]._replace(by_hand=by_hand))
-    for each in replaced:
-        put(state, each._replace(superseded_by=order.work_order_id))
     for key in fresh:
         await_needs(state, key)
 
@@ -251,7 +271,7 @@ def parked(state: RunState, _entry: ev.Entry, event: ev.AttemptParked) -> None:
     attempt = step.attempt if step is not None else None
     if step is None or attempt is None or attempt.attempt != event.attempt:
         return
-    if attempt.status in (AttemptStatus.PARKED, AttemptStatus.SETTLED):
+    if attempt.status is AttemptStatus.PARKED:
         return
     if attempt.status is AttemptStatus.RETURNED and any(call.kind != "effect" for call in event.open_calls):
         return  # it is late
@@ -278,13 +298,6 @@ def _settle_reservations(state: RunState, attempt: str) -> None:
 def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     """Settle an attempt as the controller judged it, or a step without one."""
     step = state.steps[event.step]
-    if event.same_as:
-        other = state.steps[event.same_as]
-        seen = (*step.settlements, Settlement(entry.seq, entry.at))
-        same = step._replace(status=other.status, settlements=seen, data=other.data, made=other.made)
-        put(state, same._replace(verdict=other.verdict, by=other.by))
-        needs_settled(state, event.step, ok=True)
-        return
     attempt = step.attempt
     if event.attempt and (attempt is None or attempt.attempt != event.attempt):
         return
@@ -294,8 +307,8 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     end = Settlement(entry.seq, entry.at, event.failure, attempt.number if event.attempt and attempt is not None else 0)
     changed = step._replace(failures=failures, failure=event.failure, settlements=(*step.settlements, end))
     if not event.final:
-        assert attempt is not None
-        put(state, changed._replace(attempt=attempt._replace(status=AttemptStatus.SETTLED)))
+        put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
+        state.ready[event.step] = None  # the next event schedules its retry
         return
     result = attempt.result if attempt is not None and event.ok else None
     data = result.data if result is not None else None
@@ -303,7 +316,7 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
         data = with_evidence(data, result.used, step.evidence)
     # The result of a subtask is text; for other steps, the model's JSON is the value.
     structured = event.ok and step.step.subtask is None
-    stopped = attempt if can_continue(state, step, event.failure) else None
+    stopped = (attempt or step.stopped) if can_continue(state, step, event.failure) else None
     settled = changed._replace(
         status=StepStatus.COMPLETED if event.ok else StepStatus.FAILED,
         attempt=None,

@@ -113,7 +113,7 @@ class Projection:
             touched.update((key, None) for key in (*state.live, *state.unsettled))
         if event.type == "run_finished" or (event.type == "run_status_set" and event.by):
             touched.update((key, None) for key, step in state.steps.items() if not step.closed)
-            approvals.update(state.asking)
+            approvals.update(dict.fromkeys(state.asking))
         patch: Part = {}
         numbers: dict[tuple[str, ...], int] = {}
         phase = shown["run"].get("phase")

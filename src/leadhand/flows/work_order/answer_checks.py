@@ -15,10 +15,11 @@ from leadhand.core.relations import next_order_id
 from leadhand.core.state import RunState
 from leadhand.core.text import is_blank
 from leadhand.core.value import Json, Value, is_object, object_of
-from leadhand.core.work_order import ProposedSubtask, Step, order_problems, references
+from leadhand.core.work_order import ProposedSubtask, Step, references
 from leadhand.core.work_result import Review, VerdictKind
 from leadhand.flows.flow import ProposedCall
 from leadhand.flows.plan_gate import plan_number
+from leadhand.flows.work_order.order_checks import order_problems
 from leadhand.flows.work_order.plans import Plan, issue
 
 from .results import is_exact, subtasks, without_verdict

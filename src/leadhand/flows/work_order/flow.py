@@ -26,6 +26,7 @@ from leadhand.flows.plan_gate import plan_number
 from leadhand.flows.run_view import RunView, StepView
 
 from . import answer_checks, briefs, composing, missing_parts, planning, results, reviewing, schemas
+from .order_checks import order_problems
 from .repair import repair_order, retry_order
 from .roles import RoleName, roles
 
@@ -137,6 +138,9 @@ def _as_asked(state: RunState, order: OrderState) -> list[do.Command]:
     wanted = retry_order(state, order)
     if wanted is None:
         return [do.DecideRequest(declined="it needs a subtask that failed: retry that one, too, or supply its result")]
+    known = {key for key, step in state.steps.items() if step.order}
+    if problems := order_problems(wanted, state.tools, known, state.definition.declared):
+        return [do.DecideRequest(declined="; ".join(problems))]
     return [do.IssueOrder(order=wanted, by=next(iter(state.retries_wanted.values())).by)]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from leadhand.core import commands as do
 from leadhand.core.approval import Question
 from leadhand.core.commands import Outcome
-from leadhand.core.decide.orders import why_not_begun, why_tool_waits
+from leadhand.core.decide.orders import may_begin, tool_may_begin
 from leadhand.core.ids import order_id, page_id, subtask_key
-from leadhand.core.relations import early, next_order_id
+from leadhand.core.relations import early
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
-from leadhand.core.work_order import ProposedSubtask, Unsupported
+from leadhand.core.work_order import ProposedSubtask, Unsupported, WorkOrder
 from leadhand.flows.facts import replied
 from leadhand.flows.plan_gate import DENIED, denied_plans, held, plan_number, plan_refused, shown_order
 from leadhand.flows.work_order.plans import Plan, issue
@@ -65,22 +65,23 @@ def _subtasks(page: StepState) -> list[Json]:
 
 def _begin(state: RunState, page: StepState) -> list[do.Command]:
     """Begin the subtasks of a page that is being written, if they may begin before the plan is complete."""
-    first, batch = page.step.input.get("first", 0), state.definition.limits.batch_size
+    begun, batch = early(state), state.definition.limits.batch_size
+    known = {(each.subtask.name, each.subtask.tool) for each in begun}
     commands: list[do.Command] = []
     waits: dict[str, bool] = {}  # by tool: of most elements, no more than this has to be read
-    for index, value in page.attempt.written if page.attempt is not None else ():
-        position = first + index
-        if subtask_key(order_id(1), position) in state.steps or len(commands) == batch:
+    for _, value in page.attempt.written if page.attempt is not None else ():
+        name, called = text_of(object_of(value).get("tool")), text_of(object_of(value).get("name"))
+        if (called, name) in known or len(commands) == batch:
             continue
-        name = text_of(object_of(value).get("tool"))
         if name not in waits:
-            waits[name] = bool(why_tool_waits(state, name))
+            waits[name] = not tool_may_begin(state, name)
         if waits[name] or object_of(value).get("needs"):
             continue
         proposed, _ = parse(ProposedSubtask, value)
         subtask = issue((proposed,), order_id(1), "-").subtasks[0] if proposed is not None else None
-        if subtask is not None and not why_not_begun(state, subtask):
-            commands.append(do.Begin(position=position, subtask=subtask))
+        if subtask is not None and may_begin(state, subtask):
+            commands.append(do.Begin(position=len(begun) + len(commands), subtask=subtask))
+            known.add((called, name))
     return commands
 
 
@@ -116,11 +117,7 @@ def issued(state: RunState, whole: Plan) -> list[do.Command]:
     commands: list[do.Command] = [do.NoteGaps(parts=whole.cannot)] if fresh else []
     if whole.subtasks:
         order = issue(whole.subtasks, order_id(1), whole.goal, workers=state.definition.declared)
-        keys, new_id = order.subtask_keys(), next_order_id(state, order.subtasks)
-        if new_id != order.work_order_id:  # what has begun is not as planned, and keeps its keys
-            moved = {key: subtask_key(new_id, index) for index, key in enumerate(keys)}
-            subtasks = tuple(moved_needs(subtask, moved) for subtask in order.subtasks)
-            order = order.evolve(work_order_id=new_id, subtasks=subtasks)
+        order = _begun_first(state, order)
         planner = state.steps[page_id(1, plan_number(state))]
         cannot = [part.model_dump(mode="json") for part in whole.cannot]
         gate = held(state, shown_order(order, cannot=cannot), planner)
@@ -128,6 +125,20 @@ def issued(state: RunState, whole: Plan) -> list[do.Command]:
             return list(gate)
         commands.append(do.IssueOrder(order=order))
     return commands
+
+
+def _begun_first(state: RunState, order: WorkOrder) -> WorkOrder:
+    """Return an order that begins with what has begun; the needs of the others refer to the new keys."""
+    begun = [each.subtask for each in early(state)]
+    left = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
+    moved: dict[str, str] = {}
+    for index, subtask in enumerate(begun):
+        same = next((key for key, each in left.items() if each.evolve(name=subtask.name) == subtask), None)
+        if same is not None:
+            moved[same] = subtask_key(order.work_order_id, index)
+            del left[same]
+    moved |= {key: subtask_key(order.work_order_id, len(begun) + n) for n, key in enumerate(left)}
+    return order.evolve(subtasks=(*begun, *(moved_needs(subtask, moved) for subtask in left.values())))
 
 
 def _whole(pages: list[Plan], cut_off: str = "") -> Plan:
