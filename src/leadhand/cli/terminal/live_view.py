@@ -17,12 +17,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from leadhand.app.document.view_shapes import StepPart
 from leadhand.app.formatting import GLYPHS, clean, count, duration, folded, money, one_line
 from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, took
 from leadhand.cli.terminal.streams import stderr_through, terminal
 from leadhand.core.events import AttemptScheduled, Entry
 from leadhand.core.limits import usd
-from leadhand.core.view.shapes import StepPart
 from leadhand.core.words import Tone
 
 FRAMES_PER_SECOND = 8

@@ -6,14 +6,14 @@ from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from leadhand.app.document.view_shapes import AttemptPart, StepPart, ViewDocument
 from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
 from leadhand.core.events import AttemptStarted, Entry, NoteEmitted
 from leadhand.core.ids import split_attempt, step_of
-from leadhand.core.view import Change, Projection, ViewDocument
-from leadhand.core.view.shapes import AttemptPart, StepPart
+from leadhand.core.view import Change, Projection
 from leadhand.core.words import Level, Tone
 from leadhand.core.work_order import ANSWERED_BY_RUN
 
@@ -57,7 +57,7 @@ class Progress:
     @property
     def view(self) -> ViewDocument:
         """The view of the run."""
-        return self._projection.document
+        return cast("ViewDocument", self._projection.document)
 
     @property
     def crowded(self) -> bool:

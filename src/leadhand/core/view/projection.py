@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
@@ -22,7 +22,6 @@ from leadhand.core.words import Tone, Words, phase_text, words
 from leadhand.core.work_result import VerdictKind
 
 from .patches import Part, instead, moment, show
-from .shapes import ViewDocument, empty
 from .steps import FINAL, OF_CALLS, counts_of, step_values
 
 LONGEST_REQUEST = 2_000
@@ -72,12 +71,12 @@ class Projection:
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self.state: RunState | None = None
-        self._shown = cast("Part", empty(run_id))
+        self._shown = _empty(run_id)
 
     @property
-    def document(self) -> ViewDocument:
-        """The view: what is shown of the run. Each entry changes it."""
-        return cast("ViewDocument", self._shown)
+    def document(self) -> Part:
+        """The view: what is shown of the run, as ``ViewDocument`` has it. Each entry changes it."""
+        return self._shown
 
     @property
     def seq(self) -> int:
@@ -153,6 +152,23 @@ class Projection:
         if said.tone is Tone.PROBLEM and "first_problem" not in shown["run"]:
             run["first_problem"] = entry.seq
         return {**patch, **show(shown, values)}
+
+
+def _empty(run_id: str) -> Part:
+    """Return the view of a run before its first event."""
+    run = dict.fromkeys(("request", "flow", "model", "reason", "created_at"), "")
+    spend = dict.fromkeys(("requests", "tokens", "input_tokens", "output_tokens", "nanousd", "reserved_nanousd"), 0)
+    current = {"total": 0, **dict.fromkeys(FINAL, 0), "retriable": 0}
+    counts = dict.fromkeys(("pending", "running", "waiting", "retrying", *FINAL, "approvals", "attempts_running"), 0)
+    return {
+        "run_id": run_id,
+        "last_seq": 0,
+        "last_at": "",
+        "run": {**run, "status": RunStatus.QUEUED, "waits": {}, "answers": {}, "unsupported": [], "idle": {}},
+        "spend": {**spend, "unpriced": False},
+        "counts": {**counts, "current": current},
+        **{name: {} for name in ("orders", "steps", "approvals", "todos", "artifacts")},
+    }
 
 
 def _touched(recorded: Any) -> dict[str, None]:

@@ -6,9 +6,9 @@ removes a field. Times are ISO 8601 in UTC, money is whole nano-dollars.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, get_origin, get_type_hints
+from typing import Any, Literal, NotRequired
 
-from typing_extensions import TypedDict, is_typeddict  # pydantic supports typing.TypedDict only from Python 3.12
+from typing_extensions import TypedDict  # pydantic supports typing.TypedDict only from Python 3.12
 
 from leadhand.core.approval import ApprovalKind
 from leadhand.core.run import RunStatus
@@ -306,18 +306,3 @@ class ViewDocument(TypedDict):
     approvals: dict[str, ApprovalPart]
     todos: dict[str, TodoPart]
     artifacts: dict[str, ArtifactPart]
-
-
-def empty(run_id: str) -> ViewDocument:
-    """Return the view of a run before its first event."""
-    document: ViewDocument = _nothing(ViewDocument)
-    document["run_id"] = run_id
-    return document
-
-
-def _nothing(kind: Any) -> Any:
-    """Return a value of a shape with nothing in it: its fields that are always there are empty, or 0."""
-    if is_typeddict(kind):
-        hints = get_type_hints(kind, include_extras=True)
-        return {name: _nothing(hint) for name, hint in hints.items() if get_origin(hint) is not NotRequired}
-    return RunStatus.QUEUED if kind is RunStatus else (get_origin(kind) or kind)()
