@@ -8,14 +8,13 @@ from leadhand.core import outcome
 from leadhand.core.advice import more_steps, next_action
 from leadhand.core.commands import Outcome
 from leadhand.core.errors import RAN_OUT, Failure, FailureClass
-from leadhand.core.ids import page_id
 from leadhand.core.outcome import gap, source_numbers, sources_of, used_up
 from leadhand.core.relations import early
 from leadhand.core.run import CitedSource, Gap
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.words_of_outcome import ASK_AGAIN
 from leadhand.core.work_order import Step
-from leadhand.flows.plan_gate import plan_number
+from leadhand.flows.plan_gate import page_id, plan_number
 
 from .roles import RoleName
 
