@@ -12,13 +12,14 @@ def show(shown: Part, values: Part) -> Part:
     """Put values in place of those that are shown (None removes one), and return what differs, as a merge patch."""
     patch: Part = {}
     for key, value in values.items():
-        was = shown.get(key)
+        if (was := shown.get(key)) == value:
+            continue
         if value.__class__ is dict:
             inner: Part = was if was is not None else {}
             changed = show(inner, value)
             if changed or was is None:
                 shown[key], patch[key] = inner, changed
-        elif was != value:
+        else:
             patch[key] = value
             if value is None:
                 del shown[key]

@@ -117,7 +117,7 @@ def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at
         }
     elif number in known:
         values[number] = _attempt(known[number], entry, at, is_last=number == last)
-    outcome: str = {**known.get(last, {}), **values.get(last, {})}.get("outcome", "")
+    outcome: str = values.get(last, {}).get("outcome") or known.get(last, {}).get("outcome", "")
     over = step.closed or state.status in ENDED
     if outcome in _UNDER_WAY and (over or (state.status is RunStatus.PAUSED and outcome == "running")):
         outcome = values.setdefault(last, {})["outcome"] = "stopped"  # the log says so only later, if at all
