@@ -119,7 +119,8 @@ def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at
         values[number] = _attempt(known[number], entry, at, is_last=number == last)
     outcome: str = values.get(last, {}).get("outcome") or known.get(last, {}).get("outcome", "")
     over = step.closed or state.status in ENDED
-    if outcome in _UNDER_WAY and (over or (state.status is RunStatus.PAUSED and outcome == "running")):
+    pauses = entry.event.type == "run_status_set" and state.status is RunStatus.PAUSED
+    if outcome in _UNDER_WAY and (over or (pauses and outcome == "running")):
         outcome = values.setdefault(last, {})["outcome"] = "stopped"  # the log says so only later, if at all
     for name, each in values.items():
         if each.get("outcome", "running") not in _UNDER_WAY and "ended_at" not in known.get(name, {}):
