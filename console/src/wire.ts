@@ -102,25 +102,6 @@ export interface components {
       readonly status: components["schemas"]["ApprovalStatus"] | "settled";
       readonly tool: string;
     };
-    readonly ApprovalPart: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      };
-      readonly asked_at?: string;
-      readonly asked_for: string;
-      readonly attempt: string;
-      readonly by?: string;
-      readonly effect: string;
-      readonly expires_at?: string;
-      /** @enum {string} */
-      readonly kind: "call" | "effect" | "plan";
-      readonly reason?: string;
-      readonly seq: number;
-      /** @enum {string} */
-      readonly status: "pending" | "approved" | "denied" | "expired" | "withdrawn";
-      readonly step: string;
-      readonly tool: string;
-    };
     /** @enum {string} */
     readonly ApprovalPolicy: "ask" | "auto" | "never";
     readonly ApprovalRequested: {
@@ -151,8 +132,6 @@ export interface components {
       readonly at: string;
       readonly by: string;
       readonly bytes: number;
-      readonly digest: string;
-      readonly media_type: string;
       readonly seq: number;
       readonly version: number;
     };
@@ -199,7 +178,6 @@ export interface components {
       readonly open_calls?: readonly components["schemas"]["OpenCallPart"][];
       /** @enum {string} */
       readonly outcome: "scheduled" | "running" | "ok" | "failed" | "parked" | "lost" | "stopped";
-      readonly reserved_nanousd?: number;
       readonly result_seq?: number;
       readonly scheduled_at: string;
       readonly started_at?: string;
@@ -368,15 +346,10 @@ export interface components {
     };
     readonly CountsPart: {
       readonly approvals: number;
-      readonly attempts_running: number;
       readonly completed: number;
-      readonly current: components["schemas"]["CurrentCounts"];
       readonly dropped: number;
       readonly failed: number;
-      readonly pending: number;
-      readonly retrying: number;
-      readonly running: number;
-      readonly waiting: number;
+      readonly total: number;
     };
     readonly CreatedKey: {
       readonly ceilings: components["schemas"]["KeyCeilings"];
@@ -397,13 +370,6 @@ export interface components {
       readonly secret: string;
       readonly url: string;
       readonly webhook_id: string;
-    };
-    readonly CurrentCounts: {
-      readonly completed: number;
-      readonly dropped: number;
-      readonly failed: number;
-      readonly retriable: number;
-      readonly total: number;
     };
     readonly DatabaseInfo: {
       readonly bytes: number | null;
@@ -768,10 +734,6 @@ export interface components {
       readonly model_patience?: number | null;
       readonly timeout?: number | null;
     };
-    readonly MissingPart: {
-      readonly name: string;
-      readonly tool?: string;
-    };
     readonly ModelCallBegan: {
       readonly after: number;
       readonly at: string;
@@ -937,11 +899,7 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly OrderPart: {
-      readonly at: string;
       readonly by?: string;
-      readonly completed: number;
-      readonly dropped: number;
-      readonly failed: number;
       readonly goal: string;
       readonly repairs?: string;
       readonly review?: components["schemas"]["ReviewPart"];
@@ -964,7 +922,6 @@ export interface components {
       readonly again?: string;
       readonly begun?: number;
       readonly running: number;
-      readonly since: string;
       readonly step: string;
       readonly text: string;
       readonly worker: string;
@@ -1167,12 +1124,8 @@ export interface components {
       readonly verdicts: readonly components["schemas"]["Verdict"][];
     };
     readonly ReviewPart: {
-      readonly accepted: number;
-      readonly at: string;
       readonly complete: boolean;
-      readonly dropped: number;
-      readonly missing: readonly components["schemas"]["MissingPart"][];
-      readonly retry: number;
+      readonly missing: readonly string[];
       readonly seq: number;
     };
     readonly RunAnswer: {
@@ -1389,15 +1342,9 @@ export interface components {
       readonly answers: {
         readonly [key: string]: components["schemas"]["AnswerPart"];
       };
-      readonly cancelled_by?: string;
       readonly created_at: string;
       readonly finished_at?: string;
-      readonly first_problem?: number;
       readonly flow: string;
-      readonly idle: {
-        readonly [key: string]: readonly string[];
-      };
-      readonly idle_since?: string;
       readonly model: string;
       readonly owner?: string;
       readonly phase?: components["schemas"]["PhasePart"];
@@ -1752,7 +1699,7 @@ export interface components {
     };
     readonly TodoPart: {
       readonly content: string;
-      readonly position: number;
+      readonly id: string;
       readonly priority?: string;
       /** @enum {string} */
       readonly status: "pending" | "in_progress" | "completed";
@@ -1931,9 +1878,6 @@ export interface components {
       readonly verdict: "accept" | "retry" | "replan" | "drop";
     };
     readonly ViewDocument: {
-      readonly approvals: {
-        readonly [key: string]: components["schemas"]["ApprovalPart"];
-      };
       readonly artifacts: {
         readonly [key: string]: components["schemas"]["ArtifactPart"];
       };
@@ -1949,9 +1893,7 @@ export interface components {
       readonly steps: {
         readonly [key: string]: components["schemas"]["StepPart"];
       };
-      readonly todos: {
-        readonly [key: string]: components["schemas"]["TodoPart"];
-      };
+      readonly todos: readonly components["schemas"]["TodoPart"][];
     };
     readonly WaitingRun: {
       readonly position: number;
@@ -2104,7 +2046,6 @@ export type AnswerPart = components["schemas"]["AnswerPart"];
 export type Approval = components["schemas"]["Approval"];
 export type ApprovalAnswered = components["schemas"]["ApprovalAnswered"];
 export type ApprovalCard = components["schemas"]["ApprovalCard"];
-export type ApprovalPart = components["schemas"]["ApprovalPart"];
 export type ApprovalPolicy = components["schemas"]["ApprovalPolicy"];
 export type ApprovalRequested = components["schemas"]["ApprovalRequested"];
 export type ApprovalsList = components["schemas"]["ApprovalsList"];
@@ -2137,7 +2078,6 @@ export type ConversationCompacted = components["schemas"]["ConversationCompacted
 export type CountsPart = components["schemas"]["CountsPart"];
 export type CreatedKey = components["schemas"]["CreatedKey"];
 export type CreatedWebhook = components["schemas"]["CreatedWebhook"];
-export type CurrentCounts = components["schemas"]["CurrentCounts"];
 export type DatabaseInfo = components["schemas"]["DatabaseInfo"];
 export type DefineWorker = components["schemas"]["DefineWorker"];
 export type Delegate = components["schemas"]["Delegate"];
@@ -2180,7 +2120,6 @@ export type KeysList = components["schemas"]["KeysList"];
 export type Labels = components["schemas"]["Labels"];
 export type Limits = components["schemas"]["Limits"];
 export type LimitsBody = components["schemas"]["LimitsBody"];
-export type MissingPart = components["schemas"]["MissingPart"];
 export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
 export type ModelCallDocument = components["schemas"]["ModelCallDocument"];
 export type ModelCallReturned = components["schemas"]["ModelCallReturned"];

@@ -76,7 +76,7 @@ def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
     for first in range(0, len(entries), stride):
         some = entries[first : first + stride]
         projection.take_all(some)
-        state, shown = projection.state, projection.document["counts"]["current"]
+        state, shown = projection.state, projection.document["counts"]
         assert state is not None
         head = head_of(state)
         settled = [each for each in state.steps.values() if each.counts and each.superseded_by is None]

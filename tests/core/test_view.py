@@ -27,7 +27,6 @@ from leadhand.core.words import Tone, words
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
 
-STATUSES = ("pending", "running", "waiting", "retrying", "completed", "failed", "dropped")
 OPEN = {"pending", "running", "waiting", "retrying"}
 
 
@@ -94,7 +93,12 @@ def test_a_run_that_ended_has_nothing_under_way():
 
         assert document["run"]["status"] in ENDED
         assert not OPEN.intersection(lane["status"] for lane in document["steps"].values())
-        assert document["counts"]["attempts_running"] == document["counts"]["approvals"] == 0
+        assert not any(
+            attempt["outcome"] == "running"
+            for lane in document["steps"].values()
+            for attempt in lane["attempts"].values()
+        )
+        assert document["counts"]["approvals"] == 0
         assert "phase" not in document["run"]
         assert "finished_at" in document["run"]
 
@@ -118,7 +122,6 @@ def check(projection: Projection) -> None:
     assert spend.get("cached_tokens", 0) == state.cached_tokens
     pending = [asked for asked in state.approvals.values() if asked.status is ApprovalStatus.PENDING]
     assert counts["approvals"] == (0 if state.finished is not None else len(pending))
-    assert {*document["approvals"]} == {*state.approvals}
     assert {*lanes} == {*state.steps}
     assert [*document["orders"]] == [*state.orders]
     for key, lane in lanes.items():
@@ -132,22 +135,13 @@ def check(projection: Projection) -> None:
             assert lane["status"] in OPEN
     counting = [lane for lane in lanes.values() if lane["counts"]]
     current = [lane for lane in counting if "superseded_by" not in lane]
-    for status in STATUSES:
-        assert cast("Any", counts)[status] == sum(lane["status"] == status for lane in counting)
-    assert counts["current"] == {
-        "total": len(current),
-        **{name: sum(lane["status"] == name for lane in current) for name in ("completed", "failed", "dropped")},
-        "retriable": sum(
-            lane["status"] in ("failed", "dropped") and lane.get("failure", {}).get("type") != "needs_failed"
-            for lane in current
-        ),
-    }
+    assert counts["total"] == len(current)
+    for name in ("completed", "failed", "dropped"):
+        assert counts[name] == sum(lane["status"] == name for lane in current)
     for name, order in document["orders"].items():
-        members = [lane for lane in counting if lane.get("order") == name]
-        assert order["total"] == len(members)
-        assert order["completed"] == sum(lane["status"] == "completed" for lane in members)
-    outcomes = [attempt["outcome"] for lane in lanes.values() for attempt in lane["attempts"].values()]
-    assert counts["attempts_running"] == outcomes.count("running")
+        assert order["total"] == sum(lane.get("order") == name for lane in counting)
+        assert ("review" in order) == (state.orders[name].review is not None)
+    assert ("phase" in run) <= any(lane["status"] == "running" and not lane["counts"] for lane in lanes.values())
 
 
 def check_lane(document: Any, key: str) -> None:

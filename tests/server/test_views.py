@@ -75,7 +75,7 @@ async def test_a_finished_run_of_three_hundred_subtasks_is_shown_whole_by_one_sn
     view = await snapshot(served.door, run_id)
 
     assert (view["last_seq"], view["run"]["status"]) == (head, "succeeded")
-    assert view["counts"]["current"] == {"total": 300, "completed": 300, "failed": 0, "dropped": 0, "retriable": 0}
+    assert view["counts"] == {"total": 300, "completed": 300, "failed": 0, "dropped": 0, "approvals": 0}
     async with served.watch_view(run_id) as stream:
         seen = await rest(stream)
     assert [each.kind for each in seen] == ["snapshot", "end"]

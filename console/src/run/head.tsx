@@ -5,7 +5,7 @@ import { count, duration, money, shortened } from "../formats.ts";
 import { Tags } from "../runs/tags.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import type { RunDocument } from "../wire.ts";
-import { endsOf, type Lane, type Model } from "./model.ts";
+import { countsOf, type Lane, type Model } from "./model.ts";
 import { Outcome } from "./outcome.tsx";
 import { RunActions } from "./run_actions.tsx";
 import type { RunStore } from "./store.ts";
@@ -104,20 +104,21 @@ function RunLink({ runId, children = runId }: { runId: string; children?: string
 
 function Figures({ store }: { store: RunStore }) {
   const { spend, counts, run } = store.live.view;
-  const { current } = counts;
-  const { failed, skipped, cancelled } = endsOf(store.live);
+  const number = countsOf(store.live);
+  const [running, retrying, waiting] = [number("running"), number("retrying"), number("waiting")];
+  const [failed, skipped, cancelled] = [number("failed"), number("dropped"), number("cancelled")];
   return (
     <div class="figures">
       <Figure word="Workers">
-        {current.total === 0 ? <Subagents model={store.live} /> : (
+        {counts.total === 0 ? <Subagents model={store.live} /> : (
           <>
-            <strong>{current.completed.toLocaleString("en")}</strong> of{" "}
-            {run.phase?.begun ? "?" : current.total.toLocaleString("en")} completed
+            <strong>{counts.completed.toLocaleString("en")}</strong> of{" "}
+            {run.phase?.begun ? "?" : counts.total.toLocaleString("en")} completed
           </>
         )}
-        {counts.running > 0 && <span class="tone-busy">, {counts.running} running</span>}
-        {counts.retrying > 0 && <span class="tone-asks">, {counts.retrying} retrying</span>}
-        {counts.waiting > 0 && <span class="tone-asks">, {counts.waiting} waiting</span>}
+        {running > 0 && <span class="tone-busy">, {running} running</span>}
+        {retrying > 0 && <span class="tone-asks">, {retrying} retrying</span>}
+        {waiting > 0 && <span class="tone-asks">, {waiting} waiting</span>}
         {failed > 0 && <span class="tone-bad">, {failed} failed</span>}
         {skipped > 0 && <span>, {skipped} skipped</span>}
         {cancelled > 0 && <span>, {cancelled} cancelled</span>}

@@ -2,7 +2,7 @@
 
 import { plainLabel, type ShortLabel, shortLabels } from "./labels.ts";
 import { type Attempt, type Change, merge, type Order, type Step, type View } from "./view.ts";
-import { shownStatus } from "./words.ts";
+import { type Shown, shownStatus } from "./words.ts";
 
 /** A step with its id: a lane of the timeline. */
 export interface Lane extends Step {
@@ -53,10 +53,24 @@ export class Model {
     return Object.values(this.view.run.answers).at(-1); // integer keys come in ascending order
   }
 
-  /** Stretches in which no attempt ran, in milliseconds. */
+  /** Stretches between attempts in which none ran, in milliseconds. */
   get idle(): [number, number][] {
-    return Object.values(this.view.run.idle)
-      .map(([from = "", to = ""]) => [Date.parse(from), Date.parse(to)]);
+    const ran = this.lanes.flatMap((lane) => Object.values(lane.attempts))
+      .map(({ started_at = "", ended_at = "later" }) => [started_at, ended_at] as const)
+      .filter(([from]) => from !== "")
+      .sort(([one], [other]) => one < other ? -1 : 1); // times in UTC sort like texts
+    const found: [number, number][] = [];
+    let end = ran[0]?.[0] ?? "";
+    for (const [from, to] of ran) {
+      if (from > end) found.push([Date.parse(end), Date.parse(from)]);
+      if (to > end) end = to;
+    }
+    return found;
+  }
+
+  /** Whether an attempt is running. */
+  get running(): boolean {
+    return this.lanes.some((lane) => lastAttempt(lane)?.outcome === "running");
   }
 
   /** Replace the whole view. */
@@ -130,16 +144,35 @@ export function lastAttempt(lane: Lane): Attempt | undefined {
   return Object.values(lane.attempts).at(-1);
 }
 
-/** Return how many of the subtasks that count have failed, were skipped by a person, or were cancelled. */
-export function endsOf(model: Model): { failed: number; skipped: number; cancelled: number } {
-  const ends = { failed: 0, skipped: 0, cancelled: 0 };
-  const { failed, dropped } = model.view.counts.current;
-  if (failed + dropped === 0) return ends;
+/** Return how many of the subtasks that count are shown with a status; replaced ones do not count. */
+export function countsOf(model: Model): (status: Shown) => number {
+  const counts = new Map<Shown, number>();
   for (const lane of model.lanes) {
     if (!lane.counts || lane.superseded_by !== undefined) continue;
     const status = shownStatus(lane);
-    if (status === "failed" || status === "cancelled") ends[status] += 1;
-    else if (status === "dropped") ends.skipped += 1;
+    counts.set(status, (counts.get(status) ?? 0) + 1);
   }
-  return ends;
+  return (status) => counts.get(status) ?? 0;
+}
+
+/** Return how many subtasks a retry of all failed ones repeats: what they blocked is repeated with them. */
+export function retriableOf(model: Model): number {
+  const { failed, dropped } = model.view.counts;
+  if (failed + dropped === 0) return 0;
+  return model.lanes.filter((lane) =>
+    lane.counts && lane.superseded_by === undefined && lane.failure?.type !== "needs_failed" &&
+    (lane.status === "failed" || lane.status === "dropped")
+  ).length;
+}
+
+/** Return the number of the first event that says that a call, an attempt or a step failed. */
+export function firstProblemOf(model: Model): number | undefined {
+  const found = model.lanes.flatMap((lane) => [
+    lane.failure && lane.settled_seq,
+    ...Object.values(lane.attempts).flatMap(({ failure, result_seq, calls }) => [
+      failure && result_seq,
+      ...Object.values(calls).map((call) => call.failure && call.returned_seq),
+    ]),
+  ]).filter((seq) => seq !== undefined);
+  return found.length > 0 ? found.reduce((one, other) => Math.min(one, other)) : undefined;
 }

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { labelOf, plainLabel, shortLabels } from "./labels.ts";
-import { Model } from "./model.ts";
-import { change, sampleStep, sampleView } from "./sample_view.ts";
+import { countsOf, firstProblemOf, Model, retriableOf } from "./model.ts";
+import { change, sampleStep, sampleView, START } from "./sample_view.ts";
 import { merge } from "./view.ts";
 
 Deno.test("a merge patch follows RFC 7396", () => {
@@ -86,6 +86,60 @@ Deno.test("only a changed status draws the fleet again", () => {
   assert.equal(model.statuses, before + 1);
   model.apply(change(5, { steps: { "wo-001.1": { superseded_by: "wo-002.0" } } }));
   assert.equal(model.statuses, before + 2);
+});
+
+Deno.test("stretches without a running attempt lie between attempts", () => {
+  const model = new Model();
+  model.replace(sampleView());
+  const at = (second: number) => new Date(Date.parse(START) + second * 1_000).toISOString();
+  const attempt = (from: number, to?: number) => ({
+    started_at: at(from),
+    ...to !== undefined && { ended_at: at(to) },
+    outcome: to === undefined ? "running" : "ok",
+    calls: {},
+  });
+  model.apply(
+    change(3, { steps: { "wo-001.1": { attempts: { 1: attempt(2, 8), 2: attempt(30) } } } }),
+  );
+  assert.equal(model.running, true);
+  model.apply(
+    change(4, { steps: { "wo-001.0": { attempts: { 1: attempt(1, 5), 2: attempt(20, 25) } } } }),
+  );
+  assert.deepEqual(
+    model.idle,
+    [[8, 20], [25, 30]].map((each) => each.map((s) => Date.parse(at(s)))),
+  );
+});
+
+Deno.test("what a retry repeats, and the first problem, follow from the steps", () => {
+  const model = new Model();
+  model.replace(sampleView(3));
+  assert.equal(retriableOf(model), 0);
+  assert.equal(firstProblemOf(model), undefined);
+  const failure = { message: "time is up", type: "timeout", class: "transient" };
+  const calls = {
+    5: { id: "c", kind: "tool", name: "look", began_at: START, failure, returned_seq: 6 },
+  };
+  model.apply(change(9, {
+    counts: { failed: 2, dropped: 1 },
+    steps: {
+      "wo-001.0": {
+        status: "failed",
+        failure,
+        settled_seq: 8,
+        attempts: { 1: { failure, result_seq: 7, calls } },
+      },
+      "wo-001.1": {
+        status: "failed",
+        failure: { ...failure, type: "needs_failed" },
+        settled_seq: 9,
+      },
+      "wo-001.2": { status: "dropped", by: "ann" },
+    },
+  }));
+  assert.equal(retriableOf(model), 2);
+  assert.equal(firstProblemOf(model), 6);
+  assert.equal(countsOf(model)("failed"), 2);
 });
 
 Deno.test("a removed step has no lane", () => {

@@ -8,6 +8,7 @@ import { TextField } from "../ui/field.tsx";
 import type { NewLimits, RunDocument } from "../wire.ts";
 import { ActionDialog } from "./action_dialog.tsx";
 import { hasLeadTurns, proposedLimits, type TypedLimits, typedLimits } from "./limits.ts";
+import { retriableOf } from "./model.ts";
 import type { RunStore } from "./store.ts";
 
 interface LimitFieldsProps {
@@ -68,7 +69,7 @@ export function LimitFields({ run, typed, onChange }: LimitFieldsProps) {
 export function ContinueDialog({ store, onClose }: { store: RunStore; onClose: () => void }) {
   const run = store.document.value;
   const [typed, setTyped] = useState<TypedLimits>(proposedLimits(run));
-  const left = store.live.view.counts.current.retriable;
+  const left = retriableOf(store.live);
   return (
     <ActionDialog
       title="Continue with more"

@@ -147,9 +147,7 @@ function ReviewView({ order: { review } }: { order: KeyedOrder }) {
         Review: {review.complete ? "complete" : "incomplete"}.{" "}
         <a href={eventLink(review.seq)}>Event {review.seq}</a>
       </p>
-      {review.missing.length > 0 && (
-        <p>Missing: {review.missing.map((each) => each.name).join(", ")}</p>
-      )}
+      {review.missing.length > 0 && <p>Missing: {review.missing.join(", ")}</p>}
     </div>
   );
 }

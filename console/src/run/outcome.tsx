@@ -6,6 +6,7 @@ import { Button } from "../ui/button.tsx";
 import { lazy } from "../ui/lazy.tsx";
 import { ProblemBox } from "../ui/problem_note.tsx";
 import type { Action } from "../wire.ts";
+import { firstProblemOf } from "./model.ts";
 import { RetryFailed } from "./run_actions.tsx";
 import { eventLink, showFollowUp } from "./selection.ts";
 import type { RunStore } from "./store.ts";
@@ -30,7 +31,7 @@ export function Outcome({ store }: { store: RunStore }) {
   if (document?.status !== status || !SHOWN.has(status)) return null;
   const { outcome: { headline, causes, actions: [next] }, failure } = document;
   const failed = status === "failed";
-  const first = store.live.view.run.first_problem;
+  const first = failed ? firstProblemOf(store.live) : undefined;
   const advised = document.gaps.length > 0 || next?.primary;
   return (
     <ProblemBox
@@ -43,7 +44,7 @@ export function Outcome({ store }: { store: RunStore }) {
         {causes.slice(0, MAX_CAUSES).map((cause, at) => <li key={at} dir="auto">{cause}</li>)}
         {causes.length > MAX_CAUSES && <li>And {causes.length - MAX_CAUSES} more</li>}
       </ul>
-      {failed && first !== undefined && (
+      {first !== undefined && (
         <p>
           <a href={eventLink(first)}>First problem: event {first}</a>
         </p>

@@ -21,6 +21,7 @@ import { TextField } from "../ui/field.tsx";
 import { lazy } from "../ui/lazy.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { type TypedLimits, typedLimits } from "./limits.ts";
+import { retriableOf } from "./model.ts";
 import { selection } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { ActionDialog } from "./action_dialog.tsx";
@@ -57,7 +58,7 @@ export function RunActions({ store }: { store: RunStore }) {
   const repeating = useAction(() => runAgain(store));
   if (!may("run")) return <More store={store} />;
   const model = store.live;
-  const { current } = model.view.counts;
+  const { completed, total } = model.view.counts;
   const over = isOver(status);
   const resumable = canResume(status, store.document.value?.owner);
   // The outcome of a run that is over offers its one next step.
@@ -104,7 +105,7 @@ export function RunActions({ store }: { store: RunStore }) {
         >
           <p>
             Work in progress stops and nothing new starts. Finished work is kept:{" "}
-            {current.completed.toLocaleString("en")} of {current.total.toLocaleString("en")}{" "}
+            {completed.toLocaleString("en")} of {total.toLocaleString("en")}{" "}
             subtasks, the event log, and an answer from the results so far. To stop for a while,
             pause the run instead.
           </p>
@@ -124,7 +125,7 @@ interface RetryProps {
 export function RetryFailed({ store, ...button }: RetryProps) {
   const [open, setOpen] = useState(false);
   const [limits, setLimits] = useState<TypedLimits>({});
-  const { retriable } = store.live.view.counts.current;
+  const retriable = retriableOf(store.live);
   if (retriable === 0) return null;
   return (
     <>

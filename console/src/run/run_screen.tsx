@@ -170,7 +170,7 @@ const MAX_TITLE = 60;
 function TabTitle({ store }: { store: RunStore }) {
   const model = store.live;
   const { glyph } = markOf(store.status);
-  const { completed, total } = model.view.counts.current;
+  const { completed, total } = model.view.counts;
   const counted = total ? ` ${completed}/${total}` : "";
   useTitle(`${glyph}${counted} ${shortened(model.view.run.request, MAX_TITLE)}`);
   return null;
@@ -179,7 +179,7 @@ function TabTitle({ store }: { store: RunStore }) {
 /** Return whether the run should go on but nothing of it has run for a while: it may wait for a host. */
 function useIdle(store: RunStore): boolean {
   const going = store.status === "queued" || store.status === "running";
-  const resting = going && store.live.view.counts.attempts_running === 0;
+  const resting = going && !store.live.running;
   const [idle, setIdle] = useState(false);
   useEffect(() => {
     setIdle(false);

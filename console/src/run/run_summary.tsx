@@ -1,8 +1,9 @@
 // The state of the run in one sentence for screen readers, at most every five seconds.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { endsOf } from "./model.ts";
+import { countsOf } from "./model.ts";
 import type { RunStore } from "./store.ts";
+import { STATUS_WORDS } from "./words.ts";
 
 const EVERY_MS = 5_000;
 
@@ -20,16 +21,14 @@ export function RunSummary({ store }: { store: RunStore }) {
 
 function summaryOf(store: RunStore): string {
   const model = store.live;
-  const { counts } = model.view;
-  const { current } = counts;
+  const { completed, total } = model.view.counts;
   const parts = [
     `Run ${store.status}`,
-    `${current.completed} of ${current.total} steps completed`,
+    `${completed} of ${total} steps completed`,
   ];
-  if (counts.running) parts.push(`${counts.running} running`);
-  if (counts.retrying) parts.push(`${counts.retrying} retrying`);
-  for (const [end, number] of Object.entries(endsOf(model))) {
-    if (number > 0) parts.push(`${number} ${end}`);
+  const number = countsOf(model);
+  for (const status of ["running", "retrying", "failed", "dropped", "cancelled"] as const) {
+    if (number(status) > 0) parts.push(`${number(status)} ${STATUS_WORDS[status].toLowerCase()}`);
   }
   const asked = store.cards.value.length + (store.document.value?.question ? 1 : 0);
   if (asked > 0) parts.push(`${asked} waiting for your answer`);

@@ -25,7 +25,6 @@ export function sampleStep(given: Partial<Step> = {}): Step {
 
 /** A run with one order of so many subtasks, after `seq` events. */
 export function sampleView(subtasks = 2, seq = 2): View {
-  const none = { completed: 0, failed: 0, dropped: 0 };
   const steps = Array.from({ length: subtasks }, (_, position) => {
     const name = `town_${position}`;
     return [`wo-001.${position}`, sampleStep({ name, label: name, position })];
@@ -44,7 +43,6 @@ export function sampleView(subtasks = 2, seq = 2): View {
       waits: {},
       answers: {},
       unsupported: [],
-      idle: {},
     },
     spend: {
       requests: 0,
@@ -56,19 +54,15 @@ export function sampleView(subtasks = 2, seq = 2): View {
       unpriced: false,
     },
     counts: {
-      ...none,
-      pending: subtasks,
-      running: 0,
-      waiting: 0,
-      retrying: 0,
-      current: { ...none, total: subtasks, retriable: 0 },
+      total: subtasks,
+      completed: 0,
+      failed: 0,
+      dropped: 0,
       approvals: 0,
-      attempts_running: 0,
     },
-    orders: { "wo-001": { goal: "all of it", seq: 2, at: START, total: subtasks, ...none } },
+    orders: { "wo-001": { goal: "all of it", seq: 2, total: subtasks } },
     steps: Object.fromEntries(steps),
-    approvals: {},
-    todos: {},
+    todos: [],
     artifacts: {},
   };
 }

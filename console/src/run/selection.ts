@@ -83,7 +83,7 @@ export function tabsOf(view: View, selected: TabName): readonly TabName[] {
     inspector: true,
     usage: view.spend.requests > 0,
     order: view.run.flow === "work-order" || Object.keys(view.orders).length > 0,
-    todos: isResearch || Object.keys(view.todos).length > 0,
+    todos: isResearch || view.todos.length > 0,
     artifacts: isResearch || Object.keys(view.artifacts).length > 0,
   };
   return TABS.filter((tab) => shown[tab] || tab === selected);

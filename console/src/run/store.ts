@@ -185,7 +185,7 @@ export class RunStore {
   #apply(change: Change): void {
     if (!this.model.apply(change)) return;
     this.log.add(change);
-    this.#stale ||= changesDocument(change.patch) || change.type.startsWith("question_") ||
+    this.#stale ||= changesDocument(change.patch) || /^(question|approval)_/.test(change.type) ||
       this.model.view.run.flow === "report" && changesTask(change.patch);
     this.#draw();
   }
@@ -304,9 +304,9 @@ export class RunStore {
 }
 
 /** Return whether a patch changes the run document too. */
-function changesDocument({ run, orders, approvals }: Patch): boolean {
+function changesDocument({ run, orders, counts }: Patch): boolean {
   const { status, answers, owner } = (run ?? {}) as Record<string, unknown>;
-  return [status, answers, owner, orders, approvals].some((part) => part !== undefined);
+  return [status, answers, owner, orders, counts].some((part) => part !== undefined);
 }
 
 /** Return whether a patch changes the task of a report: a step appears or is settled. */

@@ -1,7 +1,7 @@
 // The timeline: a lane for each step, its attempts as bars, their calls as marks.
 
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { now } from "../clock.ts";
 import { count, duration } from "../formats.ts";
 import { Button } from "../ui/button.tsx";
@@ -43,7 +43,7 @@ export function Timeline({ store, selection }: { store: RunStore; selection: Sel
   const from = model.startedAt;
   const to = endOf(model);
   const room = Math.max(120, list.width - labels - END_MARGIN);
-  const { idle } = model;
+  const idle = useMemo(() => model.idle, [model, model.statuses]);
   const perSecond = zoom ?? fitting(from, to, idle, room);
   const scale = scaleOf(from, to, idle, perSecond);
 
@@ -170,9 +170,9 @@ export function Timeline({ store, selection }: { store: RunStore; selection: Sel
 
 /** The end of the axis: the present while an attempt runs. The clock is read only then. */
 function endOf(model: Model): number {
-  const { run, counts } = model.view;
+  const { run } = model.view;
   const last = millis(run.finished_at) ?? model.lastAt;
-  return counts.attempts_running > 0 && !isOver(run.status) ? Math.max(last, now.value) : last;
+  return !isOver(run.status) && model.running ? Math.max(last, now.value) : last;
 }
 
 /** The lanes in the order of the log, with a separator for each order; or problems first, without separators. */

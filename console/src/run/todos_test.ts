@@ -8,15 +8,13 @@ import { change, sampleView } from "./sample_view.ts";
 import { tabsOf } from "./selection.ts";
 import { todoProgress, Todos } from "./todos.tsx";
 
-const TODOS = {
-  b: { content: "Write the report", status: "in_progress", priority: "high", position: 1 },
-  a: { content: "Read the files", status: "completed", position: 0 },
-} as const;
+const TODOS = [
+  { id: "a", content: "Read the files", status: "completed" },
+  { id: "b", content: "Write the report", status: "in_progress", priority: "high" },
+] as const;
 const NOTES = {
   version: 2,
   bytes: 1_234,
-  digest: "sha256:abc",
-  media_type: "text/markdown",
   by: "wo-001.0",
   at: "2026-11-21T12:00:00.000Z",
   seq: 7,

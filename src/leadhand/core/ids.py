@@ -26,12 +26,6 @@ def split_key(key: str) -> tuple[str, int]:
     return order, int(index)
 
 
-def page_id(number: int, plan: int = 1) -> str:
-    """Return the id of the step that writes the ``number``-th page of the ``plan``-th plan, counted from 1."""
-    first = "plan" if plan == 1 else f"plan-v{plan}"
-    return first if number == 1 else f"{first}-{number}"
-
-
 def attempt_id(step: str, number: int) -> str:
     """Return the id of the ``number``-th attempt at a step, counted from 1."""
     return f"{step}/a{number}"

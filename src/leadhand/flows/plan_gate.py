@@ -8,7 +8,7 @@ from typing import Any
 from leadhand.core.approval import Approval, ApprovalStatus
 from leadhand.core.commands import Ask, Command, Finish
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.ids import attempt_id, page_id
+from leadhand.core.ids import attempt_id
 from leadhand.core.plan_approval import is_about_repair, is_gated, unapproved
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
@@ -38,6 +38,12 @@ def plan_number(state: RunState) -> int:
     """Return the number of the plan that is made, shown or carried out now, counted from 1: each follows a plan that a
     person denied, or the answer to a question that the planner asked."""
     return 1 + len(denied_plans(state)) + len(replied(state))
+
+
+def page_id(number: int, plan: int = 1) -> str:
+    """Return the id of the step that writes the ``number``-th page of the ``plan``-th plan, counted from 1."""
+    first = "plan" if plan == 1 else f"plan-v{plan}"
+    return first if number == 1 else f"{first}-{number}"
 
 
 def plan_refused(state: RunState) -> Failure | None:

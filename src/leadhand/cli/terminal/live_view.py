@@ -17,12 +17,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from leadhand.app.document.view_shapes import StepPart
 from leadhand.app.formatting import GLYPHS, clean, count, duration, folded, money, one_line
 from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, took
 from leadhand.cli.terminal.streams import stderr_through, terminal
 from leadhand.core.events import AttemptScheduled, Entry
 from leadhand.core.limits import usd
-from leadhand.core.view.shapes import StepPart
 from leadhand.core.words import Tone
 
 FRAMES_PER_SECOND = 8
@@ -149,21 +149,21 @@ class LiveView(View):
     def _summary(self, now: datetime) -> Text:
         """The work order, its progress, and what was spent so far."""
         view = self._progress.view
-        run, counts = view["run"], view["counts"]
-        name, order = next(reversed(view["orders"].items()), ("", counts["current"]))
+        run, count_of = view["run"], self._progress.count
+        name, order = next(reversed(view["orders"].items()), ("", view["counts"]))
         counted: list[str] = []
+        done, failed = count_of("completed", order=name), count_of("failed", "dropped", order=name)
         planned = bool(view["orders"]) or "begun" not in run.get("phase", {})
         if order["total"] and not planned:
-            counted.append(f"{order['completed']:,} done")
+            counted.append(f"{done:,} done")
         elif order["total"]:
-            finished = order["completed"] + order["failed"] + order["dropped"]
-            counted.append(f"{order['completed']:,}/{order['total']:,} done")
+            counted.append(f"{done:,}/{order['total']:,} done")
             for number, word in (
-                (counts["running"], "running"),
-                (counts["retrying"], "retrying"),
-                (counts["waiting"], "waiting"),
-                (order["failed"] + order["dropped"], "failed"),
-                (order["total"] - finished - len(self._progress.active), "pending"),
+                (count_of("running"), "running"),
+                (count_of("retrying"), "retrying"),
+                (count_of("waiting"), "waiting"),
+                (failed, "failed"),
+                (order["total"] - done - failed - len(self._progress.active), "pending"),
             ):
                 if number > 0:
                     counted.append(f"{number:,} {word}")

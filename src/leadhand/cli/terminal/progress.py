@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from leadhand.app.document.view_shapes import AttemptPart, StepPart, ViewDocument
 from leadhand.app.formatting import count, cut, duration
 from leadhand.cli.terminal.streams import say
 from leadhand.core.events import Entry, NoteEmitted
 from leadhand.core.ids import split_attempt
-from leadhand.core.view import Change, Projection, ViewDocument
-from leadhand.core.view.shapes import AttemptPart, StepPart
+from leadhand.core.view import Change, Projection
 from leadhand.core.words import Level, Tone
 from leadhand.core.work_order import ANSWERED_BY_RUN
 
@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
 
 class Progress:
-    """Keeps the view of a run, the keys of its active subtasks and of the last finished ones.
+    """Keeps the view of a run, the counts of its subtasks, and the keys of the active and the last finished ones.
 
     An entry costs a bounded number of steps, however many subtasks there are.
     """
@@ -51,18 +51,32 @@ class Progress:
     def __init__(self) -> None:
         self._projection = Projection("")  # the views of a terminal do not show the run's id
         self._phase = ""
+        self._places: dict[str, tuple[str, str]] = {}
+        self._counts: Counter[tuple[str, str]] = Counter()
         self.active: dict[str, None] = {}
         self.recent: deque[str] = deque(maxlen=RECENT)
 
     @property
     def view(self) -> ViewDocument:
         """The view of the run."""
-        return self._projection.document
+        return cast("ViewDocument", self._projection.document)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether more subtasks count as running than may run at once."""
+        state = self._projection.state
+        return state is not None and self.count("running") > state.definition.limits.max_workers
+
+    def count(self, *statuses: str, order: str | None = None) -> int:
+        """Return how many subtasks have one of these statuses: of an order ("": of none), or (None) of all."""
+        places = self._counts.items()
+        return sum(number for (of, status), number in places if status in statuses and order in (None, of))
 
     def take(self, entry: Entry) -> Line | None:
         """Apply an entry and return its line, or None if there is nothing to report."""
         awaited = set(self.view["run"]["waits"])
-        was_driven = self.view["run"]["status"] == "running" and self.view["counts"]["attempts_running"] > 0
+        state = self._projection.state
+        was_driven = state is not None and state.status == "running" and bool(state.live)
         change = self._projection.take(entry)
         if change is None:
             return None
@@ -83,6 +97,12 @@ class Progress:
         if not _is_work(part):
             return
         status = part["status"]
+        if part["counts"]:
+            place = part.get("order", ""), status
+            if key in self._places:
+                self._counts[self._places[key]] -= 1
+            self._counts[place] += 1
+            self._places[key] = place
         if status in ACTIVE:
             self.active[key] = None
         else:

@@ -5,5 +5,3 @@ Consoles, terminals and exporters use it instead of folding the log themselves.
 
 from .projection import Change as Change
 from .projection import Projection as Projection
-from .shapes import ViewDocument as ViewDocument
-from .shapes import empty as empty

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, cast
-
-from leadhand.core.moment import iso
+from typing import Any
 
 Part = dict[str, Any]
 """A part of a view, or of a patch on one."""
@@ -15,25 +12,17 @@ def show(shown: Part, values: Part) -> Part:
     """Put values in place of those that are shown (None removes one), and return what differs, as a merge patch."""
     patch: Part = {}
     for key, value in values.items():
-        was = shown.get(key)
-        if type(value) is dict:
+        if (was := shown.get(key)) == value:
+            continue
+        if value.__class__ is dict:
             inner: Part = was if was is not None else {}
-            changed = show(inner, cast("Part", value))
+            changed = show(inner, value)
             if changed or was is None:
                 shown[key], patch[key] = inner, changed
-        elif was != value:
+        else:
             patch[key] = value
             if value is None:
                 del shown[key]
             else:
                 shown[key] = value
     return patch
-
-
-def instead(shown: Part | None, values: Part) -> Part:
-    """Return values that replace an object, so that nothing of the one that is shown remains."""
-    return {**dict.fromkeys(shown or ()), **values}
-
-
-moment = lru_cache(maxsize=64)(iso)
-"""Format a time as in the view."""

@@ -9,30 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from leadhand.core import events as ev
-from leadhand.core.approval import ApprovalStatus
 from leadhand.core.evolve import apply_entry, draft, start
 from leadhand.core.ids import step_of
+from leadhand.core.lifecycle import StepStatus
+from leadhand.core.moment import iso
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import cut, line, shortened
-from leadhand.core.words import Tone, Words, phase_text, words
-from leadhand.core.work_result import VerdictKind
+from leadhand.core.words import Words, phase_text, words
 
-from .patches import Part, instead, moment, show
-from .shapes import ViewDocument, empty
-from .steps import FINAL, OF_CALLS, counts_of, step_values
+from .patches import Part, show
+from .steps import OF_CALLS, step_values
 
 LONGEST_REQUEST = 2_000
-IDLE_S = 2.0
-"""Seconds without a running attempt after which a time axis may skip the gap."""
-_OF_ATTEMPTS = OF_CALLS | {"attempt_started", "attempt_returned", "attempt_parked", "step_settled"}
-"""Events that are shown in their attempt, even if the state no longer has it."""
+_LIMITS = {"budget_nanousd", "max_tokens", "max_requests"}
 _OF_SPENDING = frozenset({
     "run_started", "run_changed", "model_call_began", "model_call_returned", "attempt_returned", "attempt_parked",
 })  # fmt: skip
+_STOPS = frozenset({"attempt_returned", "attempt_parked", "step_settled"})
+"""Events of an attempt that ends, and no longer waits for anything."""
 
 
 class Change(NamedTuple):
@@ -46,24 +44,18 @@ class Change(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """Return the change as JSON data."""
-        return {**self._asdict(), "at": moment(self.at), "words": self.words._asdict()}
+        return {**self._asdict(), "at": iso(self.at), "words": self.words._asdict()}
 
 
 class _Recorded(dict[str, Any]):
-    """A map of a draft that records which keys were set."""
+    """A map that records which keys were set."""
 
-    def __init__(self, values: dict[str, Any]) -> None:
-        super().__init__(values)
-        self._set: dict[str, None] = {}
+    def __init__(self) -> None:
+        self.touched: dict[str, None] = {}
 
     def __setitem__(self, key: str, value: Any) -> None:
         super().__setitem__(key, value)
-        self._set[key] = None
-
-    def touched(self) -> dict[str, None]:
-        """Return the keys that were set since the last time."""
-        touched, self._set = self._set, {}
-        return touched
+        self.touched[key] = None
 
 
 class Projection:
@@ -72,17 +64,14 @@ class Projection:
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self.state: RunState | None = None
-        self._shown = cast("Part", empty(run_id))
-
-    @property
-    def document(self) -> ViewDocument:
-        """The view: what is shown of the run. Each entry changes it."""
-        return cast("ViewDocument", self._shown)
+        self._steps = _Recorded()
+        self.document = _empty(run_id)
+        """What is shown of the run, as ``ViewDocument`` has it. Each entry changes it."""
 
     @property
     def seq(self) -> int:
         """The sequence number of the last entry that was applied."""
-        return self._shown["last_seq"]
+        return self.document["last_seq"]
 
     def take_all(self, entries: Iterable[ev.Entry]) -> list[Change]:
         """Apply more entries, in order."""
@@ -92,88 +81,82 @@ class Projection:
         """Apply one more entry and return its change, None if it was already applied."""
         if entry.seq <= self.seq:
             return None
+        event, shown, at = entry.event, self.document, iso(entry.at)
+        spends = event.type in _OF_SPENDING
+        reserved = _reserved(self.state, event) if spends and self.state is not None else 0
         if self.state is None:
             self.state = draft(start(self.run_id, entry))
-            for name in ("orders", "steps", "approvals", "artifacts"):
-                setattr(self.state, name, _Recorded(getattr(self.state, name)))
+            self.state.steps = self._steps
         else:
             apply_entry(self.state, entry)
-        said, at = words(entry), moment(entry.at)
-        patch = self._render(self.state, entry, at, said)
-        self._shown["last_seq"], self._shown["last_at"] = entry.seq, at
-        return Change(entry.seq, entry.at, entry.event.type, said, patch)
+        values = self._values(self.state, entry, at)
+        if spends:
+            values["spend"] = _spend(self.state, event)
+            change = _reserved(self.state, event) - reserved
+            values["spend"]["reserved_nanousd"] = shown["spend"]["reserved_nanousd"] + change
+        patch = show(shown, values)
+        shown["last_seq"], shown["last_at"] = entry.seq, at
+        return Change(entry.seq, entry.at, event.type, words(entry), patch)
 
-    def _render(self, state: RunState, entry: ev.Entry, at: str, said: Words) -> Part:
-        """Render what an entry touched, and return the patch."""
-        shown, event = self._shown, entry.event
-        touched, approvals = _touched(state.steps), _touched(state.approvals)
-        if event.type in _OF_ATTEMPTS and (key := step_of(event.subject)) in state.steps:
-            touched[key] = None
+    def _values(self, state: RunState, entry: ev.Entry, at: str) -> Part:
+        """Return what is to be shown, after an entry, of the parts that it touched."""
+        event, shown, lanes = entry.event, self.document, self.document["steps"]
+        touched, self._steps.touched = self._steps.touched, {}
+        if (key := step_of(event.subject)) in lanes:
+            touched[key] = None  # the entry can be about an attempt that the state no longer has
         if event.type == "run_status_set" and event.status is RunStatus.PAUSED:
-            touched.update((key, None) for key in (*state.live, *state.unsettled))
+            touched |= state.live
         if event.type == "run_finished" or (event.type == "run_status_set" and event.by):
-            touched.update((key, None) for key, step in state.steps.items() if not step.closed)
-            approvals.update(dict.fromkeys(state.asking))
-        patch: Part = {}
-        numbers: dict[tuple[str, ...], int] = {}
-        phase = shown["run"].get("phase")
-        for key in touched:
-            part = shown["steps"].setdefault(key, {})
-            was, counted = part.get("status"), counts_of(part, event)
-            changed = show(part, step_values(state, key, part, entry, at))
-            if not changed:
-                continue
-            patch.setdefault("steps", {})[key] = changed
-            now = counts_of(part, event)
-            for by, each in ((-1, counted), (1, now)) if now != counted else ():
-                for path, number in each:
-                    numbers[path] = numbers.get(path, 0) + by * number
-            if was != part["status"] and "running" in (was, part["status"]):
-                phase = _phase_after(state, phase, key, part, at)
-        if event.type in ("tool_call_began", "tool_call_returned") and not approvals and said.tone is not Tone.PROBLEM:
-            return patch  # most events of a run, which change nothing else
-        run = _run(state, shown["run"], entry, at)
-        counts = {"approvals": 0 if state.status in ENDED else len(state.asking)}
-        values: Part = {"run": run, "counts": counts}
-        if orders := _touched(state.orders):
-            values["orders"] = {key: _order(state, key, shown, entry, at) for key in orders}
-        if approvals:
-            values["approvals"] = {key: _approval(state, key, shown, entry) for key in approvals}
-        if paths := _touched(state.artifacts):
-            values["artifacts"] = {path: _artifact(state, path, entry) for path in paths}
-        if event.type == "todos_set":
-            values["todos"] = instead(shown["todos"], _todos(state))
-        if event.type in _OF_SPENDING:
-            values["spend"] = _spend(state, event)
-        for path, number in numbers.items():
-            if number:
-                _add(shown, values, path, number)
-        run |= _idle(shown, counts.get("attempts_running"), entry, at)
-        run["phase"] = _phase_shown(state, phase, shown["run"].get("phase"), entry)
-        if said.tone is Tone.PROBLEM and "first_problem" not in shown["run"]:
-            run["first_problem"] = entry.seq
-        return {**patch, **show(shown, values)}
+            touched |= {key: None for key, step in state.steps.items() if not step.closed}
+        steps = {key: step_values(state, key, lanes.get(key, {}), entry, at) for key in touched}
+        values: Part = {"steps": steps}
+        if event.type in OF_CALLS:
+            return values  # most events of a run, which change nothing else
+        values |= {"run": _run(state, shown["run"], entry, at), "counts": _counts(state)}
+        values["run"]["phase"] = _phase(state, shown, steps, event)
+        match event.type:
+            case "order_issued":
+                values["orders"] = {event.order.work_order_id: _order(event, entry.seq)}
+            case "results_judged" if event.work_order_id:
+                missing = [cut(part.name) for part in event.review.missing]
+                review = {"seq": entry.seq, "complete": event.review.complete, "missing": missing}
+                values["orders"] = {event.work_order_id: {"review": review}}
+            case "request_decided":
+                values["orders"] = {key: {"review": None} for key, order in state.orders.items() if not order.review}
+            case "artifact_written":
+                file = {"version": len(state.artifacts[event.path]), "bytes": event.size}
+                values["artifacts"] = {event.path: {**file, "by": step_of(event.attempt), "at": at, "seq": entry.seq}}
+            case "todos_set":
+                fields = {"id", "content", "status", "priority"}
+                values["todos"] = [shortened(todo.model_dump(include=fields)) for todo in event.todos]
+            case _:
+                pass
+        return values
 
 
-def _touched(recorded: Any) -> dict[str, None]:
-    return recorded.touched()
-
-
-def _add(shown: Part, values: Part, path: tuple[str, ...], number: int) -> None:
-    """Set what a number of the view is once another is added to it."""
-    *parts, name = path
-    for part in parts:
-        shown, values = shown.get(part, {}), values.setdefault(part, {})
-    values[name] = shown.get(name, 0) + number
+def _empty(run_id: str) -> Part:
+    """Return the view of a run before its first event."""
+    run = dict.fromkeys(("request", "flow", "model", "reason", "created_at"), "")
+    spend = dict.fromkeys(("requests", "tokens", "input_tokens", "output_tokens", "nanousd", "reserved_nanousd"), 0)
+    return {
+        "run_id": run_id,
+        "last_seq": 0,
+        "last_at": "",
+        "run": {**run, "status": RunStatus.QUEUED, "waits": {}, "answers": {}, "unsupported": []},
+        "spend": {**spend, "unpriced": False},
+        "counts": dict.fromkeys(("total", "completed", "failed", "dropped", "approvals"), 0),
+        "orders": {},
+        "steps": {},
+        "todos": [],
+        "artifacts": {},
+    }
 
 
 # --- the run ---------------------------------------------------------------------------------------------------------
 
 
 def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
-    event = entry.event
-    values: Part = {"status": state.status, "owner": state.owner, "cancelled_by": state.cancel_by}
-    values["finished_at"] = moment(state.finished_at)
+    event, values = entry.event, Part()
     match event.type:
         case "run_started":
             given = state.definition
@@ -188,71 +171,44 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
             values["unsupported"] = [shortened(part.model_dump()) for part in state.unsupported]
         case _:
             pass
-    over = event.subject if event.type in _STOPS else None
+    if event.type in ("run_started", "run_claimed", "run_status_set", "run_finished"):
+        values |= {"status": state.status, "owner": state.owner, "finished_at": iso(state.finished_at)}
     if event.type == "note_emitted" and event.waits_for:
         until = entry.at + timedelta(seconds=event.waits_s or 0.0)
-        wait = {"text": line(event.message), "attempt": event.attempt, "since": at, "until": moment(until)}
+        wait = {"text": line(event.message), "attempt": event.attempt, "since": at, "until": iso(until)}
         values["waits"] = {event.waits_for: wait if event.waits_s is not None else None}
     elif shown["waits"]:
         rests = state.status is not RunStatus.RUNNING or event.type == "run_claimed"
+        over = event.subject if event.type in _STOPS else None
         values["waits"] = {name: None for name, wait in shown["waits"].items() if rests or wait["attempt"] == over}
     return values
 
 
-_STOPS = frozenset({"attempt_returned", "attempt_parked", "step_settled"})
-"""Events of an attempt that ends, and no longer waits for anything."""
-
-
-def _idle(shown: Part, running: int | None, entry: ev.Entry, at: str) -> Part:
-    """Return the periods without a running attempt; ``running`` is how many run now, if that has changed."""
-    before, since = shown["counts"]["attempts_running"], shown["run"].get("idle_since")
-    if running is None or bool(running) == bool(before):
-        return {}
-    if not running or since is None:
-        return {"idle_since": None if running else at}
-    is_long = (entry.at - datetime.fromisoformat(since)).total_seconds() >= IDLE_S
-    return {"idle_since": None, "idle": {str(entry.seq): [since, at]} if is_long else {}}
-
-
-def _phase_after(state: RunState, phase: Part | None, key: str, part: Part, at: str) -> Part | None:
-    """Return what the lead is doing, by the worker of its running steps, once one of them starts or ends."""
-    worker, started = part["worker"], part["status"] == "running"
-    if part["counts"] or "parent" in part:
-        return phase
-    if phase is not None and phase["worker"] == worker:
-        running = phase["running"] + (1 if started else -1)
-        return {**phase, "running": running} if running else None
-    if not started:
-        return phase
-    begun = len(state.early) if _writes_elements(state, worker) else 0
-    return {"step": key, "worker": worker, "since": at, "running": 1, "begun": begun or None}
-
-
-def _phase_shown(state: RunState, phase: Part | None, shown: Part | None, entry: ev.Entry) -> Part | None:
-    """Return how far the lead has come with what it is doing, also in words."""
-    event = entry.event
+def _phase(state: RunState, shown: Part, steps: Part, event: ev.AnyEvent) -> Part | None:
+    """Return what the lead is doing and how far it has come, by the worker of those of its steps that are running."""
+    phase: Part | None = shown["run"].get("phase")
+    for key, values in steps.items():
+        was, now = shown["steps"].get(key, {}).get("status"), values["status"]
+        step = state.steps[key].step
+        if was == now or "running" not in (was, now) or step.counts or step.parent is not None:
+            continue
+        if phase is not None and phase["worker"] == step.worker:
+            running = phase["running"] + (1 if now == "running" else -1)
+            phase = {**phase, "running": running} if running else None
+        elif now == "running":
+            phase = {"step": key, "worker": step.worker, "running": 1, "written": None, "again": None}
     if phase is None:
         return None
-    step = state.steps[phase["step"]].step
-    match event.type:
-        case "element_written" if step_of(event.attempt) == step.step_id:
-            phase = {**phase, "written": step.input.get("first", 0) + event.index + 1}
-        case "step_issued" if event.step.subtask is not None and _writes_elements(state, step.worker):
-            phase = {**phase, "begun": (phase.get("begun") or 0) + 1}
-        case "note_emitted" if event.refused and step_of(event.attempt) == step.step_id:
-            phase = {**phase, "again": line(event.message)}
-        case _ if phase is shown:
-            return phase
-        case _:
-            pass
+    step, about = state.steps[phase["step"]].step, step_of(event.subject)
+    if event.type == "element_written" and about == phase["step"]:
+        phase = {**phase, "written": event.index + 1}
+    if event.type == "note_emitted" and event.refused and about == phase["step"]:
+        phase = {**phase, "again": line(event.message)}
     worker, name = state.worker(step.worker), step.worker
+    begun = len(state.early) if worker is not None and worker.elements else 0
     doing = step.doing or (worker.doing if worker is not None else "") or name[:1].upper() + name[1:]
-    return instead(shown, {**phase, "text": phase_text(doing, phase)})
-
-
-def _writes_elements(state: RunState, name: str) -> bool:
-    worker = state.worker(name)
-    return worker is not None and bool(worker.elements)
+    phase = {**phase, "begun": begun or None}
+    return {**phase, "text": phase_text(doing, phase)}
 
 
 # --- its other parts -------------------------------------------------------------------------------------------------
@@ -268,63 +224,22 @@ def _spend(state: RunState, event: ev.AnyEvent) -> Part:
     return {**values, "unpriced": state.unpriced}
 
 
-_LIMITS = {"budget_nanousd", "max_tokens", "max_requests"}
+def _reserved(state: RunState, event: ev.AnyEvent) -> int:
+    """Return the reservations of the attempt that an event is about, in nano-dollars."""
+    return sum(amount.nanousd for amount in state.reserved.get(event.subject, {}).values())
 
 
-def _order(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> Part:
-    found, event = state.orders[key], entry.event
-    values: Part = {"review": None} if found.review is None else {}
-    if event.type == "results_judged" and event.work_order_id == key:
-        given = [verdict.verdict for verdict in event.review.verdicts]
-        values["review"] = {
-            "seq": entry.seq,
-            "at": at,
-            "complete": event.review.complete,
-            "accepted": given.count(VerdictKind.ACCEPT),
-            "retry": given.count(VerdictKind.RETRY) + given.count(VerdictKind.REPLAN),
-            "dropped": given.count(VerdictKind.DROP),
-            "missing": [shortened({"name": part.name, "tool": part.tool}) for part in event.review.missing],
-        }
-    if key not in shown["orders"]:
-        order = found.order
-        values |= {
-            "goal": cut(order.goal),
-            "seq": entry.seq,
-            "at": at,
-            "repairs": order.repairs,
-            "by": found.by or None,
-        }
-        values |= {"total": len(order.subtasks), **dict.fromkeys(FINAL, 0)}
-    return values
+def _counts(state: RunState) -> Part:
+    """Count the steps that count towards the answer and were not replaced, and the open approvals."""
+    counted, over = state.counted, state.status in ENDED
+    completed, failed = counted.get(StepStatus.COMPLETED, 0), counted.get(StepStatus.FAILED, 0)
+    total = sum(counted.values())
+    dropped = total - completed - failed if over else counted.get(StepStatus.DROPPED, 0)
+    values = {"total": total, "completed": completed, "failed": failed, "dropped": dropped}
+    return {**values, "approvals": 0 if over else len(state.asking)}
 
 
-def _approval(state: RunState, key: str, shown: Part, entry: ev.Entry) -> Part:
-    """Return an approval; a finished run has no open ones."""
-    asked, before = state.approvals[key], shown["approvals"].get(key, {})
-    status = "approved" if asked.status is ApprovalStatus.CONSUMED else asked.status.value
-    return {
-        **asked.model_dump(include={"kind", "attempt", "tool", "asked_for"}),
-        "step": step_of(asked.attempt),
-        "args": instead(before.get("args"), shortened(asked.args)),
-        "effect": asked.effect.value,
-        "asked_at": moment(asked.asked_at),
-        "expires_at": moment(asked.expires_at),
-        "seq": entry.seq if entry.event.type == "approval_requested" else before["seq"],
-        "status": "withdrawn" if status == "pending" and state.status in ENDED else status,
-        "by": asked.by or None,
-        "reason": cut(asked.reason) or None,
-    }
-
-
-def _artifact(state: RunState, path: str, entry: ev.Entry) -> Part:
-    latest = state.artifacts[path][-1]
-    values: Part = {"version": len(state.artifacts[path]), "bytes": latest.size, "digest": latest.digest}
-    return {**values, "media_type": latest.media_type, "by": latest.by, "at": moment(latest.at), "seq": entry.seq}
-
-
-def _todos(state: RunState) -> Part:
-    todos = [todo.model_dump(include={"content", "status", "priority"}) for todo in state.todos]
-    return {
-        todo.id: {**values, "content": cut(todo.content), "position": position}
-        for position, (todo, values) in enumerate(zip(state.todos, todos, strict=True))
-    }
+def _order(event: ev.OrderIssued, seq: int) -> Part:
+    order = event.order
+    values: Part = {"goal": cut(order.goal), "seq": seq, "total": len(order.subtasks)}
+    return {**values, "repairs": order.repairs, "by": event.by or None}

@@ -13,17 +13,18 @@ from leadhand.core import events as ev
 from leadhand.core.errors import INTERRUPTED, Failure
 from leadhand.core.ids import split_attempt
 from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.moment import iso
 from leadhand.core.relations import parent_of
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.core.state import RunState, StepState
+from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.text import cut, label, line, shortened
-from leadhand.core.words import RUN_ENDED, UNTIL_RESUMED, settled_by, waits_for
+from leadhand.core.words import RUN_ENDED, UNTIL_RESUMED, waits_for
 
-from .patches import Part, instead, moment
+from .patches import Part
 
-FINAL = ("completed", "failed", "dropped")
-_UNDER_WAY = ("scheduled", "running")
 OF_CALLS = frozenset({"model_call_began", "model_call_returned", "tool_call_began", "tool_call_returned"})
+_UNDER_WAY = ("scheduled", "running")
+_OPEN = {"call_id", "kind", "tool", "args"}
 
 
 def step_values(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> Part:
@@ -32,36 +33,33 @@ def step_values(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str
     of, number = split_attempt(event.subject)
     known: Part = shown.get("attempts", {})
     if event.type in OF_CALLS:  # nothing else changes
-        return _call_values(state, known[number], shown, number, entry, at) if number in known else {}
-    last = next(reversed(known), "") if step.attempt is None else str(step.attempt.number)
-    attempts = _attempts(state, step, known, entry, at, number if of == key else "", last)
-    outcome: str = attempts.get(last, {}).get("outcome") or known.get(last, {}).get("outcome", "")
-    again = outcome == "scheduled" and known.get(str(int(last) - 1), {}).get("outcome") in ("failed", "lost")
-    verdict, judged = step.verdict, step.step.judges
+        return _call_values(known[number], shown, number, entry, at) if number in known else {}
+    attempts, outcome = _attempts(state, step, known, entry, at, number if of == key else "")
+    failure, verdict, judged = _failed(step.failure), step.verdict, step.step.judges
+    status, note = _status(state, step, outcome, again=bool(failure))
     values: Part = {
         "order": step.order or (judged if judged in state.orders else None),
         "position": step.position,
         "attempts": attempts,
-        "status": _status(state, step, outcome, again=again),
+        "status": status,
+        "note": note,
         "failure": None,
         "verdict": {"verdict": verdict.verdict.value, "reason": line(verdict.reason)} if verdict else None,
         "superseded_by": step.superseded_by,
         "by": step.by or None,
-        **_failed(step.failure),
+        **failure,
     }
     asked = state.approvals.get(event.approval_id) if event.type == "approval_answered" else None
-    if asked is not None and shown and asked.tool == shown.get("tool"):  # a person may have changed the arguments
+    if asked is not None and asked.tool == shown.get("tool"):  # a person may have changed the arguments
         values["label"] = _label(shown["name"], asked.args)
-    if not step.closed or event.type == "step_settled":
-        values["note"] = _note(state, step, outcome, event)
-    if event.type == "step_settled" and event.step == key and (not event.attempt or number == last):
+    if event.type == "step_settled" and event.step == key and (of != key or number == next(reversed(known), "")):
         values["settled_seq"] = entry.seq
     if not shown or event.type == "request_decided":
-        values |= _given(state, step, shown.get("args"))
+        values |= _given(state, step, shown.get("args", {}))
     return values if shown else {"seq": entry.seq, **values}
 
 
-def _given(state: RunState, step: StepState, args_shown: Part | None) -> Part:
+def _given(state: RunState, step: StepState, args_shown: Part) -> Part:
     """Return what is fixed when a step is issued. The input of the lead's own steps is left out."""
     given, subtask, parent = step.step, step.step.subtask, parent_of(step.step)
     name = given.name if subtask is None else subtask.name
@@ -75,7 +73,7 @@ def _given(state: RunState, step: StepState, args_shown: Part | None) -> Part:
         "worker": given.worker,
         "counts": given.counts,
         "tool": tool,
-        "args": instead(args_shown, shortened(args)),
+        "args": {**dict.fromkeys(args_shown), **shortened(args)},
         "needs": list(given.needs),
         "parent": parent,
         "repairs": subtask.repairs_subtask if subtask is not None else None,
@@ -87,66 +85,47 @@ def _label(name: str, args: Mapping[str, Any]) -> str:
     return label(name, {argument: value for argument, value in args.items() if value != name})  # it may be repeated
 
 
-def _status(state: RunState, step: StepState, outcome: str, *, again: bool) -> str:
-    """Return the status of a step: from the state if it is settled, else from the ``outcome`` of its latest attempt."""
+def _status(state: RunState, step: StepState, outcome: str, *, again: bool) -> tuple[str, str]:
+    """Return the status of a step, and why it waits or was dropped; ``outcome`` is that of its latest attempt."""
     if step.closed or state.status in ENDED:
-        return step.status.value if step.closed else "dropped"
-    match outcome:
-        case "parked":
-            return "waiting"
-        case "running":
-            return "running"
-        case "scheduled":
-            return "retrying" if again else "pending"
-        case "ok" | "failed" | "lost" if step.attempt is not None and step.attempt.status is AttemptStatus.RETURNED:
-            return "running"  # it is not judged yet
-        case "ok" | "failed" | "lost" if step.failure is not None:
-            return "retrying"
+        return (step.status.value, "") if step.closed else ("dropped", RUN_ENDED)
+    match step.attempt:
+        case AttemptState(status=AttemptStatus.PARKED) as parked:
+            return "waiting", waits_for(parked.open_calls)
+        case AttemptState(status=AttemptStatus.RUNNING | AttemptStatus.RETURNED):
+            return ("pending", UNTIL_RESUMED) if outcome == "stopped" else ("running", "")
         case _:
-            return "pending"
+            return "retrying" if again else "pending", ""
 
 
-def _note(state: RunState, step: StepState, outcome: str, event: ev.AnyEvent) -> str:
-    """Return why a step waits or was dropped, "" if there is nothing to say."""
-    if step.closed:
-        return settled_by(event.by) if event.type == "step_settled" and event.by else ""
-    if state.status in ENDED or step.attempt is None:
-        return RUN_ENDED if state.status in ENDED else ""
-    if outcome == "stopped" and step.attempt.status is AttemptStatus.RUNNING:
-        return UNTIL_RESUMED
-    return waits_for(step.attempt.open_calls) if outcome == "parked" else ""
-
-
-def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at: str, number: str, last: str) -> Part:
-    """Return what changes in the attempts at a step; ``number`` is the one that the entry is about, if any."""
+def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at: str, number: str) -> tuple[Part, str]:
+    """Return what changes in the attempts at a step, and the outcome of the last one; ``number`` is the attempt that
+    the entry is about, if any."""
     values: Part = {}
-    if step.attempt is not None and last not in known:
-        before, now = next(reversed(known), ""), step.attempt
-        if before and "ended_at" not in known[before]:
-            values[before] = {"outcome": "stopped"}
+    last, now = next(reversed(known), ""), step.attempt
+    if now is not None and str(now.number) not in known:
+        if last and "ended_at" not in known[last]:
+            values[last] = {"outcome": "stopped"}
+        last = str(now.number)
         values[last] = {
             "scheduled_at": at,
-            "not_before": now.not_before and moment(now.not_before),
+            "not_before": iso(now.not_before),
             "outcome": "scheduled",
             "continues": now.continues,
             "feedback": cut(now.feedback) or None,
             "calls": {},
         }
-    if number in known:
+    elif number in known:
         values[number] = _attempt(known[number], entry, at, is_last=number == last)
-        values[number]["reserved_nanousd"] = _reserved(state, entry.event)
-    outcome = values.get(last, {}).get("outcome") or known.get(last, {}).get("outcome")
-    paused = entry.event.type == "run_status_set" and entry.event.status is RunStatus.PAUSED and outcome == "running"
-    if outcome in _UNDER_WAY and (step.closed or state.status in ENDED or paused):
-        values.setdefault(last, {})["outcome"] = "stopped"  # the log says so only later, if at all
+    outcome: str = values.get(last, {}).get("outcome") or known.get(last, {}).get("outcome", "")
+    over = step.closed or state.status in ENDED
+    pauses = entry.event.type == "run_status_set" and state.status is RunStatus.PAUSED
+    if outcome in _UNDER_WAY and (over or (pauses and outcome == "running")):
+        outcome = values.setdefault(last, {})["outcome"] = "stopped"  # the log says so only later, if at all
     for name, each in values.items():
         if each.get("outcome", "running") not in _UNDER_WAY and "ended_at" not in known.get(name, {}):
             each["ended_at"] = at
-    return values
-
-
-def _reserved(state: RunState, event: ev.AnyEvent) -> int | None:
-    return sum(amount.nanousd for amount in state.reserved.get(event.subject, {}).values()) or None
+    return values, outcome
 
 
 def _attempt(shown: Part, entry: ev.Entry, at: str, *, is_last: bool) -> Part:
@@ -171,10 +150,7 @@ def _attempt(shown: Part, entry: ev.Entry, at: str, *, is_last: bool) -> Part:
             return {}
 
 
-_OPEN = {"call_id", "kind", "tool", "args"}
-
-
-def _call_values(state: RunState, attempt: Part, shown: Part, number: str, entry: ev.Entry, at: str) -> Part:
+def _call_values(attempt: Part, shown: Part, number: str, entry: ev.Entry, at: str) -> Part:
     """Return what changes in a step with a call that begins, under the number of the entry, or that returns."""
     event, seq, values = entry.event, str(entry.seq), Part()
     call: Part = {}
@@ -195,8 +171,7 @@ def _call_values(state: RunState, attempt: Part, shown: Part, number: str, entry
             call |= _failed(event.failure)
         case _:
             pass
-    changed = {"reserved_nanousd": _reserved(state, event), "calls": {seq: call} if seq else {}}
-    return {**values, "attempts": {number: changed}}
+    return {**values, "attempts": {number: {"calls": {seq: call}}}} if seq else values
 
 
 def _used(event: ev.ModelCallReturned | ev.ToolCallReturned) -> Part:
@@ -214,28 +189,3 @@ def _failed(failure: Failure | None) -> Part:
         return {}
     part: Part = {"message": line(failure.message), "type": failure.type, "class": failure.class_.value}
     return {"failure": {**part, "next_action": line(failure.next_action) or None}}
-
-
-def counts_of(part: Part, event: ev.AnyEvent) -> list[tuple[tuple[str, ...], int]]:
-    """Return what a step adds to those numbers of a view that an event can change, with their paths."""
-    if event.type in ("tool_call_began", "tool_call_returned"):
-        return []
-    attempts = part.get("attempts", {}).values()
-    reserved = sum(attempt.get("reserved_nanousd", 0) for attempt in attempts)
-    found: list[tuple[tuple[str, ...], int]] = [(("spend", "reserved_nanousd"), reserved)]
-    if event.type in OF_CALLS:
-        return found
-    running = sum(attempt["outcome"] == "running" for attempt in attempts)
-    found.append((("counts", "attempts_running"), running))
-    if part.get("counts"):
-        status, is_final = part["status"], part["status"] in FINAL
-        found.append((("counts", status), 1))
-        if is_final and "order" in part:
-            found.append((("orders", part["order"], status), 1))
-        if "superseded_by" not in part:
-            found.append((("counts", "current", "total"), 1))
-            if is_final:
-                found.append((("counts", "current", status), 1))
-            if is_final and status != "completed" and part.get("failure", {}).get("type") != "needs_failed":
-                found.append((("counts", "current", "retriable"), 1))  # what it blocked is repeated with it
-    return found

@@ -318,12 +318,7 @@ def waits_for(calls: Sequence[OpenCall]) -> str:
 
 def phase_text(doing: str, phase: Mapping[str, Any]) -> str:
     """Return what the lead is doing, in words."""
-    written, begun = phase.get("written", 0), phase.get("begun", 0)
+    written, begun, again = (phase.get(name) for name in ("written", "begun", "again"))
     text = doing + (f" · {written:,} {'subtask' if written == 1 else 'subtasks'} written" if written else "")
     text += f" · {begun:,} begun" if begun else ""
-    return text + (f" · asked again: {phase['again']}" if "again" in phase else "")
-
-
-def settled_by(name: str) -> str:
-    """Return why a step did not go on, which a person settled."""
-    return f"settled by {name}"
+    return text + (f" · asked again: {again}" if again else "")

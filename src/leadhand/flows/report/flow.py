@@ -20,7 +20,6 @@ from leadhand.core.blob import blob_of
 from leadhand.core.commands import Command, Finish, IssueStep, Outcome
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
-from leadhand.core.ids import page_id
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.state import StepState
 from leadhand.core.tool import Effect
@@ -30,7 +29,7 @@ from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, Result
 from leadhand.flows.judging import Round, judge_reply
 from leadhand.flows.passages import of_passages, passages_in
-from leadhand.flows.plan_gate import DENIED, held, plan_number, plan_refused
+from leadhand.flows.plan_gate import DENIED, held, page_id, plan_number, plan_refused
 from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import JUDGE, reply_schema
 from leadhand.verify.material import Material

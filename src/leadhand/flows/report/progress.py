@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from leadhand.core.ids import page_id
 from leadhand.core.judgement import Claim
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.flows.draft_judging import DraftJudging
 from leadhand.flows.passages import Passage
-from leadhand.flows.plan_gate import plan_number
+from leadhand.flows.plan_gate import page_id, plan_number
 from leadhand.flows.run_view import RunView
 from leadhand.verify.claims import claims_of
 

@@ -9,7 +9,6 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from leadhand.core.ids import page_id
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.relations import next_order_id
 from leadhand.core.state import RunState
@@ -18,7 +17,7 @@ from leadhand.core.value import Json, Value, is_object, object_of
 from leadhand.core.work_order import ProposedSubtask, Step, references
 from leadhand.core.work_result import Review, VerdictKind
 from leadhand.flows.flow import ProposedCall
-from leadhand.flows.plan_gate import plan_number
+from leadhand.flows.plan_gate import page_id, plan_number
 from leadhand.flows.work_order.order_checks import order_problems
 from leadhand.flows.work_order.plans import Plan, issue
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from leadhand.core import commands as do
 from leadhand.core.commands import Outcome
-from leadhand.core.ids import page_id
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.value import Json
 from leadhand.core.work_order import WorkOrder
@@ -22,7 +21,7 @@ from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker
 from leadhand.flows import plan_gate
 from leadhand.flows.flow import Flow, ProposedCall, Result
-from leadhand.flows.plan_gate import plan_number
+from leadhand.flows.plan_gate import page_id, plan_number
 from leadhand.flows.run_view import RunView, StepView
 
 from . import answer_checks, briefs, composing, missing_parts, planning, results, reviewing, schemas

@@ -6,13 +6,13 @@ from leadhand.core import commands as do
 from leadhand.core.approval import Question
 from leadhand.core.commands import Outcome
 from leadhand.core.decide.orders import may_begin, tool_may_begin
-from leadhand.core.ids import order_id, page_id, subtask_key
+from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.relations import early
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of, text_of
 from leadhand.core.work_order import ProposedSubtask, Unsupported, WorkOrder
 from leadhand.flows.facts import replied
-from leadhand.flows.plan_gate import DENIED, denied_plans, held, plan_number, plan_refused, shown_order
+from leadhand.flows.plan_gate import DENIED, denied_plans, held, page_id, plan_number, plan_refused, shown_order
 from leadhand.flows.work_order.plans import Plan, issue
 
 from .answer_checks import parse
@@ -48,9 +48,9 @@ def plan(state: RunState) -> list[do.Command] | Plan:
         more += [DENIED] if denied_plans(state) else []
         more += [ANSWERED] if replied(state) else []
         own = with_role(state, RoleName.PLAN, "\n\n".join(more)) if more else None
-        page = page_id(len(pages) + 1, number)
-        title = f"Plan · part {len(pages) + 1}" if pages else "Plan"
-        return [do.IssueStep(id=page, worker=RoleName.PLAN, title=title, input={"first": first}, instructions=own)]
+        part = len(pages) + 1
+        page = do.IssueStep(page_id(part, number), RoleName.PLAN, "Plan", input={"first": first}, instructions=own)
+        return [page._replace(title=f"Plan · part {part}", doing=f"Planning part {part}") if pages else page]
     plans = [Plan.model_validate(page.value) for page in pages if page.ok]
     if not plans:
         return [do.Finish(failure=why_failed(pages[0]))]

@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterable, Iterator
 from leadhand.core import outcome
 from leadhand.core.commands import Outcome
 from leadhand.core.errors import RAN_OUT, Failure, FailureClass
-from leadhand.core.ids import page_id
 from leadhand.core.outcome import failure_gap, gap, source_numbers, sources_of, used_up
 from leadhand.core.relations import early
 from leadhand.core.run import CitedSource, Gap
 from leadhand.core.state import OrderState, RunState, StepState
 from leadhand.core.words.failures import ASK_AGAIN, more_steps
 from leadhand.core.work_order import Step
-from leadhand.flows.plan_gate import plan_number
+from leadhand.flows.plan_gate import page_id, plan_number
 
 from .roles import RoleName
 

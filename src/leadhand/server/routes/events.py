@@ -11,10 +11,10 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from leadhand.app.document.event_line import event_line
+from leadhand.app.document.view_shapes import ViewDocument
 from leadhand.core.blob import Blob, blob_of
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallBegan, ModelCallReturned, ToolCallReturned
 from leadhand.core.run import ENDED
-from leadhand.core.view import ViewDocument
 from leadhand.core.words import words
 from leadhand.ports.access import Scope
 from leadhand.server.access import Access, Principal

@@ -6,17 +6,15 @@ removes a field. Times are ISO 8601 in UTC, money is whole nano-dollars.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, get_origin, get_type_hints
+from typing import Any, Literal, NotRequired
 
-from typing_extensions import TypedDict, is_typeddict  # pydantic supports typing.TypedDict only from Python 3.12
+from typing_extensions import TypedDict  # pydantic supports typing.TypedDict only from Python 3.12
 
-from leadhand.core.approval import ApprovalKind
 from leadhand.core.run import RunStatus
 
 AttemptOutcome = Literal["scheduled", "running", "ok", "failed", "parked", "lost", "stopped"]
 LaneStatus = Literal["pending", "running", "waiting", "retrying", "completed", "failed", "dropped"]
 """The status of a step. ``retrying``: its last attempt failed, and the next one has not started yet."""
-ApprovalShown = Literal["pending", "approved", "denied", "expired", "withdrawn"]
 
 FailurePart = TypedDict(
     "FailurePart", {"message": str, "type": str, "class": str, "next_action": NotRequired[str]}, total=True
@@ -27,18 +25,17 @@ FailurePart = TypedDict(
 class PhasePart(TypedDict):
     """What the lead is doing; ``running`` counts its running steps of this worker.
 
-    ``written`` counts the subtasks of the plan that is being written, ``begun`` those of them that began. ``again``:
-    why the answer of the model was not accepted. ``text`` has all of it in words.
+    ``written`` counts the subtasks of the part of a plan that is being written, ``begun`` those of the plan that began.
+    ``again``: why the answer of the model was not accepted. ``text`` has all of it in words.
     """
 
     step: str
     worker: str
-    text: str
+    running: int
     written: NotRequired[int]
     begun: NotRequired[int]
     again: NotRequired[str]
-    since: str
-    running: int
+    text: str
 
 
 class WaitPart(TypedDict):
@@ -66,10 +63,7 @@ class UnsupportedPart(TypedDict):
 
 
 class RunPart(TypedDict):
-    """The run. ``waits``: what attempts wait for now, by name.
-
-    ``idle``: periods of two seconds or more without a running attempt, by the event that ended them.
-    """
+    """The run. ``waits``: what attempts wait for now, by name."""
 
     request: str
     flow: str
@@ -79,14 +73,10 @@ class RunPart(TypedDict):
     created_at: str
     finished_at: NotRequired[str]
     owner: NotRequired[str]
-    cancelled_by: NotRequired[str]
     phase: NotRequired[PhasePart]
     waits: dict[str, WaitPart]
     answers: dict[str, AnswerPart]
     unsupported: list[UnsupportedPart]
-    first_problem: NotRequired[int]
-    idle_since: NotRequired[str]
-    idle: dict[str, list[str]]
 
 
 class SpendPart(TypedDict):
@@ -109,62 +99,35 @@ class SpendPart(TypedDict):
     max_requests: NotRequired[int]
 
 
-class CurrentCounts(TypedDict):
-    """Counts of the steps that were not replaced. ``retriable``: a retry of all failed ones repeats these."""
+class CountsPart(TypedDict):
+    """Counts of the steps that count towards the answer and were not replaced, by how they ended; of open approvals.
+
+    What is open when a run ends is dropped.
+    """
 
     total: int
     completed: int
     failed: int
     dropped: int
-    retriable: int
-
-
-class CountsPart(TypedDict):
-    """Counts of the steps that count towards the answer, by status; of open approvals; of running attempts."""
-
-    pending: int
-    running: int
-    waiting: int
-    retrying: int
-    completed: int
-    failed: int
-    dropped: int
-    current: CurrentCounts
     approvals: int
-    attempts_running: int
-
-
-class MissingPart(TypedDict):
-    """A part of the request that no step covers, according to a review."""
-
-    name: str
-    tool: NotRequired[str]
 
 
 class ReviewPart(TypedDict):
-    """The review of an order; the verdicts are with the steps."""
+    """The review of an order, with the names of what is missing; the verdicts are with the steps."""
 
     seq: int
-    at: str
     complete: bool
-    accepted: int
-    retry: int
-    dropped: int
-    missing: list[MissingPart]
+    missing: list[str]
 
 
 class OrderPart(TypedDict):
-    """A work order, and the status of its steps."""
+    """A work order. ``total`` counts its subtasks."""
 
     goal: str
     seq: int
-    at: str
     repairs: NotRequired[str]
     by: NotRequired[str]
     total: int
-    completed: int
-    failed: int
-    dropped: int
     review: NotRequired[ReviewPart]
 
 
@@ -223,7 +186,6 @@ class AttemptPart(TypedDict):
     failure: NotRequired[FailurePart]
     open_calls: NotRequired[list[OpenCallPart]]
     result_seq: NotRequired[int]
-    reserved_nanousd: NotRequired[int]
     calls: dict[str, CallPart]
 
 
@@ -253,31 +215,13 @@ class StepPart(TypedDict):
     attempts: dict[str, AttemptPart]
 
 
-class ApprovalPart(TypedDict):
-    """An approval request for one call, or for a plan. ``withdrawn``: the run ended before anybody answered."""
-
-    kind: ApprovalKind
-    step: str
-    attempt: str
-    tool: str
-    args: dict[str, Any]
-    effect: str
-    asked_for: str
-    asked_at: NotRequired[str]
-    expires_at: NotRequired[str]
-    seq: int
-    status: ApprovalShown
-    by: NotRequired[str]
-    reason: NotRequired[str]
-
-
 class TodoPart(TypedDict):
     """One entry of the run's todo list."""
 
+    id: str
     content: str
     status: Literal["pending", "in_progress", "completed"]
     priority: NotRequired[str]
-    position: int
 
 
 class ArtifactPart(TypedDict):
@@ -285,8 +229,6 @@ class ArtifactPart(TypedDict):
 
     version: int
     bytes: int
-    digest: str
-    media_type: str
     by: str
     at: str
     seq: int
@@ -303,21 +245,5 @@ class ViewDocument(TypedDict):
     counts: CountsPart
     orders: dict[str, OrderPart]
     steps: dict[str, StepPart]
-    approvals: dict[str, ApprovalPart]
-    todos: dict[str, TodoPart]
+    todos: list[TodoPart]
     artifacts: dict[str, ArtifactPart]
-
-
-def empty(run_id: str) -> ViewDocument:
-    """Return the view of a run before its first event."""
-    document: ViewDocument = _nothing(ViewDocument)
-    document["run_id"] = run_id
-    return document
-
-
-def _nothing(kind: Any) -> Any:
-    """Return a value of a shape with nothing in it: its fields that are always there are empty, or 0."""
-    if is_typeddict(kind):
-        hints = get_type_hints(kind, include_extras=True)
-        return {name: _nothing(hint) for name, hint in hints.items() if get_origin(hint) is not NotRequired}
-    return RunStatus.QUEUED if kind is RunStatus else (get_origin(kind) or kind)()
