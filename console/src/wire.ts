@@ -276,10 +276,10 @@ export interface components {
       readonly output_tokens: number;
     };
     readonly Ceiling: {
-      readonly nanousd: number | null;
-      readonly requests: number | null;
+      readonly nanousd?: number | null;
+      readonly requests?: number | null;
       readonly scope?: string;
-      readonly tokens: number | null;
+      readonly tokens?: number | null;
     };
     readonly CheckLine: {
       readonly how: string;
@@ -1492,10 +1492,10 @@ export interface components {
       readonly steps: readonly string[];
     };
     readonly Step: {
-      readonly answers: boolean;
       readonly ceiling: components["schemas"]["Ceiling"] | null;
       readonly counts: boolean;
       readonly doing?: string;
+      readonly final: boolean;
       readonly input: {
         readonly [key: string]: unknown;
       };
