@@ -16,7 +16,7 @@ from leadhand.core.decide import decide, due
 from leadhand.core.evolve import evolve, fold, start
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import DOUBTED, ClaimVerdict
-from leadhand.core.lifecycle import RUN, SETTLED, UNSUCCESSFUL, AttemptStatus, StepStatus
+from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.limits import Money
 from leadhand.core.relations import children_of, early, parent_of
 from leadhand.core.run import ENDED, RunStatus
@@ -28,24 +28,6 @@ from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.planning import direct
 from leadhand.flows.work_order.results import own_gaps
 from leadhand.ports.heads import head_of
-
-STEP: dict[StepStatus, frozenset[StepStatus]] = {
-    # A person may settle a step that is not running, by supplying a result or by skipping it.
-    StepStatus.PENDING: SETTLED | {StepStatus.RUNNING},
-    StepStatus.RUNNING: SETTLED | {StepStatus.WAITING, StepStatus.PENDING},
-    StepStatus.WAITING: SETTLED | {StepStatus.RUNNING},
-    # A review may reject a completed result.
-    StepStatus.COMPLETED: UNSUCCESSFUL,
-    StepStatus.FAILED: frozenset({StepStatus.DROPPED, StepStatus.COMPLETED, StepStatus.PENDING}),
-    StepStatus.DROPPED: frozenset({StepStatus.COMPLETED, StepStatus.PENDING}),
-}
-
-ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {
-    AttemptStatus.SCHEDULED: frozenset({AttemptStatus.RUNNING, AttemptStatus.RETURNED, AttemptStatus.PARKED}),
-    AttemptStatus.RUNNING: frozenset({AttemptStatus.RETURNED, AttemptStatus.PARKED}),
-    AttemptStatus.PARKED: frozenset(),
-    AttemptStatus.RETURNED: frozenset({AttemptStatus.PARKED}),
-}
 
 LONG_LOG = 400
 """Entries above which a log is checked in steps of a twentieth, so that a check costs what a test can pay."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from refusals import refused
 
 from core.histories import NOON, History, definition, failure
-from core.invariants import ATTEMPT, STEP, differences
+from core.invariants import differences
 from core.moves import histories
 from leadhand.core import commands as do
 from leadhand.core import events as ev
@@ -19,7 +19,7 @@ from leadhand.core.approval import Approval, args_hash
 from leadhand.core.commands import Outcome
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import FailureClass
-from leadhand.core.lifecycle import RUN, AttemptStatus
+from leadhand.core.lifecycle import ATTEMPT, RUN, STEP, AttemptStatus
 from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.tool import Effect

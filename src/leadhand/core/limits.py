@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from .value import Value
 
@@ -38,9 +38,14 @@ def smaller(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else min(one, other)
 
 
+_CLOSED = ConfigDict(extra="forbid")
+
+
 @dataclass(frozen=True, slots=True)
 class Money:
     """An amount of model requests, tokens (input and output together) and nano-dollars."""
+
+    __pydantic_config__ = _CLOSED
 
     requests: int = 0
     tokens: int = 0
@@ -81,6 +86,8 @@ class Ceiling:
 
     ``scope`` is the id of a step or the name of a shared budget, "" for a run.
     """
+
+    __pydantic_config__ = _CLOSED
 
     requests: int | None = None
     tokens: int | None = None

@@ -89,14 +89,14 @@ def _ask(state: RunState, command: do.Ask, now: datetime) -> list[ev.AnyEvent]:
 
 def due(state: RunState) -> list[do.Command]:
     """The commands that follow from the state alone, without the flow: for example, requests, retries and starts."""
-    requested: list[do.Command] = [do.DecideRequest()] if state.pending_requests else []
+    if state.pending_requests:  # by itself: it can settle what else would be due
+        return [do.DecideRequest()]
     if state.finished is not None:
-        return requested
+        return []
     if state.cancel_by is not None:
         cancelled = Failure.of(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED, ASK_AGAIN)
-        return [*requested, do.Finish(failure=cancelled, cancelled=True)]
-    wanted: list[do.Command] = [*requested]
-    wanted += [do.Settle(key) for key in state.unsettled]
+        return [do.Finish(failure=cancelled, cancelled=True)]
+    wanted: list[do.Command] = [do.Settle(key) for key in state.unsettled]
     if state.status is RunStatus.PAUSED:
         return wanted + ([do.SetStatus(RunStatus.RUNNING)] if state.resume_wanted else [])
     if state.pause_reason is not None:

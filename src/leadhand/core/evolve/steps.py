@@ -60,7 +60,7 @@ def put(state: RunState, after: StepState) -> None:
 def note_due(state: RunState, key: str) -> None:
     """Note whether something is due for a parked step, after a change of the step, its children or its approvals."""
     state.due.pop(key, None)
-    attempt = state.steps[key].attempt
+    attempt = step.attempt if (step := state.steps.get(key)) is not None else None
     if attempt is None or attempt.status is not AttemptStatus.PARKED:
         return
     if attempt.answered or any(_can_proceed(state, attempt, call) for call in attempt.open_calls):
