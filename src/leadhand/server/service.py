@@ -26,7 +26,8 @@ from leadhand.core.errors import ConfigurationError, Failure, LeadhandError, NoS
 from leadhand.core.events import Entry, RunRequested, StepRequested, ToolCallReturned
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.value import Json
+from leadhand.core.value import Json, object_of, text_of
+from leadhand.ports import ClusterStore, KeyStore
 from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
 from leadhand.server.drafts import Drafts
@@ -44,7 +45,7 @@ ERROR_KEPT_S = 30 * 86_400.0
 SEEN_WITHIN_S = 5.0
 """The maximum seconds that a request to resume a run waits until the log shows that the run continues."""
 LONGEST_TURN_S = 15.0
-"""Seconds after which another server may begin a run of a key, if the one whose turn it is does not end it or died."""
+"""Seconds after which another server may begin a run of a key, if the one whose turn it is does not end it."""
 LOOK_EVERY_S = 0.02
 UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
 RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
@@ -201,12 +202,22 @@ class Service:
         name, store = f"begins a run: key {key_id}", self.runtime.store
         keys = key_store(store)
         async with self.locks.setdefault(name, asyncio.Lock()):
-            while not await keys.cache_new(name, None, LONGEST_TURN_S):  # noqa: ASYNC110 (another process ends it)
+            while not await self._took(keys, name):  # noqa: ASYNC110 (another process ends it)
                 await asyncio.sleep(LOOK_EVERY_S)
             try:
                 yield
             finally:
                 await store.cache(name, None, 0.0)
+
+    async def _took(self, keys: KeyStore, name: str) -> bool:
+        """Take a turn if it is free, or if the server that has it is dead."""
+        store, mine = self.runtime.store, {"host": self.runtime.store.host}
+        if await keys.cache_new(name, mine, LONGEST_TURN_S):
+            return True
+        other = object_of(await store.cached(name))
+        if not other or not isinstance(store, ClusterStore) or await store.living([text_of(other.get("host"))]):
+            return False
+        return await keys.cache_new(name, mine, LONGEST_TURN_S, instead_of=other)
 
     async def _resume(self, state: RunState) -> None:
         """Drive a run at rest, and return when its log shows that it continues, so that the response includes that."""
