@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from leadhand.core.blob import blob_of
+from leadhand.core.blob import BLOB_KEY, blob_of
 from leadhand.core.commands import IssueStep
 from leadhand.core.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, list_of, object_of, text_of
+from leadhand.core.value import Json, compact_json, list_of, object_of, text_of
 from leadhand.flows.facts import clarified_request
 from leadhand.verify.exact import problems_of
 from leadhand.verify.judge import JUDGE, Findings, MissingPart, Piece, checked_reply, judge_facts, merged
@@ -179,7 +179,9 @@ def _fitting(keys: Iterable[str], sizes: Mapping[str, int], room: int) -> Sequen
 
 def _size(facts: Json) -> int:
     """Return the tokens of a piece of evidence, with the data to which it refers."""
-    return tokens(facts) + _referred(facts) // 3
+    written = compact_json(facts)
+    referred = _referred(facts) if BLOB_KEY in written else 0
+    return (len(written.encode(errors="replace")) + referred) // 3 + 1
 
 
 def _referred(value: Json) -> int:
