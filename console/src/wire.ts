@@ -809,9 +809,9 @@ export interface components {
       readonly why: string;
     };
     readonly Money: {
-      readonly nanousd: number;
-      readonly requests: number;
-      readonly tokens: number;
+      readonly nanousd?: number;
+      readonly requests?: number;
+      readonly tokens?: number;
     };
     readonly NewKey: {
       readonly budget?: number | null;
