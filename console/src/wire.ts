@@ -276,10 +276,10 @@ export interface components {
       readonly output_tokens: number;
     };
     readonly Ceiling: {
-      readonly nanousd?: number | null;
-      readonly requests?: number | null;
-      readonly scope?: string;
-      readonly tokens?: number | null;
+      readonly nanousd: number | null;
+      readonly requests: number | null;
+      readonly scope: string;
+      readonly tokens: number | null;
     };
     readonly CheckLine: {
       readonly how: string;
@@ -809,9 +809,9 @@ export interface components {
       readonly why: string;
     };
     readonly Money: {
-      readonly nanousd?: number;
-      readonly requests?: number;
-      readonly tokens?: number;
+      readonly nanousd: number;
+      readonly requests: number;
+      readonly tokens: number;
     };
     readonly NewKey: {
       readonly budget?: number | null;

@@ -38,7 +38,7 @@ def smaller(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else min(one, other)
 
 
-_CLOSED = ConfigDict(extra="forbid")
+_CLOSED = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
 
 @dataclass(frozen=True, slots=True)
