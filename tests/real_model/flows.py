@@ -31,7 +31,7 @@ class Ask(Flow):
             alone = run.options.times == 1
             numbers = range(run.options.times)
             return [
-                IssueStep(id=f"a-{n}", worker="answer", input={"text": run.request}, answers=alone) for n in numbers
+                IssueStep(id=f"a-{n}", worker="answer", input={"text": run.request}, final=alone) for n in numbers
             ]
         return [] if run.open else [Finish()]
 
