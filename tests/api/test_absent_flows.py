@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from api.absent import Three, orphaned
@@ -14,7 +14,7 @@ from server.doors import door
 from leadhand import ConfigurationError, Leadhand, RunStatus, UsageError
 from leadhand.app import operator
 from leadhand.cli.app import main
-from leadhand.core.events import RunRequested
+from leadhand.core.events import RunRequested, StepRequested
 from leadhand.core.run import ENDED
 from leadhand.flows import Flow
 from leadhand.hooks import BeforeAnswer, Block, before_answer
@@ -96,6 +96,19 @@ async def test_a_run_is_paused_without_its_flow_and_resumed_with_it(tmp_path: Pa
     assert answer.status is RunStatus.PARTIAL
     assert answer.text.split("\n\n")[:2] == ["the good answer", "the slow answer"]
     assert [gap.step for gap in answer.gaps] == ["bad"]
+
+
+@pytest.mark.parametrize(("what", "status"), [("cancel", RunStatus.CANCELLED), ("pause", RunStatus.PAUSED)])
+async def test_an_undecided_request_does_not_keep_a_run_without_its_flow_from_being_stopped(
+    tmp_path: Path, what: Literal["cancel", "pause"], status: RunStatus
+) -> None:
+    run_id = await orphaned(tmp_path)
+    async with Leadhand(models=ScriptedModel([]), home=tmp_path) as lead:
+        runtime = await lead.runtime()
+        await runtime.log(run_id).append(StepRequested(what="skip", steps=("slow",), by="me"))
+        listing = await runtime.store.run(run_id)
+        asked = RunRequested(what=what, by="me")
+        assert await operator.stop(runtime, listing, asked, until={*ENDED, RunStatus.PAUSED}) is status
 
 
 async def test_a_paused_run_is_cancelled_from_python_at_once_even_without_its_flow(tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
 from leadhand.core.blob import BLOB_KEY
-from leadhand.core.decide import decide, due
+from leadhand.core.decide import decide, stopping
 from leadhand.core.decide.requests import ACTED, retriable, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
-from leadhand.core.evolve import fold, replay
+from leadhand.core.evolve import foreseen, replay
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
 from leadhand.core.plan_approval import open_plan
 from leadhand.core.relations import blocked_by
@@ -100,10 +100,10 @@ async def _stopped(runtime: Runtime, state: RunState) -> RunStatus:
     except LeadhandError:
         policy = FlowPolicy(AbsentFlow(), state.definition.evolve(options={}))
         try:
-            *_, asked = due(state)
-            now = datetime.now(UTC)
-            events = await guarded(runtime.hooks, policy, state, decide(state, asked, now, policy), now)
-            await runtime.log(state.run_id).append(*events, epoch=state.epoch)
+            if (asked := stopping(state)) is not None:
+                now = datetime.now(UTC)
+                events = await guarded(runtime.hooks, policy, state, decide(state, asked, now, policy), now)
+                await runtime.log(state.run_id).append(*events, epoch=state.epoch)
         finally:
             await runtime.store.release(state.run_id, state.epoch)
         return (await runtime.load(state.run_id)).status
@@ -242,10 +242,7 @@ async def ask(
 
 
 def _after(state: RunState, events: Iterable[ev.AnyEvent]) -> RunState:
-    at = state.last_at or state.created_at
-    return fold(
-        state, (ev.Entry(seq=state.seq + n, at=at, epoch=state.epoch, event=each) for n, each in enumerate(events, 1))
-    )
+    return foreseen(state, events, state.last_at or state.created_at)
 
 
 def check(state: RunState, request: ev.StepRequested, *, resting: bool = False) -> None:

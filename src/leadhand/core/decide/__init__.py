@@ -93,14 +93,14 @@ def due(state: RunState) -> list[do.Command]:
         return [do.DecideRequest()]
     if state.finished is not None:
         return []
-    if state.cancel_by is not None:
-        cancelled = Failure.of(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED, ASK_AGAIN)
-        return [do.Finish(failure=cancelled, cancelled=True)]
+    stop = stopping(state)
+    if isinstance(stop, do.Finish):
+        return [stop]
     wanted: list[do.Command] = [do.Settle(key) for key in state.unsettled]
     if state.status is RunStatus.PAUSED:
         return wanted + ([do.SetStatus(RunStatus.RUNNING)] if state.resume_wanted else [])
-    if state.pause_reason is not None:
-        return [*wanted, do.SetStatus(RunStatus.PAUSED, state.pause_reason)]
+    if stop is not None:
+        return [*wanted, stop]
     if calls := list(asks.due_calls(state)):
         wanted.append(do.Answer(calls))
     wanted += [do.GiveUp(key, needs_failed(cause)) for key, cause in state.blocked.items()]
@@ -110,6 +110,14 @@ def due(state: RunState) -> list[do.Command]:
     ):
         wanted.append(do.SetStatus(RunStatus.RUNNING))
     return [*wanted, *answered, *_starts(state)]
+
+
+def stopping(state: RunState) -> do.Finish | do.SetStatus | None:
+    """Return the command that cancels or pauses a run, as a person asked; None if nobody did."""
+    if state.cancel_by is not None:
+        cancelled = Failure.of(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED, ASK_AGAIN)
+        return do.Finish(failure=cancelled, cancelled=True)
+    return None if state.pause_reason is None else do.SetStatus(RunStatus.PAUSED, state.pause_reason)
 
 
 def _starts(state: RunState) -> Iterator[do.Command]:
