@@ -30,9 +30,7 @@ class Ask(Flow):
         if not run.steps:
             alone = run.options.times == 1
             numbers = range(run.options.times)
-            return [
-                IssueStep(id=f"a-{n}", worker="answer", input={"text": run.request}, final=alone) for n in numbers
-            ]
+            return [IssueStep(id=f"a-{n}", worker="answer", input={"text": run.request}, final=alone) for n in numbers]
         return [] if run.open else [Finish()]
 
     def outcome(self, run: RunView) -> Outcome:
