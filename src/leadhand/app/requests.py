@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
 from leadhand.core.errors import LeadhandError
-from leadhand.core.events import AnyEvent, Entry
-from leadhand.core.evolve import fold
+from leadhand.core.events import AnyEvent
+from leadhand.core.evolve import fold, foreseen
 from leadhand.core.state import RunState
 from leadhand.engine.log import RunLog
 from leadhand.ports import Clock
@@ -82,8 +82,7 @@ class Requests:
         for each in requests:
             if _is_allowed(each, state):
                 allowed.append(each)
-                entry = Entry(seq=state.seq + 1, at=self._clock.now(), epoch=state.epoch, event=each.event)
-                state = fold(state, [entry])
+                state = foreseen(state, [each.event], self._clock.now())
         return allowed, state
 
     async def _write(self, state: RunState, requests: Sequence[_Request], after: RunState) -> None:

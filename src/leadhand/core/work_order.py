@@ -1,7 +1,7 @@
 """Work orders and steps: plans, their validation, and the units of work."""
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Literal
@@ -109,6 +109,26 @@ def result_reference(value: object) -> tuple[str, str | None] | None:
             return str(subtask), None
         case _:
             return None
+
+
+def tie_problems(order: WorkOrder, known: Collection[str]) -> list[str]:
+    """Return what is wrong with the ties between an order's subtasks, one sentence each: unknown needs, references to
+    what is not needed, and a cycle. ``known`` are the keys of subtasks of earlier orders."""
+    found: list[str] = []
+    own = set(order.subtask_keys())
+    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
+        found += [
+            f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask"
+            for needed in subtask.needs
+            if needed not in own and needed not in known
+        ]
+        for name, value in subtask.args.items():
+            reference = result_reference(value)
+            if reference is not None and reference[0] not in subtask.needs:
+                found.append(f"{key} ({subtask.name}): {name} refers to {reference[0]}, which is not among its needs")
+    if cycle := circle(order):
+        found.append(f"the needs form a cycle: {' -> '.join(cycle)}")
+    return found
 
 
 def circle(order: WorkOrder) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from leadhand.core.events import AnyEvent, Entry, RunFinished
-from leadhand.core.evolve import fold
+from leadhand.core.events import AnyEvent, RunFinished
+from leadhand.core.evolve import foreseen
 from leadhand.core.outcome import concluded, failure_gap
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -23,8 +23,8 @@ async def guarded(
     if not events or not isinstance(end := events[-1], RunFinished):
         return events
     *first, _ = events
-    entries = [Entry(seq=state.seq + n, at=now, epoch=state.epoch, event=event) for n, event in enumerate(first, 1)]
-    return [*first, await _guarded_end(hooks, policy, fold(state, entries) if entries else state, end)]
+    before = foreseen(state, first, now) if first else state
+    return [*first, await _guarded_end(hooks, policy, before, end)]
 
 
 async def _guarded_end(hooks: Hooks, policy: FlowPolicy, state: RunState, end: RunFinished) -> RunFinished:

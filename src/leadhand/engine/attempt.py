@@ -17,12 +17,12 @@ from leadhand.core.evidence import unproven_call
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState, Source
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
-from leadhand.core.words.failures import ANOTHER_MODEL, ASK_OTHERWISE, NOT_ACCEPTED, written_call
+from leadhand.core.words.failures import ASK_OTHERWISE, NOT_ACCEPTED, written_call
 from leadhand.core.work_order import Subtask, result_reference
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import GaveUp, Stuck, gave_up, no_news, no_result, too_many_turns
+from leadhand.engine.endings import GaveUp, Stuck, gave_up, malformed, no_news, no_result, too_many_turns
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
@@ -275,7 +275,7 @@ class Attempt:
             text = " ".join(turn.message.text.split())
             said = f"{text[:80]}…" if len(text) > 80 else text
             message = f"the model answered with text instead of a JSON object ({role.name}): {said!r}"
-        return Failure.of(message, "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL)
+        return malformed(message)
 
     # --- results -----------------------------------------------------------------------------------------------------
 

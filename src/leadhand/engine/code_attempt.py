@@ -37,13 +37,13 @@ from leadhand.core.value import (
     shown,
     text_of,
 )
-from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED
+from leadhand.core.words.failures import NOT_ACCEPTED
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import output_schema
 from leadhand.engine.conversation import Conversation, is_final, ordered_call
 from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import GaveUp, Parked, gave_up, too_many_turns
+from leadhand.engine.endings import GaveUp, Parked, gave_up, malformed, too_many_turns
 from leadhand.engine.gate import OF_A_SECRET, schema_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.system_errors import is_passing
@@ -234,9 +234,7 @@ class CodeDesk:
                 turn, problems = logged, _read(logged, schema, output)[1] or [OF_A_SECRET]
             rejected = list_of(asked.get("rejected"))
             if len(rejected) >= self._work.definition.limits.max_repairs:
-                raise ModelError(
-                    Failure.of("; ".join(problems), "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL)
-                )
+                raise ModelError(malformed("; ".join(problems)))
             said = turn.message.text if turn.value is None else json.dumps(turn.value, ensure_ascii=False)
             how = "" if schema is None else "; answer with one JSON object, and nothing else"
             why = f"That cannot be used: {'; '.join(problems)}. Write the whole answer again, with corrections{how}."

@@ -16,7 +16,7 @@ from leadhand.core.commands import FlowError
 from leadhand.core.decide import decide, due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
-from leadhand.core.evolve import fold
+from leadhand.core.evolve import fold, foreseen
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import ended_by
@@ -153,10 +153,7 @@ class Controller:
             events, later, reason = self._round(state, commands, now, postponed=postponed)
             if events:
                 made += events
-                entries = [
-                    Entry(seq=state.seq + n, at=now, epoch=state.epoch, event=e) for n, e in enumerate(events, 1)
-                ]
-                state = fold(state, entries)
+                state = foreseen(state, events, now)
                 commands, postponed = later, True
             elif postponed:  # nor does the state after the others allow it
                 message = f"the flow {self._policy.name} returned an invalid step: {reason}"

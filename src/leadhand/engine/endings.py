@@ -45,6 +45,11 @@ def gave_up(reason: str) -> Failure:
     return Failure.of(reason, "gave_up", FailureClass.INVALID, f"add a tool that can do it, or {ANOTHER_MODEL}")
 
 
+def malformed(message: str) -> Failure:
+    """Return the failure of a worker whose answer does not have the form that it must have."""
+    return Failure.of(message, "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL)
+
+
 def too_many_turns(message: str) -> Failure:
     """Return the failure of a worker that has made all the model calls that it may make."""
     return Failure.of(message, MAX_TURNS, FailureClass.EXHAUSTED, f"ask for less at once, or {ANOTHER_MODEL}")

@@ -17,7 +17,7 @@ from leadhand.core.errors import AWAY, HOOK_FAILED, NEXT_ACTION, ConfigurationEr
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Ceiling, Money, SharedBudget, SharedLimit, Usage
 from leadhand.core.value import Json, json_problem
-from leadhand.core.words.failures import ANOTHER_MODEL
+from leadhand.engine.endings import malformed
 from leadhand.engine.log import RunLog
 from leadhand.engine.rate_control import RateController
 from leadhand.engine.server_gate import ServerGate, ServerSlots
@@ -238,7 +238,7 @@ class ModelCalls:
             failed, usage = None, self._priced(request.model, reply.usage)
             if problem := _problem(reply):
                 reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
-                failed = ModelError(Failure.of(message, "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL), usage)
+                failed = ModelError(malformed(message), usage)
             elif call.check is not None and (refused := await call.check(reply)) is not None:
                 reply, failed = None, ModelError(refused, usage)
         except TimeoutError:

@@ -12,9 +12,10 @@ from typing import Any
 from leadhand.core.state import RunState
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Value, is_object, objects_of, text_of
+from leadhand.verify.claims import PASSAGE_ID
 from leadhand.verify.material import Material, calls_of, earlier_answer
 
-_ID = re.compile(r"[0-9a-f]{8}\.\d{1,5}")
+_ID = re.compile(PASSAGE_ID)
 LONGEST_PASSAGE = 4_000
 """Characters of a passage, at most. The tools of Leadhand cut far shorter ones; a user's tool may return anything."""
 

@@ -16,7 +16,7 @@ from leadhand.core.rights import tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy, Effect
-from leadhand.core.work_order import Subtask, WorkOrder, circle, references
+from leadhand.core.work_order import Subtask, WorkOrder, references, tie_problems
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 
 
@@ -35,12 +35,7 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
     own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
     if any(own.get(each.key) != each.subtask for each in early(state)):
         raise do.Refused("the order does not begin with the subtasks that have begun")
-    known = {*own, *(key for key, step in state.steps.items() if step.order)}
-    needs = [needed for subtask in order.subtasks for needed in subtask.needs]
-    found = [f"{needed!r} is not a subtask" for needed in needs if needed not in known]
-    found += ["an argument refers to a subtask that is not needed" for subtask in order.subtasks if _refers(subtask)]
-    if tied := circle(order):
-        found.append(f"the needs form a cycle: {' -> '.join(tied)}")
+    found = tie_problems(order, {key for key, step in state.steps.items() if step.order})
     repaired = [subtask.repairs_subtask for subtask in order.subtasks if subtask.repairs_subtask is not None]
     found += [f"{key!r} does not need repair" for key in repaired if not _repairable(state, key)]
     if len(repaired) != len(set(repaired)):
@@ -57,11 +52,6 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
         if (wanted := state.retries_wanted.get(subtask.repairs_subtask or "")) is not None and wanted.data is not None
     ]
     return [ev.OrderIssued(order=order, by=by), *(supplied if by else [])]
-
-
-def _refers(subtask: Subtask) -> bool:
-    """Whether an argument refers to the result of a subtask that is not among the needs."""
-    return not set(references(subtask.args)).issubset(subtask.needs)
 
 
 def _repairable(state: RunState, key: str) -> bool:

@@ -6,7 +6,7 @@ of a hundred events costs one copy. One event changes a bounded number of entrie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -70,14 +70,19 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
 
 def foreseen(state: RunState, events: Iterable[ev.AnyEvent], at: datetime) -> RunState:
     """Return the state after events that are not written yet, if they are the next ones of the log."""
-    entries = (ev.Entry(seq=state.seq + n, at=at, epoch=state.epoch, event=each) for n, each in enumerate(events, 1))
-    return fold(state, entries)
+    return fold(state, _entries(state, events, at))
 
 
 def apply_events(draft: RunState, events: Iterable[ev.AnyEvent], at: datetime) -> None:
     """Apply events to a draft that are not written yet."""
-    for event in events:
-        apply_entry(draft, ev.Entry(seq=draft.seq + 1, at=at, epoch=draft.epoch, event=event))
+    for entry in _entries(draft, events, at):
+        apply_entry(draft, entry)
+
+
+def _entries(state: RunState, events: Iterable[ev.AnyEvent], at: datetime) -> Iterator[ev.Entry]:
+    """Yield the entries that events will be, if they are the next ones of the log."""
+    for seq, event in enumerate(events, state.seq + 1):
+        yield ev.Entry(seq=seq, at=at, epoch=state.epoch, event=event)
 
 
 class _Draft(RunState):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import ToolSpec
-from leadhand.core.work_order import Subtask, WorkOrder, circle, result_reference
+from leadhand.core.work_order import Subtask, WorkOrder, tie_problems
 from leadhand.core.worker import ALL_TOOLS, Worker
 
 
@@ -20,7 +20,6 @@ def order_problems(
     elsewhere, as that requires a JSON schema library.
     """
     found: list[str] = []
-    own = set(order.subtask_keys())
     for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
         if subtask.tool is not None and subtask.tool not in tools:
             names = ", ".join(sorted(tools)) or "none"
@@ -37,19 +36,7 @@ def order_problems(
                 )
         if subtask.worker is not None:
             found += _worker_problems(f"{key} ({subtask.name})", subtask, workers)
-        found += [
-            f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask"
-            for needed in subtask.needs
-            if needed not in own and needed not in known
-        ]
-        for name, value in subtask.args.items():
-            reference = result_reference(value)
-            if reference is not None and reference[0] not in subtask.needs:
-                found.append(f"{key} ({subtask.name}): {name} refers to {reference[0]}, which is not among its needs")
-    cycle = circle(order)
-    if cycle:
-        found.append(f"the needs form a cycle: {' -> '.join(cycle)}")
-    return found
+    return found + tie_problems(order, known)
 
 
 def _worker_problems(where: str, subtask: Subtask, workers: Sequence[Worker]) -> Iterator[str]:
