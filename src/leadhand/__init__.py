@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from leadhand.core.judgement import Claim
     from leadhand.core.run import RunStatus
     from leadhand.core.tool import Effect, Source, ToolReturn
+    from leadhand.flows.seam.worker import Worker
     from leadhand.ports import ToolContext
     from leadhand.runs import Answer, Run
     from leadhand.tools.decorator import Tool, tool
@@ -50,6 +51,7 @@ _WHERE = {
     "leadhand.core.judgement": ("Claim",),
     "leadhand.core.run": ("RunStatus",),
     "leadhand.core.tool": ("Effect", "Source", "ToolReturn"),
+    "leadhand.flows.seam.worker": ("Worker",),
     "leadhand.ports": ("ToolContext",),
     "leadhand.app.approvals": ("OpenApproval",),
     "leadhand.runs": ("Answer", "Run"),
@@ -84,6 +86,7 @@ __all__ = [
     "UsageError",
     "Verdicts",
     "Verifier",
+    "Worker",
     "__version__",
     "tool",
 ]

@@ -24,6 +24,7 @@ from leadhand.engine.gate import schema_problems
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import Rules
 from leadhand.flows.policy import FlowPolicy, fault_of, listed
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ class Definition(Value):
     """What the attributes of a flow have to be."""
 
     name: str = Field(min_length=1, max_length=100)
-    version: int = Field(ge=1)
+    version: int = Field(ge=0)
     description: str
     Options: type[BaseModel]
     offline: dict[str, Callable[..., Any]]
@@ -243,22 +244,24 @@ def _calling(flow: Flow, method: str) -> Generator[None]:
     except LeadhandError:
         raise
     except (Exception, SystemExit) as error:
-        where = _place(type(flow))
+        where = _place(flow)
         raise ConfigurationError(
             fault_of(f"{type(flow).__name__}.{method}", error), f"Fix the flow {flow.name} in {where}."
         ) from error
 
 
-def _place(kind: type[Flow]) -> str:
+def _place(flow: Flow | type[Flow]) -> str:
     """The file that defines a flow; its module where there is no file."""
-    return getattr(sys.modules.get(kind.__module__), "__file__", None) or kind.__module__
+    return getattr(sys.modules.get(flow.__module__), "__file__", None) or flow.__module__
 
 
 def checked_flow(flow: object) -> Flow:
     """Return a flow, made from its class if it is one. Raises UsageError for what is not a usable flow."""
     kind = flow if inspect.isclass(flow) else type(flow)
+    if isinstance(flow, FunctionFlow):
+        return flow
     if not issubclass(kind, Flow):
-        raise UsageError(f"{shown(flow)} is not a flow", "Pass instances of subclasses of leadhand.flows.Flow.")
+        raise UsageError(f"{shown(flow)} is not a flow", "Pass async functions with @flow above them.")
     try:
         made = flow if isinstance(flow, Flow) else kind()
         Definition.model_validate({name: getattr(made, name) for name in Definition.model_fields}, strict=True)
@@ -272,8 +275,12 @@ def checked_flow(flow: object) -> Flow:
 
 def file_of(flow: Flow) -> str:
     """The value of ``--flows`` that finds a flow again; "" if it needs none, or if no file or module defines it."""
-    kind, module = type(flow), sys.modules.get(type(flow).__module__)
-    if module is None or vars(module).get(kind.__name__) is not kind:
+    if isinstance(flow, FunctionFlow):
+        named: tuple[str, object] = flow.function.__name__, flow
+    else:
+        named = type(flow).__name__, type(flow)
+    module = sys.modules.get(flow.__module__)
+    if module is None or vars(module).get(named[0]) is not named[1]:
         return ""
     if module.__name__.startswith(("leadhand.", "__main__")) or module.__name__ in {
         point.module for point in entry_points(GROUP)

@@ -18,6 +18,7 @@ from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import OfflineRule
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports.hooks import Hook
 from leadhand.tools.decorator import Tool
 
@@ -50,9 +51,19 @@ def all_flows(named: Iterable[str]) -> list[Flow]:
     flows: list[Flow] = []
     for name in named:
         module = _imported(name)
-        found = [checked_flow(each) for each in _classes_in(module, Flow) if each.name]
+        found = [
+            checked_flow(each) for each in _classes_in(module, Flow) if each.name and each.__module__ == module.__name__
+        ]
+        found += [
+            each
+            for each in vars(module).values()
+            if isinstance(each, FunctionFlow) and each.__module__ == module.__name__
+        ]
         if not found:
-            raise UsageError(f"{name} defines no flow", "Write a subclass of leadhand.flows.Flow in it, with a name.")
+            raise UsageError(
+                f"{name} defines no flow",
+                "Write @flow (from leadhand.flows import flow) above an async function in it.",
+            )
         flows += found
     return flows
 

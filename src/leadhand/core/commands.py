@@ -15,13 +15,16 @@ from .tool import CallState
 from .value import Json, plain_json
 from .work_order import LONGEST_ID, LONGEST_TITLE, Subtask, Unsupported, WorkOrder
 from .work_result import Review
+from .worker import Worker
 
 
 class IssueOrder(NamedTuple):
-    """Issue an order, which is immutable from then on. ``by`` names the person who requested it, if any."""
+    """Issue an order, which is immutable from then on. ``by`` names the person who requested it, if any; ``workers``
+    carry it out, and are defined if the run does not know them."""
 
     order: WorkOrder
     by: str = ""
+    workers: Sequence[Worker] = ()
 
 
 class Begin(NamedTuple):
@@ -42,7 +45,8 @@ class IssueStep(NamedTuple):
 
     ``tools`` restricts the worker's tools; ``model``, ``instructions`` and ``doing`` replace the worker's. With
     ``final``, the step writes the answer of the run; with ``judges``, it reviews the results of that work order.
-    Money and time are held back for both.
+    Money and time are held back for both. ``kind`` to ``optional`` are as in Step; ``definition`` is that of the
+    worker, if the run does not know it.
     """
 
     id: Annotated[str, Field(max_length=LONGEST_ID)]
@@ -56,6 +60,20 @@ class IssueStep(NamedTuple):
     final: bool = False
     judges: str = ""
     doing: str = ""
+    kind: str = ""
+    key: str = ""
+    digest: str = ""
+    place: str = ""
+    line: str = ""
+    optional: bool = False
+    definition: Worker | None = None
+
+
+class Note(NamedTuple):
+    """Write a line into the log, once for each ``key``."""
+
+    message: str
+    key: str
 
 
 class Start(NamedTuple):
@@ -139,6 +157,7 @@ Command = (
     | Begin
     | NoteGaps
     | IssueStep
+    | Note
     | Start
     | Settle
     | GiveUp
@@ -173,7 +192,8 @@ class Outcome(NamedTuple):
     ``gaps`` are what the answer lacks: also each failed step that counts, unless ``waived`` names it. ``sources``
     are those that the answer cites as [1], [2], …; without them, all sources of what it ``uses`` are its sources.
     ``value`` is the answer as data, if there is more than the text. ``judgement`` says what its claims rest on (None:
-    nobody judged them).
+    nobody judged them). ``left_out`` are steps that the flow no longer asks for. ``returned``: the flow came to its
+    end, so an answer that rests on no result is one all the same.
     """
 
     answer: str = ""
@@ -183,6 +203,8 @@ class Outcome(NamedTuple):
     sources: Sequence[Cited] | None = None
     value: Json = None
     judgement: Judgement | None = None
+    left_out: Sequence[str] = ()
+    returned: bool = False
 
 
 class FlowError(Exception):

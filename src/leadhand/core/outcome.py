@@ -33,12 +33,13 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
         status=status,
         number=len(state.answers) + 1,
         answer=outcome.answer if not is_blank(outcome.answer) else plain_list(results),
-        value=outcome.value if results else None,
+        value=outcome.value if results or outcome.returned else None,
         sources=tuple(sources_of(results) if outcome.sources is None else _cited(outcome.sources, results)),
         gaps=tuple(gaps),
         failure=failure,
         judgement=outcome.judgement,
         sample=any(each.data is not None and each.data.sample for each in results),
+        left_out=tuple(outcome.left_out),
     )
 
 
@@ -47,7 +48,7 @@ def _status(
 ) -> RunStatus:
     if cancelled:
         return RunStatus.CANCELLED
-    if not has_results:
+    if not has_results and not (outcome.returned and not is_blank(outcome.answer)):
         return RunStatus.FAILED
     judged = outcome.judgement
     doubted = judged is not None and (judged.contradicted or (run.strict and _doubted(judged, run)))
@@ -116,10 +117,11 @@ def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) 
     """Return the gaps that the flow names, and one for every failed step that counts and is not waived."""
     named = {gap.step: gap for gap in outcome.gaps if gap.step is not None}
     found: list[Gap] = []
+    waived = frozenset(outcome.waived).union(outcome.left_out)
     for key, step in state.steps.items():
         if key in named:
             found.append(named[key])
-        elif step.counts and not step.ok and not step.superseded_by and key not in outcome.waived:
+        elif step.counts and not step.ok and not step.superseded_by and key not in waived:
             found.append(gap_of(state, step, failure))
     return [*found, *(gap for gap in outcome.gaps if gap.step is None)]
 

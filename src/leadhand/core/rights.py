@@ -61,7 +61,7 @@ def is_another_worker(state: RunState, parent: StepState, worker: str) -> bool:
 def may_delegate(state: RunState, parent: str, worker: str) -> bool:
     """Whether the worker of a step lets it delegate to another worker of the flow, with the tools of that worker."""
     own = state.worker(state.steps[parent].step.worker)
-    return own is not None and worker in own.delegates and worker not in state.workers
+    return own is not None and worker in own.delegates and worker not in state.makers
 
 
 def _is_unasked(state: RunState, tool: ToolSpec) -> bool:

@@ -254,7 +254,9 @@ class RunState:
     ``retries_wanted`` the steps to repeat at a person's request; ``answers`` the earlier answers of a reopened run;
     ``workers`` the workers defined during the run, ``makers`` the steps that defined them; ``pending_requests`` the
     undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the number
-    of the event that reopened it last (0: none).
+    of the event that reopened it last (0: none). ``settled`` has, in the order of the log, the steps and orders that
+    are settled, the questions that are answered (``?`` and their ids) and the notes (``!``), by the number of the
+    event; ``redone`` is the number of the latest event that changed something settled.
     """
 
     run_id: str
@@ -309,6 +311,8 @@ class RunState:
     rested: timedelta = timedelta(0)
     relimited: bool = False
     reopened: int = 0
+    settled: dict[str, int] = field(default_factory=FrozenDict[str, int])
+    redone: int = 0
 
     @property
     def order(self) -> OrderState | None:
@@ -342,4 +346,4 @@ class RunState:
 
     def is_worker(self, name: str) -> bool:
         """Whether this is the name of a worker: of the project, or defined during the run."""
-        return name in self.workers or any(role.name == name for role in self.definition.declared)
+        return name in self.makers or any(role.name == name for role in self.definition.declared)

@@ -153,7 +153,9 @@ class Step(Value):
     ``subtask`` is the subtask that it carries out, with the tool that must be called. If it ``counts``, its result
     belongs to the answer. A ``final`` step writes the answer: its text is shown while it is written, and it may
     use the allowance reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept
-    for reviews.
+    for reviews. A flow knows its steps again by ``kind`` (``ask`` a worker, ``call`` a tool, ``do`` a function),
+    ``key`` and the ``digest`` of the input, equal ones by the ``place`` (path of branches, number of the ask);
+    ``line`` is where it asked. An ``optional`` step is no gap if it fails.
     """
 
     step_id: str
@@ -174,6 +176,11 @@ class Step(Value):
     counts: bool = False
     final: bool = False
     judges: str = Field(default="", exclude_if=operator.not_)
+    kind: str = Field(default="", exclude_if=operator.not_)
+    digest: str = Field(default="", exclude_if=operator.not_)
+    place: str = Field(default="", exclude_if=operator.not_)
+    line: str = Field(default="", exclude_if=operator.not_)
+    optional: bool = Field(default=False, exclude_if=operator.not_)
 
     @property
     def name(self) -> str:

@@ -57,6 +57,8 @@ from leadhand.ports.models import ModelReply
 
 _T = TypeVar("_T")
 
+LONGEST_SUMMARY = 300
+"""Characters of data that a function returned, as JSON, that stand for it as text."""
 FIX = "fix the code, then resume or retry the run"
 CODE_THREADS = 256
 """Maximum steps that code carries out at once; it waits for its calls most of the time."""
@@ -111,12 +113,14 @@ class CodeAttempt:
 
     def _result(self, desk: CodeDesk, value: Json) -> WorkResult:
         name, output = self._work.step.name, self._work.shape
+        is_data = self._work.step.kind == "do" and not isinstance(value, str)
         text = value if output is None else self._work.step.worker
+        text = compact_json(value)[:LONGEST_SUMMARY] if is_data else text
         if not isinstance(text, str) or is_blank(text):
             return WorkResult.failed(name, self._wrong(f"{shown(value)} is not text, and the role has no output"))
         if output is not None and (problems := schema_problems(output, value)):
             return WorkResult.failed(name, self._wrong("; ".join(problems)))
-        value = None if output is None else value
+        value = None if output is None and not is_data else value
         used = [call for call in desk.made if call.ok]
         if problems := self._work.problems(value, text, used):
             return WorkResult.failed(

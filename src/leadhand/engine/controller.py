@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 
@@ -31,6 +32,7 @@ from leadhand.engine.work import work_of
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import Fits
+from leadhand.flows.seam.function import FunctionRun
 from leadhand.ports import Clock, ContextStore, Dispatcher
 from leadhand.ports.heads import RunHead, head_of
 from leadhand.verify.judge import Verifier
@@ -68,6 +70,8 @@ class Controller:
         self._log = log
         self._store = store
         self._policy = policy_of(flow, state.definition, fits, verifier)
+        if self._policy.run is not None:
+            self._policy.run.clock = time.monotonic
         self._dispatcher = dispatcher
         self._clock = clock
         self._hooks = hooks or Hooks()
@@ -76,6 +80,8 @@ class Controller:
         self._asleep_s = asleep()
         self._epoch = state.epoch
         self._started: dict[str, str] = {}
+        self._held: dict[str, None] = {}
+        """Scheduled steps that do not begin before the flow asks for them again."""
         self._check_at = 0.0
         self._decided_at = clock.now()
         self._not_started: list[do.Command] = []
@@ -122,6 +128,9 @@ class Controller:
         """Decide everything that follows from the state, append it, and read it back. Return False if nothing was
         decided.
         """
+        if (run := self._policy.run) is not None:
+            await run.prepare(self._state, self._log.unpack)
+            self._start(key for key in tuple(self._held) if run.wants(self._state, key))
         events, after = self._decisions(first)
         if not events:
             return False
@@ -204,10 +213,12 @@ class Controller:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
             return [do.Finish(failure=out_of_time(message, state.definition.limits.timeout_s))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
+        if running and (run := self._policy.run) is not None:
+            commands = [each for each in commands if not _is_unwanted(run, state, each)]
         if work_deadline is not None and now >= work_deadline:
             commands = run_out(state) or commands  # what is due is decided on the state after it
-        if commands or not running:
-            return commands
+        if commands or not running or (self._policy.run is not None and state is not self._state):
+            return commands  # a function goes on with what is committed alone
         return list(self._policy.next(state)) or when_idle(state)
 
     def _sleep(self) -> list[do.Command]:
@@ -252,6 +263,10 @@ class Controller:
             current = self._state.steps[key].attempt
             if current is None or current.status is not AttemptStatus.SCHEDULED:
                 continue
+            if (run := self._policy.run) is not None and not run.wants(self._state, key):
+                self._held[key] = None
+                continue
+            self._held.pop(key, None)
             if self._started.get(key) != current.attempt:
                 self._started[key] = current.attempt
                 try:
@@ -283,6 +298,15 @@ class Controller:
             # What a process finished before it died may not have been read yet.
             if lost and not await self._store.read(self._state.run_id, self._state.seq, 1):
                 self._not_started += lost
+
+
+def _is_unwanted(run: FunctionRun, state: RunState, command: do.Command) -> bool:
+    """Whether a command would begin, or try again, a step that the flow has not asked for since it was taken over."""
+    if not isinstance(command, do.Start | do.Settle) or run.wants(state, command.step):
+        return False
+    attempt = state.steps[command.step].attempt
+    result = attempt.result if attempt is not None else None
+    return isinstance(command, do.Start) or (result is not None and not result.ok)
 
 
 def lost_attempts(state: RunState, carried_out: Collection[str], *, taking_over: bool) -> Iterator[do.Command]:

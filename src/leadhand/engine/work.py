@@ -58,7 +58,9 @@ def caller_of(state: RunState, key: str) -> Caller:
     return Caller(
         name=step.name,
         tools=tuple(tool for tool in run.tools if tool.name in mine),
-        workers={role.name: role.description for role in (*run.declared, *state.workers.values())},
+        workers={
+            role.name: role.description for role in (*run.declared, *(state.workers[name] for name in state.makers))
+        },
         known_tools=frozenset(tool.name for tool in run.tools),
         reserved_names=frozenset(role.name for role in run.workers),
         inputs={role.name: role.input for role in run.declared if role.input is not None},

@@ -11,21 +11,31 @@ from .desk import Desk
 from .flow import Flow, Result
 from .offline.rule import Call, OfflineRequest
 from .run_view import RunView, StepView
+from .seam.context import FlowContext
+from .seam.function import flow
+from .seam.results import Approved, Denied, FlowAnswer, Retry, StepFailed
 
 __all__ = [
+    "Approved",
     "Call",
+    "Denied",
     "Desk",
     "Finish",
     "Flow",
+    "FlowAnswer",
+    "FlowContext",
     "Gap",
     "IssueStep",
     "Judge",
     "OfflineRequest",
     "Outcome",
     "Result",
+    "Retry",
     "Review",
     "RunView",
+    "StepFailed",
     "StepView",
     "Verdict",
     "Worker",
+    "flow",
 ]

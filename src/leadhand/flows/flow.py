@@ -84,6 +84,10 @@ class Flow:
     class Options(Value):
         """The options of this flow, besides the request. Unknown options are rejected."""
 
+    def bound(self) -> Flow:
+        """Return the flow of one run; for most flows, it is the same for all runs."""
+        return self
+
     def roles(self, options: Any) -> Sequence[Worker]:
         """Return the roles of a run with these options. They are recorded when the run starts."""
         raise NotImplementedError(f"{type(self).__name__} defines no roles")
@@ -161,13 +165,12 @@ class Flow:
         is shown while it is written, as a draft of the run's answer. None: it is not shown."""
         return None
 
-    @classmethod
-    def checked_options(cls, given: Mapping[str, Any]) -> BaseModel:
+    def checked_options(self, given: Mapping[str, Any]) -> BaseModel:
         """Return the options of a run. Raises UsageError for unknown or invalid ones."""
         try:
-            return cls.Options.model_validate(dict(given))
+            return self.Options.model_validate(dict(given))
         except ValidationError as error:
-            raise refusal(cls.name, cls.Options, given, error) from error
+            raise refusal(self.name, self.Options, given, error) from error
 
 
 class AbsentFlow(Flow):

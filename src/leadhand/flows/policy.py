@@ -19,6 +19,7 @@ from leadhand.flows.flow import ProposedCall
 from .desk import Code
 from .flow import Flow, Result
 from .run_view import RunView, StepView
+from .seam.function import FunctionRun
 
 Fits = Callable[[Json], list[str]]
 """Return why a value does not fit what was asked for, one sentence each."""
@@ -69,10 +70,15 @@ class FlowPolicy:
     """A flow of one run with the ``closing`` steps. Options are validated once."""
 
     def __init__(self, flow: Flow, definition: RunDefinition, closing: Sequence[ClosingStep] = ()) -> None:
-        self.flow = flow
+        self.flow = flow.bound()
         self.name = flow.name
         self._options = flow.checked_options(definition.options)
         self._closing = closing
+
+    @property
+    def run(self) -> FunctionRun | None:
+        """The run of a flow that is a function, None for another."""
+        return self.flow if isinstance(self.flow, FunctionRun) else None
 
     def view(self, state: RunState) -> RunView[Any]:
         return RunView(state, self._options)

@@ -37,13 +37,19 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         raise do.Refused("the run has ended")
     match command:
         case do.IssueOrder():
-            return orders.issue_order(state, command.order, command.by)
+            return orders.issue_order(state, command.order, command.by, command.workers)
         case do.Begin():
             return orders.begin(state, command, now)
         case do.NoteGaps():
             return [ev.GapsNoted(parts=command.parts)]
         case do.IssueStep():
             return attempts.issue_step(state, command)
+        case do.Note():
+            return (
+                []
+                if command.key in state.settled
+                else [ev.NoteEmitted(attempt="", message=command.message, key=command.key)]
+            )
         case do.Start():
             return attempts.start(state, command.step)
         case do.Settle():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from leadhand.core import commands as do
@@ -21,7 +22,7 @@ from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED, advised, indeterminate, out_of_time, to_raise
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import WorkResult
-from leadhand.core.worker import WILDCARDS
+from leadhand.core.worker import EVERY_WORKER, WILDCARDS, Worker
 
 from .retries import Retry, retry
 
@@ -32,7 +33,8 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         raise do.Refused(f"the step {command.id} already exists")
     if not command.id or "/" in command.id or command.id.startswith("wo-"):
         raise do.Refused(f"{command.id!r} is not a valid step id: it must not contain / or begin with wo-")
-    worker = state.worker(command.worker)
+    known = state.worker(command.worker)
+    worker = known or command.definition
     if worker is None:
         raise do.Refused(f"the step {command.id} names the worker {command.worker!r}, which the flow does not define")
     unknown = [needed for needed in command.needs if needed not in state.steps]
@@ -59,11 +61,29 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         tools=None if command.tools is None else tuple(command.tools),
         model=command.model,
         instructions=command.instructions,
-        counts=worker.counts,
+        counts=worker.counts and not (command.kind and command.final),
         final=command.final,
         judges=command.judges,
+        kind=command.kind,
+        key=command.key,
+        digest=command.digest,
+        place=command.place,
+        line=command.line,
+        optional=command.optional,
     )
-    return [ev.StepIssued(step=step)]
+    return [*define(state, (worker,)), ev.StepIssued(step=step)]
+
+
+def define(state: RunState, workers: Sequence[Worker]) -> list[ev.AnyEvent]:
+    """Define the workers of a flow that the run does not know, with the instructions that the run gives them."""
+    fresh = [each for each in workers if state.worker(each.name) is None]
+    more = state.definition.instructions
+    found: list[ev.AnyEvent] = []
+    for each in fresh:
+        own = () if each.loop == "code" else (more.get(EVERY_WORKER, ""), more.get(each.name, ""))
+        text = "\n\n".join(filter(None, (each.instructions, *own)))
+        found.append(ev.WorkerDefined(attempt="", worker=each.evolve(instructions=text)))
+    return found
 
 
 def start(state: RunState, key: str) -> list[ev.AnyEvent]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from leadhand.core import commands as do
@@ -18,9 +19,12 @@ from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.work_order import Subtask, WorkOrder, references, tie_problems
 from leadhand.core.work_result import Review, Verdict, VerdictKind
+from leadhand.core.worker import Worker
+
+from .attempts import define
 
 
-def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]:
+def issue_order(state: RunState, order: WorkOrder, by: str, workers: Sequence[Worker] = ()) -> list[ev.AnyEvent]:
     """Issue an order that can be carried out; ``by`` is the person who requested it, if any."""
     if order.work_order_id in state.orders:
         raise do.Refused(f"{order.work_order_id} was already issued, and an order cannot change")
@@ -30,7 +34,7 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
     if not by and state.orders_of_lead >= state.definition.limits.max_steps:
         raise do.Refused(f"the run is limited to {state.definition.limits.max_steps} orders")
     latest = state.order
-    if latest is not None and (latest.open or latest.review is None):
+    if latest is not None and not workers and (latest.open or latest.review is None):
         raise do.Refused(f"{latest.order.work_order_id} is not finished and reviewed")
     own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
     if any(own.get(each.key) != each.subtask for each in early(state)):
@@ -51,7 +55,7 @@ def issue_order(state: RunState, order: WorkOrder, by: str) -> list[ev.AnyEvent]
         for key, subtask in own.items()
         if (wanted := state.retries_wanted.get(subtask.repairs_subtask or "")) is not None and wanted.data is not None
     ]
-    return [ev.OrderIssued(order=order, by=by), *(supplied if by else [])]
+    return [*define(state, workers), ev.OrderIssued(order=order, by=by), *(supplied if by else [])]
 
 
 def _repairable(state: RunState, key: str) -> bool:

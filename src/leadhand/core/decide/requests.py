@@ -43,7 +43,8 @@ def decide_request(state: RunState, declined: str = "") -> list[ev.AnyEvent]:
     given = step.step.subtask
     value = request.raw if given is not None and given.output_schema else None
     data = ResultData(summary=request.summary, raw=request.raw, value=value)
-    if step.order and (state.orders[step.order].review is not None or state.finished is not None):
+    judged = bool(step.order) and (state.orders[step.order].review is not None or state.finished is not None)
+    if judged and not state.definition.in_place:
         # Its order is already judged and cannot change, so the result goes to a subtask that repairs this one.
         return [*events, ev.RequestDecided(what=what, by=by, steps=(step.key,), data=data)]
     return [*events, ev.StepSettled(step=step.key, ok=True, data=data, by=by)]
@@ -125,6 +126,8 @@ def why_refused(state: RunState, request: ev.StepRequested, *, resting: bool = F
 def _nothing_left(state: RunState) -> str:
     """Return why a retry of all failed steps repeats nothing; "" if something that ran out continues."""
     acted, out = retriable(state, confirmed=True), ran_out(state)
+    if state.finished is not None and (why := state.finished.failure) is not None and why.type in FIXED:
+        return ""
     reasons = [used_up(state, each) for each in out]
     if out:
         return reasons[0] if all(reasons) else ""
@@ -148,7 +151,7 @@ def _step_refused(state: RunState, request: ev.StepRequested, key: str, resting:
         return "the plan is not complete: give it other arguments once it belongs to an order"
     if what == "retry" and step.accepted:
         return f"{key} was accepted: to change it, fork the run"
-    if what == "retry" and (not step.closed or (step.ok and not step.order)):
+    if what == "retry" and (not step.closed or (step.ok and not step.order and not step.step.digest)):
         return f"{key} is {step.status}, so it cannot be retried"
     if what == "retry":
         return f"{key} {ACTED}" if step.acted and not request.confirmed else ""
@@ -169,5 +172,7 @@ def asks_people(state: RunState, key: str) -> bool:
     return any(step_of(asked.attempt) in below for asked in open_approvals(state))
 
 
+FIXED = frozenset({"flow_error", "diverged"})
+"""Types of the failure of a run whose flow can be fixed: a retry then continues it."""
 ASKING = "waits for approval: only someone who may approve can settle it"
 ACTED = "made, or may have made, an irreversible call: confirm that you want to repeat it"

@@ -298,7 +298,7 @@ class TodosSet(EventBase):
 
 
 class NoteEmitted(Observation):
-    """A tool or a stage reports what it is doing, for information only.
+    """A tool or a stage reports what it is doing, or a flow (under a ``key``), for information only.
 
     ``waits_for``: the attempt begins to wait for this, at most ``waits_s`` seconds; None: it no longer waits for it.
     ``refused``: the answer of the model was not accepted, for this reason, and it is asked again in the same attempt.
@@ -309,3 +309,4 @@ class NoteEmitted(Observation):
     waits_for: str = Field(default="", exclude_if=operator.not_)
     waits_s: float | None = Field(default=None, exclude_if=absent)
     refused: bool = Field(default=False, exclude_if=operator.not_)
+    key: str = Field(default="", exclude_if=operator.not_)

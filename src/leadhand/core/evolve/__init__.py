@@ -202,14 +202,20 @@ def _answered(state: RunState, _entry: ev.Entry, event: ev.QuestionAnswered) -> 
     asked = state.questions.get(event.question_id)
     if asked is not None and asked.reply is None:  # the first answer counts
         state.questions[asked.id] = asked.evolve(reply=event.text, by=event.by)
+        state.settled[f"?{asked.id}"] = state.seq
 
 
 def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
     state.unsupported = (*state.unsupported, *(part for part in event.parts if part not in state.unsupported))
 
 
-def _nothing(_state: RunState, _entry: ev.Entry, _event: ev.RunStarted | ev.NoteEmitted) -> None:
-    """Ignore the event: the state already includes the start, and a note is only displayed."""
+def _noted(state: RunState, _entry: ev.Entry, event: ev.NoteEmitted) -> None:
+    if event.key:
+        state.settled[event.key] = state.seq
+
+
+def _nothing(_state: RunState, _entry: ev.Entry, _event: ev.RunStarted) -> None:
+    """Ignore the event: the state already includes the start."""
 
 
 _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
@@ -240,7 +246,7 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.WorkerDefined: calls.worker_defined,
     ev.ArtifactWritten: calls.artifact_written,
     ev.TodosSet: calls.todos_set,
-    ev.NoteEmitted: _nothing,
+    ev.NoteEmitted: _noted,
     ev.ApprovalRequested: calls.approval_requested,
     ev.ApprovalAnswered: calls.approval_answered,
     ev.QuestionAsked: _asked,

@@ -161,6 +161,8 @@ def _close(state: RunState, approval: Approval, answer: CallAnswer) -> None:
     """Record an approval that was answered, and give the answer to the call that waits for it."""
     state.approvals[approval.approval_id] = approval
     del state.asking[approval.approval_id]
+    if approval.kind == "plan":
+        state.settled[f"?{approval.approval_id}"] = state.seq
     _answer(state, step_of(approval.attempt), approval.approval_id, answer)
 
 
@@ -219,7 +221,8 @@ def _with_results(state: RunState, evidence: CallState, children: Sequence[StepS
 
 def worker_defined(state: RunState, _entry: ev.Entry, event: ev.WorkerDefined) -> None:
     state.workers[event.worker.name] = event.worker
-    state.makers[event.worker.name] = step_of(event.attempt)
+    if event.attempt:
+        state.makers[event.worker.name] = step_of(event.attempt)
 
 
 def artifact_written(state: RunState, entry: ev.Entry, event: ev.ArtifactWritten) -> None:

@@ -24,10 +24,11 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
     state.pending_requests = state.pending_requests[1:]
     if event.declined:
         return
+    in_place = state.definition.in_place
     for key in event.steps:
-        if state.steps[key].order:
+        if state.steps[key].order and not in_place:
             state.retries_wanted[key] = RetryWanted(by=event.by, args=event.args, data=event.data)
-    again = [key for key in event.steps if not state.steps[key].order]
+    again = [key for key in event.steps if in_place or not state.steps[key].order]
     if event.args is None:
         again += [child for key in again for child in _continued(state, key)]
     reopened = list(dict.fromkeys([*again, *blocked_by(state, set(again))]))
@@ -39,6 +40,10 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
         if event.args is not None and key in again:
             given = given.model_copy(update={"input": event.args})
             step = step._replace(stopped=None)  # another task begins afresh
+        if step.order and step.closed:
+            order = state.orders[step.order]
+            state.orders[step.order] = order._replace(open=order.open + 1)
+            state.settled.pop(step.order, None)
         fresh = step._replace(
             step=given,
             status=StepStatus.PENDING,
@@ -120,7 +125,7 @@ def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -
         for dependent in [dependent for dependent, cause in state.blocked.items() if cause == key]:
             await_needs(state, dependent)
         for dependent in blocked_by(state, {key}):
-            if state.steps[dependent].order:
+            if state.steps[dependent].order and not state.definition.in_place:
                 state.retries_wanted[dependent] = RetryWanted(by=event.by)
             else:
                 put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None))

@@ -51,6 +51,14 @@ def put(state: RunState, after: StepState) -> None:
             steps.pop(key, None)
     if after.step.counts:
         _count(state, before, after)
+    if after.status in SETTLED and (before is None or before.settlements is not after.settlements):
+        if before is not None and before.status in SETTLED:
+            state.redone = state.seq
+        state.settled.pop(key, None)
+        state.settled[key] = state.seq
+    elif before is not None and before.status in SETTLED and after.status not in SETTLED:
+        state.settled.pop(key, None)
+        state.redone = state.seq
     if "parked" in (was, now):
         note_due(state, key)
     if after.step.parent is not None and (before is None or before.closed is not after.closed):
@@ -128,6 +136,9 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
     if step.order:
         order = state.orders[step.order]
         state.orders[step.order] = order._replace(open=order.open - 1)
+        if order.open == 1:
+            state.settled.pop(step.order, None)
+            state.settled[step.order] = state.seq
     for dependent in state.dependents.pop(key, ()):
         if not ok:
             if state.steps[dependent].status is StepStatus.PENDING:

@@ -1,0 +1,378 @@
+"""What a flow can do: the object that its function receives."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from leadhand.core import commands as do
+from leadhand.core.approval import Approval, ApprovalStatus, Question
+from leadhand.core.blob import blob_of
+from leadhand.core.ids import attempt_id, order_id
+from leadhand.core.plan_approval import is_gated
+from leadhand.core.run import Follows
+from leadhand.core.state import RunState
+from leadhand.core.tool import Effect
+from leadhand.core.value import Json, compact_json, is_object, object_of
+from leadhand.core.work_order import ProposedSubtask
+from leadhand.core.worker import Worker as Recorded
+from leadhand.flows.desk import Desk
+from leadhand.flows.plan_gate import page_id
+from leadhand.flows.work_order.plans import issue
+
+from .details import PLAIN, Details
+from .identity import encoded, sha
+from .passes import Pass
+from .pending import Asking, Join, Pending
+from .results import Approved, Denied, FlowMisuse, Result
+from .worker import Given, Worker, fingerprinted
+
+LONGEST_SUMMARY = 300
+"""Characters of a value as JSON that stand for it as text."""
+
+
+class FlowContext:
+    """A run as its flow sees it. What it returns can be awaited; nothing else can."""
+
+    def __init__(self, of: Pass, state: RunState, workers: Mapping[str, Recorded]) -> None:
+        """``workers`` are those that have a definition besides those of the run, such as the one of subtasks."""
+        self._pass, self._workers = of, workers
+        self._random = random.Random(state.run_id)
+        self._named: dict[str, Worker] = {}
+        self._defined: dict[str, Recorded] = {}
+        self._orders: set[str] = set()
+        self._asked, self._noted = 0, 0
+        self.request: str = state.definition.request
+        self.earlier: Follows | None = state.definition.follows
+        """The run that this one follows up; what it answered was not checked in this run."""
+        self.today: date = state.created_at.date()
+        """The day on which the run was started, in UTC."""
+        self.deps: Any = None
+
+    @property
+    def state(self) -> RunState:
+        """The full state of the run, for built-in flows; its shape can change between releases."""
+        return self._pass.state
+
+    def now(self) -> datetime:
+        """Return the time of the latest result that the flow has received; it is the same in each pass."""
+        return self._pass.now
+
+    def random(self) -> float:
+        """Return a random number from 0 to 1; it is the same in each pass."""
+        return self._random.random()
+
+    # --- work --------------------------------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        worker: Worker,
+        *,
+        key: str | None = None,
+        tools: Sequence[str] | None = None,
+        model: str | None = None,
+        optional: bool = False,
+        final: bool = False,
+        input: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> Pending[Result]:
+        """Ask a worker for something, and return the step, which is issued at once; await it for its result.
+
+        ``input`` and ``fields`` are what the worker gets (without any: the request). ``key`` is another name for the
+        step, ``tools`` and ``model`` are used instead of the worker's. An ``optional`` step may fail. The text of a
+        ``final`` one is the answer; it is streamed, and may use what was held back for the answer.
+        """
+        return self._asked_of(worker, key, tools, model, {**(input or {}), **fields}, optional=optional, final=final)
+
+    def begin(self, worker: Worker, *, input: Mapping[str, Any] | None = None, **fields: Any) -> None:
+        """Begin early what the first equal ``ask`` claims. What nobody claims is left out."""
+        self._asked_of(worker, None, None, None, {**(input or {}), **fields}, early=True)
+
+    def asking(self, worker: Worker, *, elements: str, input: Mapping[str, Any] | None = None, **fields: Any) -> Asking:
+        """Ask a worker, and read the list ``elements`` of its structured answer while it is written."""
+        given = {**(input or {}), **fields}
+        step = self._asked_of(worker, None, None, None, given, elements=elements)
+        return Asking(step, elements, self._pass.read)
+
+    def call(self, tool: str, /, *, key: str | None = None, optional: bool = False, **args: Any) -> Pending[Result]:
+        """Call a tool without a model: logged, limited and approved like any call."""
+        worker = fingerprinted(Recorded(name=f"call.{tool}", loop="code", tools=(tool,), counts=True))
+        step = self._step("call", key or tool, worker, args, optional=optional)
+
+        async def called(desk: Desk) -> str:
+            made = await desk.call(tool, **desk.brief)
+            return made.summary or compact_json(made.raw)[:LONGEST_SUMMARY]
+
+        step.code = called
+        return step
+
+    def do(
+        self,
+        function: Callable[..., Awaitable[Any]],
+        /,
+        *,
+        key: str | None = None,
+        optional: bool = False,
+        **given: Any,
+    ) -> Pending[Result]:
+        """Run a coroutine function of the project as a step. It may await anything; its result has to be JSON."""
+        name = getattr(function, "__name__", type(function).__name__)
+        code = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}"
+        worker = fingerprinted(
+            Recorded(name=f"do.{name.strip('<>_') or 'function'}", loop="code", code=code, counts=True)
+        )
+        step = self._step("do", key or name, worker, given, optional=optional)
+
+        async def done(desk: Desk) -> Any:
+            return await function(**desk.brief)
+
+        step.code = done
+        return step
+
+    def gather(
+        self, parts: Iterable[Pending[Any] | Coroutine[Any, Any, Any]], *, return_failures: bool = False
+    ) -> Join:
+        """Wait for steps and for coroutines of the flow, which run side by side; await it for a list, in order.
+
+        When all have ended, the first failure is raised. With ``return_failures``, failed steps are results that are
+        not ``ok`` instead.
+        """
+        every = [each if isinstance(each, Pending) else self._pass.spawn(each) for each in parts]
+        return Join(every, return_failures=return_failures)
+
+    def order(
+        self, goal: str, subtasks: Sequence[Mapping[str, Any] | ProposedSubtask], *, repairs: str | None = None
+    ) -> Pending[list[Result]]:
+        """Issue a work order; await it for the results of its subtasks, in order, failed ones with ``ok=False``.
+
+        ``repairs`` is the id of the order that it repairs.
+        """
+        state, proposed = (
+            self.state,
+            [ProposedSubtask.model_validate(encoded(each, "subtasks").logged) for each in subtasks],
+        )
+        fresh = order_id(len(state.orders) + sum(each.key.startswith("wo-") for each in self._pass.new) + 1)
+        known = (
+            key
+            for key, each in state.orders.items()
+            if key not in self._orders
+            and each.order == issue(proposed, key, goal, repairs, workers=state.definition.declared)
+        )
+        key = next(known, fresh)
+        order = issue(proposed, key, goal, repairs, workers=state.definition.declared)
+        self._orders.add(key)
+
+        def commands(_: RunState) -> Sequence[do.Command]:
+            return [do.IssueOrder(order=order, workers=tuple(self._workers.values()))]
+
+        def read(now: RunState) -> list[Result]:
+            return [self._result(now, each, None) for each in order.subtask_keys()]
+
+        return self._added(Pending(self._pass.waived, key, commands, read), is_known=key in state.orders)
+
+    # --- people ------------------------------------------------------------------------------------------------------
+
+    async def person(self, question: str, *, choices: Sequence[str] = ()) -> str:
+        """Ask the person who started the run, and return what they answer."""
+        digest = sha([question, list(choices)])
+        same = [key for key, each in self.state.questions.items() if each.text == question and key.startswith("q-")]
+        free = (key for key in same if f"?{key}" not in self._pass.steps)
+        key = next(free, f"q-{digest[:8]}" + (f"-{len(same) + 1}" if same else ""))
+        asked = Question(id=key, text=question, choices=tuple(choices))
+
+        def read(now: RunState) -> str:
+            return now.questions[key].reply or ""
+
+        pending = Pending[str](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
+        return await self._added(pending, is_known=key in self.state.questions)
+
+    async def approve(self, plan: Result | Mapping[str, Any]) -> Approved | Denied:
+        """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``."""
+        if not is_gated(self.state):
+            return Approved()
+        self._asked += 1
+        key = page_id(1, self._asked)
+        shown = plan.value if isinstance(plan, Result) else encoded(plan, "plan").logged
+        shown = shown.model_dump(mode="json") if hasattr(shown, "model_dump") else shown
+        step = plan if isinstance(plan, Result) else None
+        attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))
+        asked = Approval(
+            approval_id=key,
+            kind="plan",
+            attempt=attempt,
+            tool="",
+            args=shown if is_object(shown) else {"plan": shown},
+            effect=Effect.PURE,
+            asked_for="" if step is None else step.state.step.name,
+        )
+
+        def read(now: RunState) -> Approved | Denied:
+            answered = now.approvals[key]
+            if answered.status is ApprovalStatus.APPROVED:
+                return Approved(answered.by)
+            late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
+            return Denied(answered.reason or late, answered.by)
+
+        pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
+        return await self._added(pending, is_known=key in self.state.approvals)
+
+    def note(self, text: str) -> None:
+        """Write a line into the log of the run, once, whatever the passes."""
+        self._noted += 1
+        key = f"!{self._noted}"
+        if key not in self.state.settled:
+            pending = Pending[None](self._pass.waived, key, lambda _: [do.Note(text, key)], lambda _: None)
+            self._pass.add(pending, is_known=False)
+
+    def step(
+        self,
+        worker: Recorded,
+        *,
+        key: str,
+        input: Mapping[str, Any],
+        details: Details = PLAIN,
+        tools: Sequence[str] | None = None,
+        optional: bool = False,
+        final: bool = False,
+    ) -> Pending[Result]:
+        """Ask a worker of a built-in flow, with the details of the step."""
+        return self._step("ask", key, worker, input, tools=tools, optional=optional, final=final, details=details)
+
+    # --- how a step is made ------------------------------------------------------------------------------------------
+
+    def _asked_of(
+        self,
+        worker: Worker,
+        key: str | None,
+        tools: Sequence[str] | None,
+        model: str | None,
+        given: Mapping[str, Any],
+        *,
+        optional: bool = False,
+        final: bool = False,
+        early: bool = False,
+        elements: str = "",
+    ) -> Pending[Result]:
+        if not isinstance(worker, Worker):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"run.ask takes a Worker, not {worker!r}")
+        known = self._named.setdefault(worker.name, worker)
+        if (known.base or known) != (worker.base or worker):
+            raise FlowMisuse(f"two different workers are called {worker.name!r}: give them different names")
+        written = encoded(given, "input")
+        facts = written.logged or {"request": self.request}
+        recorded = worker.recorded(Given(self.request, facts, deps=self.deps))
+        recorded = recorded if not elements else fingerprinted(recorded.evolve(elements=elements))
+        return self._step(
+            "ask",
+            key or worker.name,
+            recorded,
+            given,
+            worker=worker,
+            tools=tools,
+            model=model,
+            optional=optional,
+            final=final,
+            early=early,
+        )
+
+    def _step(
+        self,
+        kind: str,
+        name: str,
+        recorded: Recorded,
+        given: Mapping[str, Any],
+        *,
+        worker: Worker | None = None,
+        tools: Sequence[str] | None = None,
+        model: str | None = None,
+        optional: bool = False,
+        final: bool = False,
+        early: bool = False,
+        details: Details = PLAIN,
+    ) -> Pending[Result]:
+        written = {field: encoded(value, field) for field, value in given.items()}
+        digested: dict[str, Json] = {field: each.digested for field, each in written.items()} or {"": self.request}
+        if tools is not None or model is not None:
+            digested = {"input": digested, "tools": None if tools is None else sorted(tools), "model": model}
+        of = kind, name, sha(digested)
+        of_pass = self._pass
+        if not early and (begun := of_pass.claimed(of)) is not None:
+            begun.optional = optional
+            return begun
+
+        def make() -> Pending[Result]:
+            output = None if worker is None else worker.output
+            while True:
+                key, place = of_pass.identity(of, early=early)
+                known = of_pass.state.steps.get(key)
+                try:
+                    if known is not None and known.ok:
+                        Result(known, output)
+                    break
+                except ValueError:  # its value does not fit the output any more
+                    of_pass.unfit.add(key)
+            worker_key, definition = self._version(recorded)
+            logged: dict[str, Json] = {field: each.logged for field, each in written.items()}
+            needs = dict.fromkeys(needed for each in written.values() for needed in each.steps)
+            command = do.IssueStep(
+                id=key,
+                worker=worker_key,
+                title=details.title or name,
+                input=logged,
+                needs=tuple(needs),
+                tools=None if tools is None else tuple(tools),
+                model=model,
+                final=final,
+                kind=kind,
+                key=name,
+                digest=of[2],
+                place=place,
+                line=of_pass.line(),
+                optional=optional,
+                doing=details.doing,
+                instructions=details.instructions,
+                judges=details.judges,
+                definition=definition,
+            )
+
+            def read(now: RunState) -> Result:
+                return self._result(now, key, output)
+
+            pending = Pending[Result](of_pass.waived, key, lambda _: [command], read)
+            pending.worker, pending.optional, pending.details, pending.input = worker, optional, details, logged
+            return self._added(pending, is_known=known is not None)
+
+        return of_pass.begun(of, make) if early else make()
+
+    def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:
+        """Return the name under which the run knows a worker, and its definition if the run does not know it yet."""
+        for name in (recorded.name, f"{recorded.name}.{recorded.fingerprint}"):
+            known = self.state.worker(name) or self._defined.get(name)
+            if known is None:  # the first step of the worker defines it
+                self._defined[name] = found = recorded.evolve(name=name)
+                return name, found
+            if known.fingerprint == recorded.fingerprint:
+                return name, None
+        raise FlowMisuse(f"two versions of the worker {recorded.name} have one fingerprint")
+
+    def _added(self, pending: Pending[Any], *, is_known: bool) -> Pending[Any]:
+        self._pass.add(pending, is_known=is_known)
+        return pending
+
+    def _result(self, state: RunState, key: str, output: Any) -> Result:
+        """Return the result of a step; its large data has to be loaded before."""
+        step = state.steps[key]
+        raw = step.data.raw if step.data is not None else None
+        if not _refers(raw):
+            return Result(step, output)
+        loaded = self._pass.loaded.get((key, step.attempts))
+        if loaded is None:
+            self._pass.missing[key] = step
+        return Result(step, output, loaded)
+
+
+def _refers(raw: Json) -> bool:
+    """Whether data of tools refers to large values that are not in the state."""
+    return blob_of(raw) is not None or any(blob_of(each) is not None for each in object_of(raw).values())

@@ -1,0 +1,37 @@
+"""What a built-in flow says of a step besides its input: how it is shown, and what code does with its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leadhand.core.state import RunState, StepState
+from leadhand.core.value import Json
+from leadhand.flows.flow import ProposedCall, Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Details:
+    """None of this is part of the identity of a step, which its input alone decides.
+
+    ``title`` and ``doing`` are for people, ``instructions`` replace the worker's, ``judges`` names what a review is
+    about. ``shows`` returns what the worker is given instead of the input, ``schema`` the JSON schema that its answer
+    is asked for with, ``checks`` why an answer is not accepted, ``keeps`` the value to record of one (the value and
+    what the worker was given are passed), ``proposes`` the calls of which the arguments are validated, and ``draft``
+    whether the text of ``answer`` is shown while it is written.
+    """
+
+    title: str = ""
+    doing: str = ""
+    instructions: str | None = None
+    judges: str = ""
+    shows: Callable[[RunState, StepState], dict[str, Any]] | None = None
+    schema: Callable[[RunState, StepState], dict[str, Any] | None] | None = None
+    checks: Callable[[RunState, StepState, Result], Sequence[str]] | None = None
+    keeps: Callable[[RunState, StepState, Result], Json] | None = None
+    proposes: Callable[[RunState, StepState, Json], Sequence[ProposedCall]] | None = None
+    draft: Callable[[RunState, StepState], Callable[[Json], bool] | None] | None = None
+
+
+PLAIN = Details()

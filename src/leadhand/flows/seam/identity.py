@@ -1,0 +1,121 @@
+"""The identity of a step: its kind, its name, and the digest of its input; its place in the code is no part of it.
+
+The digest is SHA-256 over canonical JSON (keys sorted, no spaces, UTF-8, no NaN). A result counts by its content, and
+is a reference to its step in the log.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from datetime import date, datetime
+from enum import Enum
+from typing import Any, NamedTuple, cast
+
+from pydantic import BaseModel
+
+from leadhand.core.state import RunState
+from leadhand.core.value import Json, is_list, is_object
+
+RESULT = "$step"
+"""The key of a reference to the result of a step: ``{"$step": id, "attempt": number}``."""
+
+
+class Referred:
+    """What an input refers to: the result of a step, which counts by its ``digest``."""
+
+    __slots__ = ("attempt", "key")
+    key: str
+    attempt: int
+
+    @property
+    def ok(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def digest(self) -> str:
+        raise NotImplementedError
+
+
+def sha(value: Json) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of a JSON value."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+class Encoded(NamedTuple):
+    """A value of an input: as the log has it, as its digest is made of it, and the steps whose results are in it."""
+
+    logged: Json
+    digested: Json
+    steps: dict[str, None]
+
+
+def encoded(value: object, name: str) -> Encoded:
+    """Return a value of an input, the argument ``name``. Raises TypeError for what has no stable form as JSON."""
+    steps: dict[str, None] = {}
+    logged, digested = _encoded(value, name, steps)
+    return Encoded(logged, digested, steps)
+
+
+def _encoded(value: Any, name: str, steps: dict[str, None]) -> tuple[Json, Json]:
+    if value is None or (isinstance(value, bool | int | str) and not isinstance(value, Enum)):
+        return value, value
+    if isinstance(value, Referred):
+        if value.ok:
+            steps[value.key] = None
+        return {RESULT: value.key, "attempt": value.attempt}, {RESULT: value.digest}
+    if inspect.isawaitable(value):
+        raise TypeError(f"`{name}` holds a step: await it first, then pass its result")
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json")
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    elif isinstance(value, Enum):
+        value = value.value
+    elif isinstance(value, datetime | date):
+        value = value.isoformat()
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[object, object]", value)
+        pairs = {_text(key): _encoded(each, name, steps) for key, each in fields.items()}
+        return {key: pair[0] for key, pair in pairs.items()}, {key: pair[1] for key, pair in pairs.items()}
+    if isinstance(value, list | tuple):
+        both = [_encoded(each, name, steps) for each in cast("list[object]", value)]
+        return [each[0] for each in both], [each[1] for each in both]
+    if value is None or isinstance(value, bool | int | str):
+        return value, value
+    if isinstance(value, float) and value - value == 0:
+        return value, value
+    kind = "NaN or an infinite number" if isinstance(value, float) else f"a {type(value).__name__}"
+    raise TypeError(f"`{name}` holds {kind}, which has no stable form: give JSON, a pydantic model or a result")
+
+
+def _text(key: object) -> str:
+    return str(key.value if isinstance(key, Enum) else key)
+
+
+def resolved(value: Json, state: RunState) -> Json:
+    """Return an input from the log with the results to which it refers, in the form that workers are shown."""
+    if is_object(value):
+        if RESULT in value:
+            return shown(state, value[RESULT])
+        return {name: resolved(each, state) for name, each in value.items()}
+    return [resolved(each, state) for each in value] if is_list(value) else value
+
+
+def shown(state: RunState, key: str) -> Json:
+    """Return a result as workers are shown it: its value, else what its tools returned, else its text."""
+    step = state.steps[key]
+    if step.data is None:
+        return {"failed": step.failure.message} if step.failure is not None else None
+    if step.value is not None or step.data.value is not None:
+        return step.value if step.value is not None else step.data.value
+    if step.step.kind == "call":
+        return {"summary": step.data.summary, "raw": step.data.raw}
+    if not step.data.sources:
+        return step.data.summary
+    sources = [{"title": each.title, "url": each.url} for each in step.data.sources]
+    return {"text": step.data.summary, "sources": sources}

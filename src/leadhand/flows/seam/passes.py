@@ -1,0 +1,343 @@
+"""A pass: one run of a flow's function from its top.
+
+A pass is kept while a process drives the run. Results are handed over in the order of the log, one at a time, and the
+function runs until it is blocked after each, so that a pass over a log asks for the same steps in the same order as the
+pass that wrote it. A result that the function has used and that is another one now makes the pass stale: a new one
+begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import sys
+import traceback
+from collections import Counter, deque
+from collections.abc import Callable, Coroutine, Iterator
+from inspect import iscoroutine
+from itertools import takewhile
+from types import FrameType
+from typing import Any, cast
+
+from leadhand.core.commands import Command
+from leadhand.core.state import RunState, StepState
+from leadhand.core.value import Json, list_of, object_of
+
+from .pending import Element, Join, Pending, Task, Waited
+from .results import FlowMisuse, Result
+
+HOW = "a flow awaits only what `run` gives; do the rest in a tool or with run.do"
+LONG_S = 1.0
+"""Seconds of the function between two awaits that are reported, since it blocks all runs of the process."""
+_PACKAGE = __name__.rpartition(".")[0].replace(".", "/")
+Identity = tuple[str, str, str]
+"""The kind and the name of a step, and the digest of its input."""
+
+
+class Stale(Exception):
+    """A result that the pass has used is another one now."""
+
+
+class Pass:
+    """Runs the coroutine that ``begin`` makes of this pass. ``file`` is that of the function, to name its lines."""
+
+    def __init__(
+        self,
+        state: RunState,
+        begin: Callable[[Pass], Coroutine[Any, Any, Any]],
+        file: str,
+        clock: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """``clock`` tells how long the function blocks the loop, in seconds."""
+        self.state, self.file, self.clock = state, file, clock
+        self.now = state.created_at
+        self.steps: dict[str, Pending[Any]] = {}
+        """What was asked for, by key."""
+        self.new: list[Pending[Any]] = []
+        """What is not in the log yet."""
+        self.waived: set[str] = set()
+        self.unfit: set[str] = set()
+        """Finished steps whose values do not fit the output of their workers any more: they are asked for again."""
+        self.unclaimed: dict[str, None] = {}
+        """Steps of the log that were not asked for yet."""
+        self.strays: list[tuple[str, str]] = []
+        """Steps that are new although steps of the log have not been asked for, with their lines."""
+        self.slow: list[str] = []
+        """Lines at which the function blocked the loop, with the seconds."""
+        self.missing: dict[str, StepState] = {}
+        """Steps whose large data has to be loaded before their results can be handed over."""
+        self.loaded: dict[tuple[str, int], Json] = {}
+        """Large data by step and number of attempts."""
+        self._equals: dict[Identity, dict[str, str]] = {}
+        self._numbers: Counter[tuple[Identity, str]] = Counter()
+        self._begun: dict[Identity, Pending[Any]] = {}
+        self._used: dict[str, tuple[int, int]] = {}
+        self._elements: list[Element] = []
+        self._read: dict[tuple[str, str, int], Any] = {}
+        self._ready: list[tuple[int, str]] = []
+        self._open: dict[str, Pending[Any]] = {}
+        self._tasks: dict[int, Task] = {}
+        self._runnable: deque[Task] = deque()
+        self._cursor, self._redone = state.seq, state.redone
+        for key, each in state.steps.items():
+            if each.step.digest and each.step.parent is None:
+                identity = each.step.kind, each.step.key, each.step.digest
+                self._equals.setdefault(identity, {})[key] = each.step.place
+                self.unclaimed[key] = None
+        self.current = self.main = Task(begin(self))
+        self._start(self.main)
+
+    # --- what the context asks for -----------------------------------------------------------------------------------
+
+    def identity(self, of: Identity, *, early: bool = False) -> tuple[str, str]:
+        """Return the key and the place of the step of the log that an ask means; a new key if there is none.
+
+        Of those that this pass has not asked for, it is the one that was first asked for at this place, else the first.
+        """
+        equals, path = self._equals.setdefault(of, {}), self.current.path
+        self._numbers[of, path] += not early
+        place = f"{path}#{'early' if early else self._numbers[of, path]}"
+        free = [key for key in equals if key not in self.steps and key not in self.unfit]
+        key = next((each for each in free if equals[each] == place), free[0] if free else "")
+        if not key:
+            key = self._new_key(of[1])
+            equals[key] = place
+        return key, place
+
+    def _new_key(self, name: str) -> str:
+        base = "".join(each if each.isalnum() or each in "._-" else "-" for each in name).strip(".") or "step"
+        base = f"_{base}" if base.startswith("wo-") else base
+        number, key = 1, base
+        while key in self.state.steps or key in self.steps or key in self.unfit:
+            number += 1
+            key = f"{base}-{number}"
+        return key
+
+    def claimed(self, of: Identity) -> Pending[Any] | None:
+        """Return the step that began early and that an equal ask claims now, if there is one."""
+        return self._begun.pop(of, None)
+
+    def begun(self, of: Identity, make: Callable[[], Pending[Any]]) -> Pending[Any]:
+        """Begin what a later equal ask claims, unless it has begun, or was asked for already."""
+        if (known := self._begun.get(of)) is not None:
+            return known
+        asked = next((self.steps[key] for key in self._equals.get(of, ()) if key in self.steps), None)
+        if asked is None:
+            asked = self._begun[of] = make()
+        return asked
+
+    def unclaimed_early(self) -> Iterator[str]:
+        """Yield the keys of what began early and was never asked for."""
+        return (each.key for each in self._begun.values())
+
+    def add(self, pending: Pending[Any], *, is_known: bool) -> None:
+        """Add what was asked for. It is looked up in the log, or issued."""
+        key = pending.key
+        pending.line = self.line()
+        self.steps[key] = self._open[key] = pending
+        self.unclaimed.pop(key, None)
+        if not is_known:
+            self.new.append(pending)
+            if self.unclaimed:
+                self.strays.append((key, pending.line))
+        elif key in self.state.settled:
+            self._settled(key)
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Task:
+        """Begin a branch of a gather."""
+        if not iscoroutine(coroutine):
+            raise TypeError(f"run.gather takes steps and coroutines of the flow, not {type(coroutine).__name__}")
+        self.current.branches += 1
+        return self._start(Task(coroutine, f"{self.current.path}/{self.current.branches}"))
+
+    def read(self, element: Element) -> None:
+        """Wait for one element of an answer that is being written."""
+        self._elements.append(element)
+
+    # --- driving -----------------------------------------------------------------------------------------------------
+
+    def advance(self, state: RunState) -> None:
+        """Run the function as far as the log goes. Raises Stale if it has used a result that is another one now."""
+        if state.redone != self._redone:
+            self._redone = state.redone
+            for key, version in self._used.items():
+                step = state.steps[key]
+                if not step.closed or _version(step) != version:
+                    raise Stale(key)
+        self.state = state
+        newest = takewhile(lambda item: item[1] > self._cursor, reversed(state.settled.items()))
+        for key, _ in list(newest):
+            if key in self._open:
+                self._settled(key)
+        self._cursor = state.seq
+        while True:
+            while self._runnable:
+                self._send(self._runnable.popleft())
+            if self.main.done or not (self._deliver() or self._deliver_elements()):
+                return
+
+    def commands(self) -> Iterator[Command]:
+        """Yield what issues the steps that are new."""
+        state = self.state
+        self.new = [each for each in self.new if not self.knows(each.key)]
+        for pending in self.new:
+            yield from pending.commands(state)
+
+    def knows(self, key: str) -> bool:
+        """Whether the log has a step, an order, a question or a note."""
+        state = self.state
+        if key in state.steps or key in state.orders or key in state.settled:
+            return True
+        return key.startswith("?") and (key[1:] in state.approvals or key[1:] in state.questions)
+
+    def close(self) -> None:
+        """End the pass: its coroutines are closed."""
+        for task in list(self._tasks.values()):
+            with contextlib.suppress(Exception):  # it awaits in a `finally`, which nothing can answer any more
+                self._outside_the_loop(task.coroutine.close)
+
+    def _settled(self, key: str) -> None:
+        del self._open[key]
+        heapq.heappush(self._ready, (self.state.settled[key], key))
+
+    def _deliver(self) -> bool:
+        """Hand over the result that comes first in the log, of those that were asked for and not handed over."""
+        if not self._ready or self.missing:
+            return False
+        key = self._ready[0][1]
+        pending = self.steps[key]
+        result = pending.read(self.state)
+        if self.missing:  # it is read again when its data has been loaded
+            return False
+        heapq.heappop(self._ready)
+        pending.settle(result)
+        for each in cast("list[Any]", result) if isinstance(result, list) else [result]:
+            if isinstance(each, Result):
+                self._used[each.key] = _version(each.state)
+                if each.settled_at is not None:
+                    self.now = max(self.now, each.settled_at)
+        self._wake(pending)
+        return True
+
+    def _deliver_elements(self) -> bool:
+        for (key, name, index), value in self._read.items():
+            step = self.state.steps[key]
+            written = _written(step, name)
+            if (index in written and written[index] != value) or (step.ok and index not in written):
+                raise Stale(key)
+        found = False
+        for element in self._elements:
+            step = self.state.steps.get(element.step.key)
+            if step is None:
+                continue
+            written = _written(step, element.name)
+            if element.index in written:
+                element.value = self._read[step.key, element.name, element.index] = written[element.index]
+            elif step.closed:
+                element.over = True
+            else:
+                continue
+            element.done = found = True
+            self._wake(element)
+        self._elements = [each for each in self._elements if not each.done]
+        return found
+
+    def _wake(self, done: Waited | Task) -> None:
+        watchers, done.watchers = done.watchers, []
+        for watcher in watchers:
+            if isinstance(watcher, Task):
+                self._runnable.append(watcher)
+                continue
+            watcher.left -= 1
+            if not watcher.left:
+                self._wake(watcher)
+
+    def _start(self, task: Task) -> Task:
+        self._tasks[id(task)] = task
+        self._runnable.append(task)
+        return task
+
+    def _send(self, task: Task) -> None:
+        """Run a task until it waits for something of the run, or ends."""
+        self.current = task
+        waits: Any = None
+        began = self.clock()
+        try:
+            waits = self._outside_the_loop(lambda: task.coroutine.send(None))
+        except StopIteration as stop:
+            task.done, task.value = True, stop.value
+        except BaseException as error:
+            task.done, task.error = True, error
+            if "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError":
+                task.error = FlowMisuse(f"the flow uses asyncio at line {self.raised_at(error)}: {HOW}")
+        if (seconds := self.clock() - began) > LONG_S:
+            self.slow.append(f"line {self._line_of(task.coroutine)} blocked the loop for {seconds:.1f} s: {HOW}")
+        if not task.done:
+            if isinstance(waits, Waited | Join):
+                waits.watchers.append(task)
+                return
+            what = "asyncio.sleep(0)" if waits is None else f"a {type(waits).__module__}.{type(waits).__name__}"
+            task.done = True
+            task.error = FlowMisuse(f"the flow awaits {what} at line {self._line_of(task.coroutine)}: {HOW}")
+            task.coroutine.close()
+        self._tasks.pop(id(task), None)
+        if isinstance(task.error, FlowMisuse) and task is not self.main:  # no gather hides it
+            self.main.done, self.main.error = True, task.error
+        self._wake(task)
+
+    def _outside_the_loop(self, call: Callable[[], Any]) -> Any:
+        """Call code of a flow without the loop of the thread, so that what needs a loop fails at its own line, and
+        without its hooks, since a generator of the flow is not the loop's to close."""
+        loop, hooks = asyncio._get_running_loop(), sys.get_asyncgen_hooks()
+        asyncio._set_running_loop(None)
+        sys.set_asyncgen_hooks(None, None)
+        try:
+            return call()
+        finally:
+            asyncio._set_running_loop(loop)
+            sys.set_asyncgen_hooks(*hooks)
+
+    # --- lines -------------------------------------------------------------------------------------------------------
+
+    def line(self) -> str:
+        """Return the line of the flow that is running: ``12 of my_flow.py``."""
+        frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        while frame is not None and _PACKAGE in frame.f_code.co_filename:
+            frame = frame.f_back
+        return "" if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
+
+    def raised_at(self, error: BaseException) -> str:
+        """Return the innermost line of the file of the flow at which an error was raised."""
+        lines = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == self.file]
+        return _place(self.file, lines[-1].lineno or 0) if lines else "?"
+
+    def _line_of(self, coroutine: Any) -> str:
+        """Return the innermost line of the file of the flow at which a coroutine waits."""
+        line, inner = "?", coroutine
+        while inner is not None:
+            frame = next((found for name in _FRAMES if (found := getattr(inner, name, None)) is not None), None)
+            if frame is not None and frame.f_code.co_filename == self.file:
+                line = _place(self.file, frame.f_lineno)
+            inner = next((found for name in _INNER if (found := getattr(inner, name, None)) is not None), None)
+        return line
+
+
+_FRAMES = ("cr_frame", "gi_frame", "ag_frame")
+_INNER = ("cr_await", "gi_yieldfrom", "ag_await")
+
+
+def _place(file: str, line: int) -> str:
+    return f"{line} of {file.rpartition('/')[2]}"
+
+
+def _version(step: StepState) -> tuple[int, int]:
+    """Return which result of a step it is. Numbers of events would differ while decisions are tried on a copy."""
+    return step.attempts, len(step.settlements)
+
+
+def _written(step: StepState, name: str) -> dict[int, Any]:
+    """Return the elements of an answer, by index: as they were written, and once it is accepted, all of them."""
+    if step.closed:
+        return dict(enumerate(list_of(object_of(step.value).get(name)))) if step.ok else {}
+    return dict(step.attempt.written) if step.attempt is not None else {}

@@ -1,0 +1,126 @@
+"""What the steps of a flow give, what a flow returns, and what goes wrong in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from leadhand.core.errors import Failure
+from leadhand.core.run import Gap
+from leadhand.core.state import StepState
+from leadhand.core.tool import Source
+from leadhand.core.value import Json
+from leadhand.flows.seam.identity import Referred, sha
+
+Blobs = Mapping[str, Json]
+"""Large values that were loaded, by the digest of their content."""
+
+
+class FlowMisuse(Exception):
+    """A flow did what no flow may do, such as awaiting something that is not of its run."""
+
+
+class Result(Referred):
+    """What a step gave: ``text`` in words, ``value`` as data (an instance of the worker's ``output``, if that is a
+    pydantic model), ``raw`` as the tools returned it, and the ``sources``.
+
+    ``key`` is the id of the step. A result that is not ``ok`` has a ``failure`` instead.
+    """
+
+    __slots__ = ("_digest", "_state", "_step", "_type", "raw", "settled_at", "value")
+
+    def __init__(self, step: StepState, output: Any = None, loaded: Json = None) -> None:
+        """``loaded`` is the data that the tools returned, if the log only refers to it.
+
+        Raises ValueError if the value does not fit ``output``.
+        """
+        data = step.data
+        self._step, self.key, self.attempt = step, step.key, step.attempts
+        self.settled_at: datetime | None = step.settlements[-1].at if step.settlements else None
+        self.raw: Json = None if data is None else loaded if loaded is not None else data.raw
+        self._digest = ""
+        value = None if data is None else step.value if step.value is not None else data.value
+        self.value: Any = self.raw if value is None else value
+        if isinstance(output, type) and issubclass(output, BaseModel) and step.ok:
+            self.value = output.model_validate(value)
+
+    @property
+    def ok(self) -> bool:
+        return self._step.ok
+
+    @property
+    def failure(self) -> Failure | None:
+        return self._step.failure
+
+    @property
+    def text(self) -> str:
+        return self._step.data.summary if self._step.data is not None else ""
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        return self._step.data.sources if self._step.data is not None else ()
+
+    @property
+    def state(self) -> StepState:
+        """The whole state of the step, for built-in flows."""
+        return self._step
+
+    @property
+    def digest(self) -> str:
+        """The digest of what the log has of the result: it stands for the result in the digest of an input."""
+        if not self._digest:
+            step, data = self._step, self._step.data
+            has = None if data is None else step.value if step.value is not None else data.value or data.raw
+            self._digest = sha([step.ok, self.text, has])
+        return self._digest
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Result {self.key}: {self._step.status.value}>"
+
+
+class StepFailed(Exception):
+    """A step has failed for good. It is a gap of the answer, unless it is waived."""
+
+    def __init__(self, result: Result, waived: set[str]) -> None:
+        self.result, self.failure = result, result.failure
+        self._waived = waived
+        super().__init__(f"{result.key}: {self.failure.message if self.failure is not None else 'it failed'}")
+
+    def waive(self) -> None:
+        """Do without this step: its failure is no gap of the answer."""
+        self._waived.add(self.result.key)
+
+
+class FlowAnswer(NamedTuple):
+    """The answer of a flow: its ``text``, the results that it ``uses`` (None: those of all steps), further ``gaps``.
+
+    ``value`` is the answer as data, if there is more than the text.
+    """
+
+    text: str = ""
+    uses: Sequence[Result] | None = None
+    gaps: Sequence[Gap] = ()
+    value: Json = None
+
+
+class Approved(NamedTuple):
+    """A person approved a plan, or nobody had to be asked."""
+
+    by: str = ""
+
+
+class Denied(NamedTuple):
+    """A person denied a plan, for this reason, or did not approve it in time."""
+
+    reason: str = ""
+    by: str = ""
+
+
+class Retry(Exception):
+    """Raised by the ``validate`` of a worker: its answer goes back to it with this reason."""
