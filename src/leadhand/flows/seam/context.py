@@ -18,9 +18,10 @@ from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, is_object, object_of
 from leadhand.core.work_order import ProposedSubtask
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.desk import Desk
+from leadhand.flows.desk import Code, Desk
 from leadhand.flows.plan_gate import page_id
 from leadhand.flows.work_order.plans import issue
+from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
 from .identity import encoded, sha
@@ -50,6 +51,15 @@ class FlowContext:
         self.today: date = state.created_at.date()
         """The day on which the run was started, in UTC."""
         self.deps: Any = None
+        self.fits: Callable[[Json], list[str]] | None = None
+        """Why a value does not fit the typed answer that was asked for, one sentence each (None: nobody asked)."""
+        self.verifier: Verifier | None = None
+        """Who judges in place of a model."""
+
+    @property
+    def of(self) -> Pass:
+        """The pass that this context belongs to."""
+        return self._pass
 
     @property
     def state(self) -> RunState:
@@ -103,7 +113,8 @@ class FlowContext:
 
         async def called(desk: Desk) -> str:
             made = await desk.call(tool, **desk.brief)
-            return made.summary or compact_json(made.raw)[:LONGEST_SUMMARY]
+            said = made.raw if isinstance(made.raw, str) else compact_json(made.raw)[:LONGEST_SUMMARY]
+            return made.summary or said
 
         step.code = called
         return step
@@ -236,9 +247,20 @@ class FlowContext:
         tools: Sequence[str] | None = None,
         optional: bool = False,
         final: bool = False,
+        code: Code | None = None,
     ) -> Pending[Result]:
-        """Ask a worker of a built-in flow, with the details of the step."""
-        return self._step("ask", key, worker, input, tools=tools, optional=optional, final=final, details=details)
+        """Ask a worker of a built-in flow, with the details of the step; ``code`` carries it out if the worker's loop
+        says so."""
+        pending = self._step("ask", key, worker, input, tools=tools, optional=optional, final=final, details=details)
+        pending.code = code
+        return pending
+
+    def worker(self, name: str) -> Recorded:
+        """Return a worker as the run has recorded it. Raises KeyError for a name that the run does not know."""
+        found = self.state.worker(name)
+        if found is None:
+            raise KeyError(name)
+        return found
 
     # --- how a step is made ------------------------------------------------------------------------------------------
 

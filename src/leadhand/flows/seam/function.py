@@ -26,6 +26,7 @@ from leadhand.flows.flow import Result as Returned
 from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.refused_options import refusal
 from leadhand.flows.run_view import RunView, StepView
+from leadhand.verify.judge import Verifier
 
 from .context import FlowContext
 from .details import PLAIN, Details
@@ -103,6 +104,10 @@ class FunctionRun(Flow):
         self.passes = 0
         """How many passes were begun."""
         self.deps: Any = None
+        self.fits: Callable[[Json], list[str]] | None = None
+        self.verifier: Verifier | None = None
+        self.close: Close = _as_it_is
+        """Ends the flow with further steps, which give its answer a shape and judge it."""
         self.clock: Callable[[], float] = lambda: 0.0
 
     def checked_options(self, given: Mapping[str, Any]) -> BaseModel:
@@ -133,11 +138,17 @@ class FunctionRun(Flow):
         options = dict(self.checked_options(state.definition.options))
         of_subtasks = _subtask_workers(state.definition)
 
+        async def whole(context: FlowContext) -> Outcome:
+            made = await self._flow.function(context, **copy.deepcopy(options))
+            stated = self._stated(context.state, context.of, made)
+            answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
+            return await self.close(context, stated, answer)
+
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
             context = FlowContext(of, state, of_subtasks)
-            context.deps = self.deps
-            return self._flow.function(context, **copy.deepcopy(options))
+            context.deps, context.fits, context.verifier = self.deps, self.fits, self.verifier
+            return whole(context)
 
         self._pass = Pass(state, begin, self._flow.function.__code__.co_filename, self.clock)
         return self._pass
@@ -275,27 +286,46 @@ class FunctionRun(Flow):
     def outcome(self, run: RunView[Any]) -> Outcome:
         state = run.state
         now = self._pass if self._pass is not None else self.advanced(state)
+        error = now.main.error if now.main.done else None
+        if now.main.done and error is None:
+            return self._ended(state, now, now.main.value)._replace(returned=True)
+        found = self._stated(state, now, None)
+        gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
+        return self._ended(state, now, found._replace(gaps=gaps))
+
+    def _ended(self, state: RunState, now: Pass, stated: Outcome) -> Outcome:
+        """Return an outcome with the steps that are no gaps, and those that the pass does not ask for any more."""
+        early = set(now.unclaimed_early())
+        left_out = [key for key in (*now.unclaimed, *early) if key in state.steps]
+        waived = {
+            key for key, each in now.steps.items() if key in state.steps and (each.optional or not _counts(now, key))
+        }
+        return stated._replace(waived=[*stated.waived, *(waived | now.waived)], left_out=left_out)
+
+    def _stated(self, state: RunState, now: Pass, made: object) -> Outcome:
+        """Return the outcome that a flow states with what it returned (None: nothing), which uses the results of all
+        steps that it has asked for, but for those that begin early or judge, unless it says which."""
         subtasks = (
             each for order in now.steps if order in state.orders for each in state.orders[order].order.subtask_keys()
         )
-        asked = [key for key in (*now.steps, *subtasks) if key in state.steps]
+        asked = [state.steps[key] for key in (*now.steps, *subtasks) if key in state.steps]
         early = set(now.unclaimed_early())
-        left_out = [key for key in (*now.unclaimed, *early) if key in state.steps]
-        waived = {key for key in asked if key in now.steps and (now.steps[key].optional or not _counts(now, key))}
-        used = [key for key in asked if key not in early and state.steps[key].ok]
-        error = now.main.error if now.main.done else None
-        gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
-        made = now.main.value if now.main.done and error is None else None
+        used = [
+            each.key
+            for each in asked
+            if each.ok and each.key not in early and (each.counts or each.step.final) and not each.step.judges
+        ]
         found = _outcome(made)
         if isinstance(made, FlowAnswer) and made.uses is not None:
             used = [each.key for each in made.uses]
-        return found._replace(
-            uses=used,
-            gaps=[*gaps, *found.gaps],
-            waived=[*(waived | now.waived)],
-            left_out=left_out,
-            returned=now.main.done and error is None,
-        )
+        return found._replace(uses=used)
+
+
+Close = Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome]]
+
+
+async def _as_it_is(_run: FlowContext, outcome: Outcome, _answer: FlowAnswer) -> Outcome:
+    return outcome
 
 
 def _named(function: Function) -> list[object]:
@@ -321,7 +351,14 @@ def _outcome(made: object) -> Outcome:
         case None:
             return Outcome()
         case FlowAnswer():
-            return Outcome(answer=made.text, value=made.value, gaps=list(made.gaps))
+            return Outcome(
+                answer=made.text,
+                value=made.value,
+                gaps=list(made.gaps),
+                sources=made.sources,
+                judgement=made.judgement,
+                waived=made.waived,
+            )
         case Result():
             value = made.state.value
             return Outcome(answer=made.text if value is None else compact_json(value), value=value)
