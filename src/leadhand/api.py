@@ -23,6 +23,7 @@ from leadhand.app.typed_answers import Output, answer_role
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits
+from leadhand.core.run import WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
@@ -71,7 +72,8 @@ class Leadhand(Answering):
 
     ``check`` says how answers are checked: by a ``judge`` (the review model, else the lead's) and the exact checks, by
     the exact checks alone (``exact``), or not at all (``off``). With ``strict``, doubts make a run partial.
-    ``verifier`` judges in place of a model.
+    ``verifier`` judges in place of a model. With ``worker_calls="always"``, a model writes the result of every subtask;
+    by default (``auto``), it does only where what the tool returned is not enough.
 
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop."""
 
@@ -104,6 +106,7 @@ class Leadhand(Answering):
         allow_unknown_price: bool = False,
         check: Check | None = None,
         strict: bool = False,
+        worker_calls: WorkerCalls | None = None,
         verifier: Verifier | None = None,
         timeout: float | None = 1_800.0,
         attempt_timeout: float = 300.0,
@@ -146,6 +149,7 @@ class Leadhand(Answering):
             budgets=arguments.shared_budgets(budget_per_day, budget_total),
             budget_from=budget_source(project, budget=budget, budget_per_day=budget_per_day, budget_total=budget_total),
             check=check,
+            worker_calls=worker_calls,
             **arguments.flags(offline=offline, no_cache=no_cache, allow_unknown_price=allow_unknown_price),
             **arguments.flags(only_documents=only_documents, strict=strict),
             approve=arguments.approval_policy(approve),
