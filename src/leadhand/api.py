@@ -65,16 +65,13 @@ class Leadhand(Answering):
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
     "toolset:mail": "ask", "effect:once": "never", "origin:shop.*": "ask"}``. ``approval_timeout`` is the number of
     seconds after which an unanswered approval is denied (None: never).
-
     ``on_approval`` answers approvals while runs are driven here: it is called with each open approval, and returns True
     (approve), False (deny) or None (leave it to people); of an interrupted call (kind ``effect``), whether it happened.
     ``deps`` is what your tools find in ``context.deps``, and in no log. ``hooks`` check calls and answers.
 
     ``check`` says how answers are checked: by a ``judge`` (the review model, else the lead's) and the exact checks, by
-    the exact checks alone (``exact``), or not at all (``off``). With ``strict``, doubts make a run partial.
-    ``verifier`` judges in place of a model. With ``worker_calls="always"``, a model writes the result of every subtask;
-    by default (``auto``), it does only where what the tool returned is not enough.
-
+    the exact checks alone (``exact``), or not at all (``off``); ``verifier`` judges in place of a model. With
+    ``strict``, doubts make a run partial. With ``worker_calls="always"``, a model writes the result of every subtask.
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop."""
 
     def __init__(

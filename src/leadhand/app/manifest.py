@@ -82,8 +82,8 @@ class ProjectManifest(Value):
     workers may make workers, too. ``offline_rules`` are Python files whose ``OFFLINE`` says, by the name of
     a worker, what the built-in model does as that worker. ``stages`` are settings of the report flow's stages.
     ``tool_settings`` are limits and caches of tools, by their names. ``check`` says who checks answers (a judge, the
-    exact checks alone, or nobody); with ``strict``, doubts make a run partial. With ``worker_calls`` ``always``, a model
-    writes the result of every subtask.
+    exact checks alone, or nobody); with ``strict``, doubts make a run partial. With ``worker_calls`` ``always``, a
+    model writes the result of every subtask.
     """
 
     name: str = Field(default="", max_length=100)

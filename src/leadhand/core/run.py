@@ -112,14 +112,14 @@ class RunDefinition(Value):
     path. ``subtask_worker`` carries out the subtasks that name no worker; with ``nested_workers``, workers that are
     defined during the run may define and call others. ``shape`` is the worker that gives a typed answer ("": the answer
     is text); its ``output`` is the JSON schema. ``check`` says who checks the answer, ``judging`` are the workers that
-    do, the judge first; with
-    ``strict``, doubts make the run partial. With ``worker_calls`` ``always``, a model writes the result of every
-    subtask; otherwise, what its tool returned is the result, unless more is expected. ``name`` and ``tags`` are what people find the run by in lists. Of the runs
-    and steps that wait, those with the highest ``priority`` are begun first. ``instructions`` are those that
-    the run alone was given, by worker (``"*"``: every worker), ``only_tools`` the tools to which it was restricted
-    (None: to none); ``workers`` and ``tools`` include both. ``plan_only``: the run stops when it has a plan, until a
-    person resumes it or approves the plan. ``approve_plan``: it waits until a person approves the plan, and what
-    repairs add to it. ``hooks`` are the names of the hooks that check its calls and its answer.
+    do, the judge first; with ``strict``, doubts make the run partial. With ``worker_calls`` ``always``, a model writes
+    the result of every subtask; otherwise, what its tool returned is the result, unless more is expected. ``name`` and
+    ``tags`` are what people find the run by in lists. Of the runs and steps that wait, those with the highest
+    ``priority`` are begun first. ``instructions`` are those that the run alone was given, by worker (``"*"``: every
+    worker), ``only_tools`` the tools to which it was restricted (None: to none); ``workers`` and ``tools`` include
+    both. ``plan_only``: the run stops when it has a plan, until a person resumes it or approves the plan.
+    ``approve_plan``: it waits until a person approves the plan, and what repairs add to it. ``hooks`` are the names of
+    the hooks that check its calls and its answer.
     With ``only_documents``, its tools search nothing but ``documents``; ``unpriced`` are the models that its budget
     does not limit.
     """

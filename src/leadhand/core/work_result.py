@@ -11,7 +11,6 @@ from .tool import Source
 from .value import Json, Value, compact_json
 from .work_order import ProposedSubtask, Unsupported
 
-
 LONGEST_SUMMARY = 300
 """Characters of what a tool returned that are the summary of a result, if the tool gives none."""
 _CUT = "…"
@@ -38,7 +37,7 @@ class ResultData(Value):
 
     @property
     def is_cut(self) -> bool:
-        """Whether its summary is only the beginning of what a tool returned."""
+        """Whether its summary is only the beginning of what a tool returned, which a lead needs in full."""
         return len(self.summary) == LONGEST_SUMMARY and self.summary.endswith(_CUT)
 
 
