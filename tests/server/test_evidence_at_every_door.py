@@ -109,7 +109,7 @@ async def test_a_body_can_have_workers_write_their_results(
     api = await open_door(models=model, check="off", approve="auto")
     run = (await api.post("/api/runs?wait=60", {"request": "measure Paris", **given})).json()
     assert (run["status"], len(model.asked("work"))) == ("succeeded", calls)
-    followed = (await api.post(f"/api/runs/{run['run_id']}/follow-up", {"request": "measure Paris"})).json()
+    followed = (await api.post(f"/api/runs/{run['run_id']}/follow_up", {"request": "measure Paris"})).json()
     await api.over(followed["run_id"])
     assert len(model.asked("work")) == 2 * calls
 
