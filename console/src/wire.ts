@@ -1215,6 +1215,8 @@ export interface components {
       readonly tools: readonly components["schemas"]["ToolSpec"][];
       readonly traceparent?: string;
       readonly unpriced?: readonly string[];
+      /** @enum {string} */
+      readonly worker_calls?: "auto" | "always";
       readonly workers: readonly components["schemas"]["Worker"][];
     };
     readonly RunDocument: {
@@ -1641,6 +1643,7 @@ export interface components {
         readonly [key: string]: string;
       };
       readonly tools?: readonly string[] | null;
+      readonly worker_calls?: ("auto" | "always") | null;
       readonly worker_model?: string | null;
     };
     readonly Subtask: {

@@ -23,6 +23,7 @@ from leadhand.app.typed_answers import Output, answer_role
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits
+from leadhand.core.run import WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
@@ -64,15 +65,13 @@ class Leadhand(Answering):
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
     "toolset:mail": "ask", "effect:once": "never", "origin:shop.*": "ask"}``. ``approval_timeout`` is the number of
     seconds after which an unanswered approval is denied (None: never).
-
     ``on_approval`` answers approvals while runs are driven here: it is called with each open approval, and returns True
     (approve), False (deny) or None (leave it to people); of an interrupted call (kind ``effect``), whether it happened.
     ``deps`` is what your tools find in ``context.deps``, and in no log. ``hooks`` check calls and answers.
 
     ``check`` says how answers are checked: by a ``judge`` (the review model, else the lead's) and the exact checks, by
-    the exact checks alone (``exact``), or not at all (``off``). With ``strict``, doubts make a run partial.
-    ``verifier`` judges in place of a model.
-
+    the exact checks alone (``exact``), or not at all (``off``); ``verifier`` judges in place of a model. With
+    ``strict``, doubts make a run partial. With ``worker_calls="always"``, a model writes the result of every subtask.
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop."""
 
     def __init__(
@@ -104,6 +103,7 @@ class Leadhand(Answering):
         allow_unknown_price: bool = False,
         check: Check | None = None,
         strict: bool = False,
+        worker_calls: WorkerCalls | None = None,
         verifier: Verifier | None = None,
         timeout: float | None = 1_800.0,
         attempt_timeout: float = 300.0,
@@ -146,6 +146,7 @@ class Leadhand(Answering):
             budgets=arguments.shared_budgets(budget_per_day, budget_total),
             budget_from=budget_source(project, budget=budget, budget_per_day=budget_per_day, budget_total=budget_total),
             check=check,
+            worker_calls=worker_calls,
             **arguments.flags(offline=offline, no_cache=no_cache, allow_unknown_price=allow_unknown_price),
             **arguments.flags(only_documents=only_documents, strict=strict),
             approve=arguments.approval_policy(approve),

@@ -319,6 +319,7 @@ async def test_a_budget_that_only_allows_the_plan_is_not_overspent(early: Early)
     world = early.world(
         [head(*calls), early.until(lambda state: any(each.counts for each in state.steps.values())), tail()],
         tools=[early.bench.measure],
+        worker_calls="always",
         limits=limits,
         held_back=Money(requests=2),
     )
@@ -375,7 +376,7 @@ async def test_cancelling_and_pausing_end_what_has_begun(early: Early, request_:
 async def test_workers_are_told_their_subtask_although_there_is_no_order(early: Early):
     calls = [ask("measure", "measure", n=1)]
     told = early.until(lambda state: early.models.requests("work"))
-    world = early.world([head(*calls), told, tail()], tools=[early.bench.measure])
+    world = early.world([head(*calls), told, tail()], tools=[early.bench.measure], worker_calls="always")
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED

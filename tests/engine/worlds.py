@@ -16,7 +16,7 @@ from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
 from leadhand.core.judgement import Check
 from leadhand.core.limits import NOTHING, Concurrency, Limits, Money, SharedBudget
-from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.run import ModelChoice, RunDefinition, WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.dispatch.local import LocalDispatcher
@@ -74,6 +74,7 @@ class World:
         budgets: Iterable[SharedBudget] = (),
         concurrency: Concurrency | None = None,
         check: Check = "off",
+        worker_calls: WorkerCalls = "auto",
     ) -> None:
         self.models = models
         self.clock = clock or FixedClock()
@@ -89,6 +90,7 @@ class World:
         self.budgets = tuple(budgets)
         self.concurrency = concurrency or Concurrency()
         self._check: Check = check
+        self._worker_calls: WorkerCalls = worker_calls
         self._numbers = count(1)
         self._drives: list[asyncio.Task[RunState]] = []
         self.written: list[tuple[str, str, str]] = []
@@ -127,6 +129,7 @@ class World:
             budgets=self.budgets,
             concurrency=self.concurrency,
             check=self._check,
+            worker_calls=self._worker_calls,
             judging=tuple(each.name for each in judging),
             **more,
         )

@@ -101,6 +101,7 @@ class Definitions(NamedTuple):
             shape="" if shape is None else shape.name,
             check=check,
             strict=wanted.strict,
+            worker_calls=wanted.worker_calls or "auto",
             judging=tuple(each.name for each in judging),
             nested_workers=project.nested_workers,
             limits=wanted.limits,

@@ -114,6 +114,7 @@ def continued(
         budget_from=NEW_BUDGET if "budget" in changed else usual.budget_from,
         check=usual.check or (earlier.check if earlier.offline == offline else None),
         strict=usual.strict or earlier.strict,
+        worker_calls=usual.worker_calls or earlier.worker_calls,
     )
 
 

@@ -139,7 +139,8 @@ def _needed(state: RunState, name: str, short: Money, wait_s: float) -> float:
     left = sum(not each.ok for each in counting) if counting else _UNPLANNED
     if name == "timeout":
         used = (state.rest_since or state.last_at or state.created_at) - state.created_at - state.rested
-        need = used.total_seconds() * (1 + left / max(done, 1)) + wait_s
+        worked = sum(each.ok for each in counting) or done  # plans, reviews and answers take other times
+        need = used.total_seconds() * (1 + left / max(worked, 1)) + wait_s
         return _with_held_back(need, lambda most: held_back_s(limits.evolve(timeout_s=most)))
     if name not in _KINDS:
         return 0

@@ -18,6 +18,7 @@ from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Eff
 from leadhand.core.value import Json
 from leadhand.core.words.failures import ANOTHER_MODEL, written_call
 from leadhand.core.work_order import OpenCall
+from leadhand.core.work_result import summary_of
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
 from leadhand.engine.conversation_turn import REPEATED, Turn
@@ -128,6 +129,10 @@ class Turns:
         """Return a turn as the log holds it: what is said about its value names no part of a secret."""
         value = self._log.redacted_value(turn.value)
         return turn if value == turn.value else replace(turn, value=value)
+
+    def summary_of(self, returned: Json) -> str:
+        """Return the summary of a result whose tool gives none; no part of a secret is left in it."""
+        return summary_of(self._log.redacted_value(returned))
 
     def refuse(self, reason: str) -> None:
         """Record why an answer was not accepted, in words for people: the model is asked again."""

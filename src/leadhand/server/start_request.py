@@ -21,7 +21,7 @@ from leadhand.app.settings import A_KEY, Settings
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits, usd
-from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition
+from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition, WorkerCalls
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import unset
 from leadhand.ports.access import Scope, allows
@@ -157,6 +157,12 @@ class Submission(Body):
         None, exclude_if=unset, description="Who checks the answer. Default: the server's setting, else a judge."
     )
     strict: bool = Field(False, exclude_if=operator.not_, description="Let doubts about the answer make it partial.")
+    worker_calls: WorkerCalls | None = Field(
+        None,
+        exclude_if=unset,
+        description="Let a model write the result of every subtask (always), or only where what the tool returned is"
+        " not enough (auto). Default: the server's setting, else auto.",
+    )
     output_schema: dict[str, Any] | None = Field(
         None,
         exclude_if=unset,
@@ -201,6 +207,7 @@ def followed_up(body: FollowUp, earlier: RunDefinition, usual: Settings, princip
         **({"offline": True} if offline else {}),
         **({"check": earlier.check} if earlier.offline == (offline or usual.offline) else {}),
         "strict": earlier.strict,
+        "worker_calls": earlier.worker_calls,
         "only_documents": earlier.only_documents,
         "limits": {**kept, **body.limits.model_dump(exclude_unset=True)},
         "options": options_of(earlier, body.flow or "", body.options),
@@ -250,6 +257,7 @@ def asked_for(submission: Submission, runtime: Runtime, principal: Principal) ->
         no_cache=usual.no_cache or submission.no_cache,
         check=submission.check or usual.check,
         strict=usual.strict or submission.strict,
+        worker_calls=submission.worker_calls or usual.worker_calls,
         budget_from="limits.budget" if "budget" in given else A_KEY if ceilings.in_money else usual.budget_from,
         allow_unknown_price=(usual.allow_unknown_price or submission.allow_unknown_price) and not ceilings.in_money,
         approve=usual.approve if submission.approve is None else approval_policy(submission.approve),
