@@ -131,7 +131,7 @@ def _with_worker(project: Project | None, toolbox: Toolbox, stage: object) -> ob
     if not is_object(stage) or not isinstance(name := stage.get("worker"), str):
         return stage
     from leadhand.flows.report.options import GIVES
-    from leadhand.flows.report.roles import instructions
+    from leadhand.flows.report.workers import instructions
 
     workers = project.workers.values() if project is not None else ()
     worker = next((each for each in workers if each.name == name), None)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from leadhand.flows.passages import Passage
 from leadhand.verify.claims import citations_in
 
-from .progress import Item
+from .shapes import Research
 
 _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
@@ -61,7 +61,7 @@ def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) ->
     return "\n".join(lines)
 
 
-def findings_as_text(title: str, items: Iterable[Item], passages: Mapping[str, Passage]) -> str:
+def findings_as_text(title: str, items: Iterable[Research], passages: Mapping[str, Passage]) -> str:
     """Return the findings as a draft, for a report that no model could write."""
     names = {passage.id: name for name, passage in passages.items()}
     parts = [f"# {title}"]

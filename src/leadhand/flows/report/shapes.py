@@ -1,4 +1,4 @@
-"""What the roles of the report flow answer."""
+"""What the workers of the report flow answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Section(Answer):
     question: str = Field(min_length=1, max_length=1_000)
 
 
-class Outline(Answer):
+class Plan(Answer):
     """The plan of a report."""
 
     title: str = Field(min_length=1, max_length=300)
@@ -53,9 +53,16 @@ class Findings(Answer):
     findings: tuple[Finding, ...] = ()
 
 
-class Evidence(Findings):
-    """Findings with the passages that they name, which code takes from the tool calls."""
+class Research(Findings):
+    """Findings with the passages that they name, which code takes from the tool calls, for a question of the plan.
 
+    ``key`` is the step that found them.
+    """
+
+    key: str = ""
+    summary: str = ""
+    heading: str = ""
+    question: str = ""
     passages: tuple[Passage, ...] = ()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import count
 
 from pydantic import ValidationError
 
@@ -15,7 +16,6 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.draft_judging import DraftJudging
 from leadhand.flows.passages import Passage, digest_of
-from leadhand.flows.report.progress import in_order
 from leadhand.flows.run_view import RunView
 from leadhand.verify.claims import citations_in
 
@@ -96,7 +96,8 @@ class Research:
     @cached_property
     def written(self) -> Sequence[StepState]:
         """All answers of the writer so far, in order."""
-        return in_order(self.state, answer_key)
+        found = (self.state.steps.get(answer_key(number)) for number in count(1))
+        return list(iter(lambda: next(found), None))
 
     @cached_property
     def answers(self) -> Mapping[int, StepState]:

@@ -224,7 +224,7 @@ class FlowContext:
             if answered.status is ApprovalStatus.APPROVED:
                 return Approved(answered.by)
             late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
-            return Denied(answered.reason or late, answered.by)
+            return Denied(answered.reason or late, answered.by, late=bool(late))
 
         pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
         return await self._added(pending, is_known=key in self.state.approvals)

@@ -211,6 +211,8 @@ class FunctionRun(Flow):
                 yield do.Note(f"{key} was asked for at line {pending.line} and never awaited", f"!lost-{key}")
 
     def _fault(self, now: Pass, error: BaseException) -> Failure:
+        if isinstance(error, FlowError):
+            return error.failure
         if isinstance(error, FlowMisuse):
             return Failure.of(str(error), "flow_error", FailureClass.UNAVAILABLE, FIX)
         message = (

@@ -69,6 +69,8 @@ class Pass:
         """Steps whose large data has to be loaded before their results can be handed over."""
         self.loaded: dict[tuple[str, int], Json] = {}
         """Large data by step and number of attempts."""
+        self.kept: Any = None
+        """What a built-in flow keeps of the pass, for doors and for a run that ends early."""
         self._equals: dict[Identity, dict[str, str]] = {}
         self._numbers: Counter[tuple[Identity, str]] = Counter()
         self._begun: dict[Identity, Pending[Any]] = {}
