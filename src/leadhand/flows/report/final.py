@@ -22,26 +22,27 @@ LONGEST_NAME = 100
 
 def answer_of(report: Report) -> FlowAnswer:
     """Return the answer of a run as it is now: its latest draft, or without one, its findings."""
-    last, passages = report.last, report.passages
-    sources = cited(report)
+    last, passages, sources = report.last, report.passages, _sources(report)
     text = body(_text(report), sources)
-    judges = last is not None and report.run.state.definition.check != "off"
+    found_by = {item.key: [*item.passages] for item in report.found if item.passages}
+    finders = {(each.title, each.url): key for key in reversed(found_by) for each in found_by[key]}
+    judges = report.run.state.definition.check != "off"
     return FlowAnswer(
         text=text,
-        uses=[each for each in report.results if each.key in {item.key for item in report.found if item.passages}],
+        uses=[each for each in report.results if each.key in found_by],
         gaps=[*_gaps(report)],
-        sources=[Cited(each.title, each.url, _finder(report, each)) for each in sources],
+        sources=[Cited(each.title, each.url, finders.get(each[:2], "")) for each in sources],
         judgement=last.rounds.judgement(text) if last is not None and judges else None,
         material=lambda state: of_passages(state, passages),
     )
 
 
-def final_report(report: Report) -> str:
-    """Return the final report with its list of sources; "" while the run is not finished."""
+def final_report(report: Report) -> str | None:
+    """Return the final report with its list of sources; None while the run is not finished."""
     finished = report.run.state.finished
     if finished is None or not _text(report):
-        return ""
-    listed = source_list(cited(report), report.passages)
+        return None
+    listed = source_list(_sources(report), report.passages)
     return f"{finished.answer}\n\n{listed}" if listed else finished.answer
 
 
@@ -49,20 +50,11 @@ def _text(report: Report) -> str:
     if report.last is not None:
         return report.last.text
     title = report.outline.title if report.outline is not None else report.run.request
-    return findings_as_text(title, report.found, report.passages) if any(each.findings for each in report.found) else ""
+    return findings_as_text(title, report.found, report.passages)
 
 
-def cited(report: Report) -> list[Numbered]:
+def _sources(report: Report) -> list[Numbered]:
     return numbered(_text(report), report.passages)
-
-
-def _finder(report: Report, source: Numbered) -> str:
-    """Return the step that found a source."""
-    found = (item.key for item in report.found for each in item.passages if (each.title, each.url) == source[:2])
-    return next(found, "")
-
-
-# --- gaps ------------------------------------------------------------------------------------------------------------
 
 
 def _gaps(report: Report) -> Iterator[Gap]:
@@ -74,26 +66,24 @@ def _gaps(report: Report) -> Iterator[Gap]:
             yield gap(step, FailureClass.INSUFFICIENT, reason, "ask more precisely, or give sources of your own")
     yield from report.gaps
     if report.last is not None:
-        yield from _review_gaps(report, report.last)
+        yield from _review_gaps(report.last, report.max_revisions)
 
 
-def _review_gaps(report: Report, draft: Draft) -> Iterator[Gap]:
+def _review_gaps(draft: Draft, max_revisions: int) -> Iterator[Gap]:
     """What stages still want to have changed, a gap for each stage, and the reviews that gave no verdict."""
     wanted: dict[str, list[str]] = {}
-    for each in draft.remarks:
+    for each in draft.remarks if draft.verdict is Verdict.NEEDS_REVISION else ():
         if each.by != JUDGE:
             problem = f"“{_short(each.claim)}”: {each.problem}" if each.claim else each.problem
             wanted.setdefault(each.by, []).append(problem)
-    for stage, problems in wanted.items() if draft.verdict is Verdict.NEEDS_REVISION else ():
+    for stage, problems in wanted.items():
         yield Gap(
             name=f"what the {stage} asks for",
             class_=FailureClass.INSUFFICIENT,
             reason="; ".join(problems),
-            next_action=f"allow more revisions (max_revisions was {report.max_revisions})",
+            next_action=f"allow more revisions (max_revisions was {max_revisions})",
         )
-    for review in draft.unreviewed:
-        if review.result is not None:
-            yield not_done("the review of the draft", review.result.state)
+    yield from (not_done("the review of the draft", each.state) for each in draft.unreviewed)
 
 
 def not_done(name: str, step: StepState, more: str = "") -> Gap:

@@ -20,9 +20,8 @@ from leadhand.core.events import Entry
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
-from leadhand.core.value import object_of, text_of
 from leadhand.core.worker import Worker
-from leadhand.flows.desk import Desk
+from leadhand.flows.desk import Code, Desk
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.run_view import RunView
@@ -39,8 +38,8 @@ from .checks import research_problems, review_problems, with_passages
 from .final import answer_of, not_done
 from .offline import RULES
 from .options import PLANNER, RESEARCHER, REVIEWER, Options, Stage, ordered
-from .progress import Draft, Report, Review, plan_in, research_in, review_in, text_in
-from .shapes import Plan, Section, Verdict
+from .progress import Draft, Report, Review, plan_in, review_in, text_in
+from .shapes import Plan, Verdict
 from .task import ReportTask, report_task
 from .workers import workers_of
 
@@ -101,46 +100,50 @@ class ReportRun(FunctionRun):
 
 async def prepare(report: Report) -> None:
     """Carry out the stages before the writer: the plan, which a person may have to approve, and the research."""
-    if not reading_tools(report.run.state) and not report.named[RESEARCHER].agent:
+    if not reading_tools(report.run.state) and not any(each.agent for each in report.before if each.name == RESEARCHER):
         how = "let it use web_search, or tools of your own that find sources"
         raise _failed("the run has no tool for sources", "no_tools", how)
-    gated, approved = is_gated(report.run.state), None
-    for at, stage in enumerate(report.before):
+    planning: list[Stage] = []
+    approved: Any = None
+    gated = is_gated(report.run.state)
+    for stage in report.before:
         if "plan" in stage.gives:
-            await _plan(report, stage)
-        elif not gated or report.plan is not None:  # nothing begins before there is a plan
-            if gated and report.plan != approved:
-                approved = await _approved(report, report.before[:at])
+            planning.append(stage)
+            await _plan(report, stage, [])
+            continue
+        if planning and report.plan is None:
+            raise _no_plan(report)
+        if gated and planning and report.plan != approved:
+            approved = await _approved(report, planning)
+        if planning or not gated:  # nothing begins before there is a plan
             await (_research(report, stage) if stage.name == RESEARCHER and not stage.agent else _add(report, stage))
-    if report.plan is None:
-        raise _no_plan(report)
 
 
-async def _plan(report: Report, stage: Stage, denied: Sequence[Mapping[str, Any]] = ()) -> None:
-    key = page_id(1, len(denied) + 1) if stage.name == PLANNER else stage.key()
-    given: dict[str, Any] = {"from": report.results} if stage.agent or stage.name != PLANNER else {}
-    details = Details(title="plan")
+async def _plan(report: Report, stage: Stage, denied: Sequence[Mapping[str, Any]]) -> None:
+    """Have a plan made; ``denied`` are those that a person denied, with the reasons."""
+    number, more = len(denied) + 1, {"denied": denied} if denied else {}
+    details = Details(title="plan" if number == 1 else f"plan, version {number}")
     if denied:
-        given["denied"] = denied
-        more = f"{report.run.worker(stage.name).instructions}\n\n{DENIED}".strip()
-        details = Details(title=f"plan, version {len(denied) + 1}", instructions=more)
-    shows = briefs.for_planner(denied) if stage.name == PLANNER else briefs.for_stage(report, stage, None)
-    result = await _carried_out(report, stage, asked(report, stage, key, given, details.of(shows=shows)))
-    report.given[stage.name] = result
-    if (plan := plan_in(stage, result)) is not None:
-        report.plan, report.planned = plan, result
+        details = details.of(instructions=f"{report.run.worker(stage.name).instructions}\n\n{DENIED}".strip())
+    if stage.name == PLANNER:
+        key, details = page_id(1, number), details.of(shows=briefs.for_planner(denied))
+    else:
+        key, details = stage.key(), details.of(shows=briefs.for_stage(report, stage, None))
+    given = {"from": report.results, **more} if stage.agent or stage.name != PLANNER else more
+    result = report.given[stage.name] = await _carried_out(report, stage, asked(report, stage, key, given, details))
+    report.plan = plan_in(stage, result) or report.plan
 
 
 async def _approved(report: Report, planning: Sequence[Stage]) -> Any:
     """Return the plan that a person has approved. For each reason of a person who denies one, another is made."""
     denied: list[dict[str, Any]] = []
     while True:
-        outline, planned = report.outline, report.planned
-        plan: Any = {"plan": report.plan} if outline is None else outline.model_dump(mode="json")
+        plan: Any = report.plan.model_dump(mode="json") if report.outline is not None else {"plan": report.plan}
         if any(each["plan"] == plan for each in denied):
             raise FlowError(made_again())
-        shown = plan if planned is None or report.by_code(planned) else Result(planned.state, Plan)
-        said = await report.run.approve(shown)
+        maker = next(each for each in reversed(planning) if report.given[each.name].ok)
+        made = report.given[maker.name]
+        said = await report.run.approve(plan if maker.agent else Result(made.state, Plan))
         if not isinstance(said, Denied):
             return report.plan
         denied.append({"plan": plan, "reason": said.reason})
@@ -148,49 +151,33 @@ async def _approved(report: Report, planning: Sequence[Stage]) -> Any:
             raise FlowError(failure)
         report.plan = None
         for stage in planning:
-            if "plan" in stage.gives:
-                await _plan(report, stage, denied)
+            await _plan(report, stage, denied)
         if report.plan is None:
             raise _no_plan(report)
 
 
 async def _research(report: Report, stage: Stage) -> None:
     """Have the questions of the plan researched in parallel."""
-    sections = report.outline.sections if report.outline is not None else ()
+    if report.outline is None:
+        raise _no_plan(report)
     steps: list[Pending[Result]] = []
-    for number, section in enumerate(sections, start=1):
+    for number, section in enumerate(report.outline.sections, start=1):
         details = Details(title=section.heading, shows=briefs.for_researcher(section))
-        step = asked(report, stage, f"research-{number}", section.model_dump(mode="json"), details)
-        report.questions[step.key] = section
-        steps.append(step)
+        steps.append(asked(report, stage, f"research-{number}", section.model_dump(mode="json"), details))
+        report.questions[steps[-1].key] = section
     results: list[Result] = await report.run.gather(steps, return_failures=True)
-    for section, result in zip(sections, results, strict=True):
+    for section, result in zip(report.outline.sections, results, strict=True):
         report.given[result.key] = result
-        _take_research(report, stage, result, section)
+        report.take_research(stage, result, section)
 
 
 async def _add(report: Report, stage: Stage) -> None:
-    """Carry out another stage before the writer, if there is what it needs."""
-    if ("plan" in stage.needs and report.plan is None) or ("research" in stage.needs and not report.found_by):
-        return
+    """Carry out another stage before the writer."""
     details = Details(title=stage.key(), shows=briefs.for_stage(report, stage, None))
     step = asked(report, stage, stage.key(), {"from": report.results}, details)
     result = report.given[stage.name] = await _carried_out(report, stage, step)
     if "research" in stage.gives:
-        _take_research(report, stage, result)
-
-
-def _take_research(report: Report, stage: Stage, result: Result, section: Section | None = None) -> None:
-    """Note what a stage found. What a stage of code gives replaces what was found before it."""
-    found = research_in(stage, result, section)
-    if result.ok:
-        report.found_by.append(result.key)
-    if found is not None:
-        report.found = [*(() if stage.agent else report.found), *found]
-    if section is not None:
-        failure = result.failure
-        nothing = text_of(object_of(result.value).get("summary")) or "no source answers it"
-        report.unanswered[section.question] = nothing if failure is None else f"its research failed: {failure.message}"
+        report.take_research(stage, result)
 
 
 # --- the rounds ------------------------------------------------------------------------------------------------------
@@ -211,48 +198,44 @@ async def write(report: Report) -> None:
         draft = await _drafted(report, draft)
     if (last := report.last) is not None:
         await last.rounds.judge_again()
-        text = last.text
         for stage in report.after:
             await _in_round(report, stage, last)
-        if last.text != text:
+        if last.text != last.judged:
             await last.judge()
             await last.rounds.judge_again()
 
 
 async def _drafted(report: Report, revised: Draft | None = None) -> Draft:
+    """Return a draft, of which one that is ``revised`` is the one before."""
     number, stage = len(report.drafts) + 1, report.writer
     rounds = DraftRounds(report.run, report.passages) if revised is None else revised.rounds.following()
     draft = Draft(number, stage.key(number), rounds, sum(each.judges for each in report.rounds), revised)
     report.drafts.append(draft)
+    title, what, instead = f"draft {number}", "the report", "the findings are listed instead"
     given: dict[str, Any] = {"number": number, "from": report.results}
     if revised is not None:
+        title, what, instead = f"{title}, a revision", "the revision", "the draft before it is used"
         given |= {"revises": revised.result, "problems": revised.digest()}
-    title = f"draft {number}" if revised is None else f"draft {number}, a revision"
     step = asked(report, stage, draft.key, given, Details(title=title, shows=briefs.for_writer(report, revised)))
     draft.key = step.key
     draft.result = await _carried_out(report, stage, step)
     draft.take(text_in(stage, draft.result))
     if not draft.result.ok:
-        instead = "the findings are listed" if revised is None else "the draft before it is used"
-        what = "the report" if revised is None else "the revision"
-        report.gaps.append(not_done(what, draft.result.state, f"; {instead} instead"))
+        report.gaps.append(not_done(what, draft.result.state, f"; {instead}"))
     return draft
 
 
 async def _in_round(report: Report, stage: Stage, draft: Draft) -> None:
     """Carry out a stage that follows the writer: it judges a draft, or changes it."""
     title = f"review of draft {draft.number}" if stage.name == REVIEWER else f"{stage.name}, draft {draft.number}"
-    details = Details(
-        title=title, shows=briefs.for_stage(report, stage, draft), judges=draft.key if stage.judges else ""
-    )
+    details = Details(title=title, shows=briefs.for_stage(report, stage, draft))
     claims = {each.n: each.text for each in draft.rounds.claims}
+    if stage.judges:
+        details = details.of(judges=draft.key, checks=lambda _state, _step, result: review_problems(result, claims))
     given = {"number": draft.number, "draft": draft.result, "of": draft.digest()}
-    if stage.judges and not stage.agent:
-        details = details.of(checks=lambda _state, _step, result: review_problems(result, claims))
     step = asked(report, stage, stage.key(draft.number), given, details)
-    judges = stage in report.rounds and stage.judges
-    if judges:
-        draft.reviews.append(Review(stage.name, step.key))
+    judges = stage.judges and stage in report.rounds
+    draft.reviews += [Review(stage.name, step.key)] if judges else []
     result = await _carried_out(report, stage, step)
     if judges:
         draft.reviews[-1] = review_in(stage, result, claims)
@@ -264,23 +247,21 @@ async def _in_round(report: Report, stage: Stage, draft: Draft) -> None:
 
 def asked(report: Report, stage: Stage, key: str, given: Mapping[str, Any], details: Details) -> Pending[Result]:
     """Ask the worker of a stage."""
-    worker, is_final = report.run.worker(stage.name), stage is report.writer
+    code: Code | None = None
+    tools: Sequence[str] | None = None
     if stage.agent:
-        task = {
-            "topic": report.run.request,
-            **report_task(report).model_dump(mode="json", exclude={"events", "stages"}),
-        }
+        known = report_task(report).model_dump(mode="json", exclude={"events", "stages"})
+        task = {"topic": report.run.request, **known}
+        details = details.of(shows=lambda _state, _step: {"task": task}, checks=None)
 
         async def code(desk: Desk) -> AgentResult:
             return await agent_of(stage, report.agents).carry_out(stage, desk)
 
-        details = details.of(shows=lambda _state, _step: {"task": task})
-        return report.run.step(worker, key=key, input=given, details=details, final=is_final, code=code)
-    tools: Sequence[str] | None = None
-    if "research" in stage.gives:
+    elif "research" in stage.gives:
         tools = reading_tools(report.run.state) if stage.tools is None else None
         details = details.of(checks=research_problems, keeps=with_passages)
-    return report.run.step(worker, key=key, input=given, details=details, tools=tools, final=is_final)
+    worker, is_final = report.run.worker(stage.name), stage is report.writer
+    return report.run.step(worker, key=key, input=given, details=details, tools=tools, final=is_final, code=code)
 
 
 async def _carried_out(report: Report, stage: Stage, step: Pending[Result]) -> Result:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -21,12 +21,6 @@ GIVES: Mapping[str, TaskField] = {PLANNER: "plan", RESEARCHER: "research", WRITE
 """The built-in stages, in order, and what each adds to the task."""
 STEPS: Mapping[str, str] = {PLANNER: "plan", RESEARCHER: "research", WRITER: "draft", REVIEWER: "review"}
 """The names of the steps of the built-in stages."""
-NEEDS: Mapping[str, tuple[TaskField, ...]] = {
-    PLANNER: (),
-    RESEARCHER: ("plan",),
-    WRITER: ("plan", "research"),
-    REVIEWER: ("draft",),
-}
 DECLARED_GIVES: tuple[TaskField, ...] = ("feedback", "draft", "research")
 """What a stage without code can give: a verdict with findings, another draft, or more research."""
 
@@ -75,9 +69,8 @@ class Stage(Value):
 
     def key(self, number: int = 0) -> str:
         """Return the name of the step of the stage: of a round, with the number of its draft."""
-        if self.is_built_in:
-            return f"{STEPS[self.name]}-{number}" if number else STEPS[self.name]
-        return f"{self.name}.{number}" if number else self.name
+        name = STEPS.get(self.name, self.name)
+        return f"{name}{'-' if self.is_built_in else '.'}{number}" if number else name
 
 
 class Options(Flow.Options):
@@ -106,84 +99,71 @@ class Options(Flow.Options):
 
 def ordered(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, ...]:
     """Return the built-in stages with these changes, in order. Raises UsageError if they do not fit together."""
-    by_name: dict[str, Stage] = {}
+    every = {name: _complete(Stage(name=name)) for name in GIVES}
+    names = [each.name for each in changes]
     for each in changes:
-        if each.name in by_name:
+        if names.count(each.name) > 1:
             raise UsageError(f"two stages are named {each.name}", "Give each stage a name of its own.")
-        if problem := _built_in_problem(each) if each.is_built_in else _own_problem(each):
+        for problem in _problems(each):
             raise UsageError(*problem)
-        by_name[each.name] = each
-    stages = [_complete(by_name.get(name, Stage(name=name))) for name in GIVES]
-    waiting = [_complete(each) for each in changes if not each.is_built_in]
-    last: dict[str, str] = {}  # the latest stage that was put after each one; the next one follows it
-    while waiting:
-        names = [each.name for each in stages]
-        placed = next((each for each in waiting if (each.after or each.before) in names), None)
-        if placed is None:
-            raise _misplaced(waiting, [*names, *(each.name for each in waiting)])
-        waiting.remove(placed)
-        if placed.before is not None:
-            stages.insert(names.index(placed.before), placed)
-            continue
-        behind = place = placed.after or ""
-        while behind in last:
-            behind = last[behind]
-        stages.insert(names.index(behind) + 1, placed)
-        last[place] = placed.name
+        every[each.name] = _complete(each)
+
+    def placed(name: str) -> Iterator[Stage]:
+        """Yield a stage with those that stand before and after it."""
+        for each in every.values():
+            if each.before == name:
+                yield from placed(each.name)
+        yield every[name]
+        for each in every.values():
+            if each.after == name:
+                yield from placed(each.name)
+
+    stages = [each for name in GIVES for each in placed(name)]
+    for each in every.values():
+        place = each.after or each.before or ""
+        if each not in stages and place not in every:
+            how = _known(place, (name for name in every if name != each.name))
+            raise UsageError(f"the stage {each.name} stands by {place!r}, and there is no such stage", how)
+    if circle := [each.name for each in every.values() if each not in stages]:
+        how = "Place one of them after a built-in stage."
+        raise UsageError(f"the places of {' and '.join(circle)} depend on each other", how)
     kept = tuple(each for each in stages if not each.off and (review or each.name != REVIEWER))
     _check_needs(kept, stages)
     return kept
 
 
-def _built_in_problem(stage: Stage) -> tuple[str, str] | None:
-    """Return what is wrong with a built-in stage, and what to do."""
-    name, gives = stage.name, GIVES[stage.name]
+def _problems(stage: Stage) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a stage, and what to do."""
+    name, gives, placed = stage.name, GIVES.get(stage.name), stage.after is not None or stage.before is not None
     if stage.agent is not None and stage.worker is not None:
-        return f"the stage {name} names both an agent and a worker", "Give one of them."
-    if stage.off and name != REVIEWER:
-        how = f'Replace it with a class of your own: {{"name": "{name}", "agent": …}}'
-        return f"the stage {name} cannot be switched off, since the stages after it need its {gives}", how
-    if stage.after is not None or stage.before is not None:
-        return f"the stage {name} has a fixed place, so it takes no after or before", "Leave them out."
-    if stage.gives and gives not in stage.gives:
-        said = f"{stage.agent or 'this one'} gives {', '.join(stage.gives)}"
-        return f"the stage {name} has to give the {gives}, and {said}", f"Add it: gives = ({gives!r},)."
-    return None
-
-
-def _own_problem(stage: Stage) -> tuple[str, str] | None:
-    """Return what is wrong with a stage that a user adds, and what to do."""
-    name = stage.name
+        yield f"the stage {name} names both an agent and a worker", "Give one of them."
+    if gives is not None:
+        if stage.off and name != REVIEWER:
+            how = f'Replace it with a class of your own: {{"name": "{name}", "agent": …}}'
+            yield f"the stage {name} cannot be switched off, since the stages after it need its {gives}", how
+        if placed:
+            yield f"the stage {name} has a fixed place, so it takes no after or before", "Leave them out."
+        if stage.gives and gives not in stage.gives:
+            given = f"{stage.agent or 'this one'} gives {', '.join(stage.gives)}"
+            yield f"the stage {name} has to give the {gives}, and {given}", f"Add it: gives = ({gives!r},)."
+        return
     if name in STEPS.values():
-        return f"a stage cannot be named {name}", _known(name, GIVES)
+        yield f"a stage cannot be named {name}", _known(name, GIVES)
     if stage.agent is None and stage.instructions is None and stage.worker is None:
         how = f"{_known(name, GIVES)} To add one, give it instructions, or the agent or the worker that does it."
-        return f"there is no stage {name}", how
-    if stage.agent is not None and stage.worker is not None:
-        return f"the stage {name} names both an agent and a worker", "Give one of them."
+        yield f"there is no stage {name}", how
     if stage.after is not None and stage.before is not None:
-        return f"the stage {name} names both after and before", "Give one of them."
+        yield f"the stage {name} names both after and before", "Give one of them."
     if stage.agent is None and (len(stage.gives) > 1 or not set(stage.gives) <= set(DECLARED_GIVES)):
         how = f"A stage with instructions gives one of: {', '.join(DECLARED_GIVES)}. A Python class can give more."
-        return f"the stage {name} cannot give {', '.join(stage.gives)}", how
-    return None
+        yield f"the stage {name} cannot give {', '.join(stage.gives)}", how
 
 
 def _complete(stage: Stage) -> Stage:
     if stage.is_built_in:
-        return stage.evolve(needs=stage.needs or NEEDS[stage.name], gives=stage.gives or (GIVES[stage.name],))
+        return stage.evolve(gives=stage.gives or (GIVES[stage.name],))
     after = WRITER if stage.after is None and stage.before is None else stage.after
     return stage.evolve(after=after, gives=stage.gives or DECLARED_GIVES[:1])
-
-
-def _misplaced(waiting: Sequence[Stage], names: Sequence[str]) -> UsageError:
-    for each in waiting:
-        place = each.after or each.before or ""
-        if place not in names:
-            how = _known(place, [name for name in names if name != each.name])
-            return UsageError(f"the stage {each.name} is placed by {place!r}, and there is no such stage", how)
-    circle = " and ".join(each.name for each in waiting)
-    return UsageError(f"the places of {circle} depend on each other", "Place one of them after a built-in stage.")
 
 
 def _check_needs(stages: Iterable[Stage], all_stages: Sequence[Stage]) -> None:
@@ -198,4 +178,5 @@ def _check_needs(stages: Iterable[Stage], all_stages: Sequence[Stage]) -> None:
 
 
 def _known(name: str, known: Iterable[str]) -> str:
-    return f"The stages are: {', '.join(known)}.{did_you_mean(name, [*known])}"
+    names = [*known]
+    return f"The stages are: {', '.join(names)}.{did_you_mean(name, names)}"

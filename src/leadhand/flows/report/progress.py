@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from leadhand.core.errors import FailureClass
 from leadhand.core.run import Gap
-from leadhand.core.value import Json, is_list, is_object, object_of, text_of
+from leadhand.core.value import Json, compact_json, is_list, list_of, object_of, text_of
 from leadhand.flows.draft_judging import Remark
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.passages import Passage
@@ -35,18 +35,17 @@ class Review(NamedTuple):
 
 @dataclass
 class Draft:
-    """A draft: ``key`` is its step, ``text`` what the stages after the writer have made of it so far."""
+    """A draft, of the step ``key``; ``text`` is what the stages after the writer have made of it, ``judges`` how many
+    of them judge it, ``judged`` the text that the judge has seen."""
 
     number: int
     key: str
     rounds: DraftRounds
     judges: int
-    """How many stages judge it."""
     revises: Draft | None = None
     result: Result | None = None
     text: str = ""
     judged: str = ""
-    """The text that was judged."""
     reviews: list[Review] = field(default_factory=list[Review])
 
     @property
@@ -63,14 +62,14 @@ class Draft:
         return Verdict.APPROVED if verdicts and None not in verdicts and len(verdicts) == self.judges else None
 
     @property
-    def unreviewed(self) -> list[Review]:
+    def unreviewed(self) -> list[Result]:
         """The reviews that are finished and gave no verdict."""
-        return [each for each in self.reviews if each.result is not None and each.verdict is None]
+        return [each.result for each in self.reviews if each.result is not None and each.verdict is None]
 
     @property
     def ran_out(self) -> bool:
         """Whether a review ended because a limit of the run is used up."""
-        failures = (each.result.failure for each in self.reviews if each.result is not None)
+        failures = (each.failure for each in self.unreviewed)
         return any(each is not None and each.class_ is FailureClass.EXHAUSTED for each in failures)
 
     def digest(self) -> str:
@@ -85,10 +84,9 @@ class Draft:
             await self.rounds.judge(self.number, self.text)
 
     def take(self, text: str) -> None:
-        """Note another text of the draft."""
-        if text:
-            self.text = text
-            self.rounds.begin(self.number, text)
+        """Note another text of the draft, if there is one."""
+        self.text = text or self.text
+        self.rounds.begin(self.number, self.text)
 
 
 class Report:
@@ -98,41 +96,38 @@ class Report:
         self, run: FlowContext, stages: Sequence[Stage], max_revisions: int, agents: Mapping[str, BoundAgent]
     ) -> None:
         self.run, self.stages, self.max_revisions, self.agents = run, stages, max_revisions, agents
-        self.named = {stage.name: stage for stage in stages}
         names = [stage.name for stage in stages]
         start = names.index(WRITER)
-        judging = [place for place, stage in enumerate(stages) if stage.judges]
-        end = names.index(REVIEWER) if REVIEWER in names else max([start, *judging])
+        end = max(place for place, each in enumerate(stages) if place == start or each.judges)
+        end = names.index(REVIEWER) if REVIEWER in names else end
         self.before, self.writer, self.after = stages[:start], stages[start], stages[end + 1 :]
-        self.rounds: Sequence[Stage] = stages[start + 1 : end + 1]
+        self.rounds = stages[start + 1 : end + 1]
         """The stages that follow the writer in every round."""
         self.plan: Any = None
-        """A Plan, or what a stage of the user gave in its place."""
-        self.planned: Result | None = None
+        """A Plan, or what a class of the user gave in its place."""
         self.questions: dict[str, Section] = {}
         """What researchers were asked, by step."""
-        self.unanswered: dict[str, str] = {}
-        """Why a question has no findings."""
         self.given: dict[str, Result] = {}
-        """What the stages before the writer gave, by stage or step."""
+        """What the stages before the writer gave, by step."""
         self.found: list[Research] = []
-        self.found_by: list[str] = []
-        """The steps that found something."""
         self.drafts: list[Draft] = []
         self.gaps: list[Gap] = []
-
-    @property
-    def outline(self) -> Plan | None:
-        return self.plan if isinstance(self.plan, Plan) else None
 
     @property
     def results(self) -> list[Result]:
         """What the stages before the writer gave."""
         return [*self.given.values()]
 
-    def by_code(self, result: Result) -> bool:
-        """Whether a class of the user gave a result."""
-        return bool(self.named[result.state.step.worker].agent)
+    @property
+    def found_by(self) -> list[str]:
+        """The steps that found something."""
+        giving = {stage.name for stage in self.before if "research" in stage.gives}
+        return [each.key for each in self.results if each.ok and each.state.step.worker in giving]
+
+    @property
+    def outline(self) -> Plan | None:
+        """The plan, if it has a title and sections."""
+        return self.plan if isinstance(self.plan, Plan) else None
 
     @property
     def passages(self) -> dict[str, Passage]:
@@ -143,10 +138,13 @@ class Report:
     @property
     def missing(self) -> list[str]:
         """The questions for which there is no finding, with the reasons."""
+        why = {item.question: item.summary for item in self.found}
+        for key, section in self.questions.items():
+            if key in self.given and (failure := self.given[key].failure) is not None:
+                why[section.question] = f"its research failed: {failure.message}"
         answered = {item.question for item in self.found if item.findings}
-        sections = self.outline.sections if self.outline is not None else ()
-        open_ = (each.question for each in sections if each.question not in answered)
-        return [f"{each} ({self.unanswered.get(each, 'no source answers it')})" for each in open_]
+        asked = (each.question for each in self.outline.sections) if self.outline is not None else ()
+        return [f"{each} ({why.get(each) or 'no source answers it'})" for each in asked if each not in answered]
 
     @property
     def last(self) -> Draft | None:
@@ -157,11 +155,24 @@ class Report:
     def revisions(self) -> int:
         return max(len(self.drafts) - 1, 0)
 
+    def take_research(self, stage: Stage, result: Result, section: Section | None = None) -> None:
+        """Note what a stage found. What a class of the user gives replaces what was found before it."""
+        given = _updates(result).get("research") if stage.agent else result.value or result.text
+        if not result.ok or given is None:
+            return
+        known = {each.id: each for each in self.passages.values()}
+        by = f"supplied by {result.state.by}" if result.state.by else stage.name
+        entries = given if stage.agent and is_list(given) else [given]
+        found = [_research(result.key, n, each, by, known) for n, each in enumerate(entries, start=1) if each]
+        if section is not None:
+            found = [each.evolve(**section.model_dump()) for each in found]
+        self.found = [*(() if stage.agent else self.found), *found]
+
 
 # --- values of results -----------------------------------------------------------------------------------------------
 
 
-def updates(result: Result) -> dict[str, Any]:
+def _updates(result: Result) -> dict[str, Any]:
     """Return the fields of the task that a stage of code gives."""
     return object_of(object_of(result.value).get("updates"))
 
@@ -170,66 +181,38 @@ def text_in(stage: Stage, result: Result) -> str:
     """Return the draft that a stage gives; "" if it gives none."""
     if not result.ok or not {"draft", "final_report"} & {*stage.gives}:
         return ""
-    given = updates(result)
+    given = _updates(result)
     return text_of(given.get("final_report") or given.get("draft")) if stage.agent else result.text
 
 
 def plan_in(stage: Stage, result: Result) -> Any:
     """Return the plan that a stage gives; None if it gives none."""
-    given = None if not result.ok else updates(result).get("plan") if stage.agent else result.value
+    given = None if not result.ok else _updates(result).get("plan") if stage.agent else result.value
     try:
         return Plan.model_validate(given)
     except ValidationError:
         return given if stage.agent else None
 
 
-def research_in(stage: Stage, result: Result, section: Section | None = None) -> list[Research] | None:
-    """Return what a stage found; None if it changes nothing."""
-    if not result.ok:
-        return None
-    if stage.agent:
-        given = updates(result)
-        if "research" not in given:
-            return None
-        found = given["research"]
-        return [_research(result.key, each, stage.name) for each in (found if is_list(found) else [found])]
-    about = {} if section is None else section.model_dump()
-    by = f"supplied by {result.state.by}"
-    value = result.text if result.state.by and result.state.value is None else {**about, **object_of(result.value)}
-    return [_research(result.key, value, by, about)]
-
-
-def _research(key: str, given: Json, by: str, about: Mapping[str, Any] = {}) -> Research:
-    """Return one entry of the research; what has no shape of findings is one passage, and its text the finding."""
-    if not is_object(given):
-        text = given if isinstance(given, str) else str(given)
-        passage = {"id": f"{key}.1", "text": text, "title": by, "source": key}
-        finding = {"statement": text, "passages": [passage["id"]]}
-        given = {**about, "summary": text, "findings": [finding], "passages": [passage]} if text else {**about}
-    heading, question = text_of(given.get("heading")), text_of(given.get("question"))
-    return Research(
-        key=key,
-        heading=heading or question or key,
-        question=question,
-        summary=text_of(given.get("summary")),
-        findings=tuple(_valid(Finding, given.get("findings"))),
-        passages=tuple(_valid(Passage, given.get("passages"))),
-    )
-
-
-def _valid(shape: Any, values: Any) -> Iterator[Any]:
-    for value in values if is_list(values) else ():
-        try:
-            yield shape.model_validate(value)
-        except ValidationError:
-            continue
+def _research(key: str, number: int, given: Json, by: str, known: Mapping[str, Passage]) -> Research:
+    """Return one entry of the research. What has another shape is one passage, and its text the finding."""
+    fields = object_of(given)
+    passages = [known.get(each, each) if isinstance(each, str) else each for each in list_of(fields.get("passages"))]
+    try:
+        found = Research.model_validate({**fields, "key": key, "passages": passages})
+    except ValidationError:
+        text = given if isinstance(given, str) else compact_json(given)
+        passage = Passage(id=f"{key}.{number}", text=text, title=by, source=key)
+        finding = Finding(statement=text, passages=(passage.id,))
+        found = Research(key=key, summary=text, findings=(finding,), passages=(passage,))
+    return found.evolve(heading=found.heading or found.question or key)
 
 
 def review_in(stage: Stage, result: Result, claims: Mapping[int, str]) -> Review:
     """Return what a stage says of a draft; ``claims`` are those that it was shown."""
     given: Any = result.value if result.ok else None
     if stage.agent and result.ok:
-        feedback = object_of(updates(result).get("feedback"))
+        feedback = object_of(_updates(result).get("feedback"))
         given = {name: given.get(name) or feedback.get(name) or () for name in ("verdict", "findings")}
     try:
         review = DraftReview.model_validate(given)

@@ -63,22 +63,19 @@ class Research(Findings):
     summary: str = ""
     heading: str = ""
     question: str = ""
+    findings: tuple[Finding, ...]
     passages: tuple[Passage, ...] = ()
 
 
-class DraftFinding(Value):
+class DraftFinding(Answer):
     """A finding of a reviewer: what is wrong with a claim, by its number, or with the whole draft (null)."""
 
     claim: int | None = None
     problem: str = Field(min_length=1, max_length=1_000)
 
 
-class ReviewFinding(DraftFinding, Answer):
-    """What is wrong with a claim, or with the whole draft (null)."""
-
-
 class DraftReview(Answer):
     """The review of a whole draft."""
 
     verdict: Verdict
-    findings: tuple[ReviewFinding, ...] = ()
+    findings: tuple[DraftFinding, ...] = ()

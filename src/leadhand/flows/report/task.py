@@ -10,6 +10,7 @@ from pydantic import Field
 from leadhand.core.events import Entry
 from leadhand.core.judgement import JudgedClaim
 from leadhand.core.lifecycle import StepStatus
+from leadhand.core.state import StepState
 from leadhand.core.value import Json, Value
 from leadhand.flows.passages import Passage
 from leadhand.flows.progress_lines import progress_lines
@@ -114,51 +115,42 @@ class ReportTask(Value):
 
 def report_task(report: Report, entries: Iterable[Entry] = ()) -> ReportTask:
     """Return the task of a run; ``entries`` are its log, from which its events are."""
-    last = report.last
-    steps = {key: each.step for key, each in report.run.state.steps.items()}
+    last, steps = report.last, report.run.state.steps
+    events = progress_lines({key: each.step for key, each in steps.items()}, entries)
     return ReportTask(
         plan=report.plan,
         research=tuple(_research(report)),
         draft=last.text if last is not None else None,
         feedback=_feedback(last) if last is not None else None,
-        final_report=final_report(report) or None,
+        final_report=final_report(report),
         revisions=report.revisions,
-        stages=tuple(_stage(report, stage) for stage in report.stages),
+        stages=tuple(_stage(stage, steps.values()) for stage in report.stages),
         drafts=tuple(_draft(report, draft) for draft in report.drafts),
         claims=_claims(last) if last is not None else (),
         passages={each.id: CitedPassage(**dict(each), link=link_to(each)) for each in report.passages.values()},
-        events=tuple(map(TaskEvent.model_validate, progress_lines(steps, entries))),
+        events=tuple(map(TaskEvent.model_validate, events)),
     )
 
 
 def _step(report: Report, key: str) -> dict[str, Any]:
     """Return the status of a step and why it failed."""
     step = report.run.state.steps.get(key)
-    failure = None if step is None else step.failure
-    status = StepStatus.PENDING if step is None else step.status
-    return {"key": key, "status": status, "error": None if failure is None else failure.message}
+    error = step.failure.message if step is not None and step.failure is not None else None
+    return {"key": key, "status": StepStatus.PENDING if step is None else step.status, "error": error}
 
 
 def _research(report: Report) -> Iterator[ResearchedQuestion]:
     """Yield every question with its findings; also those of stages that users added."""
-    found = {key: [item for item in report.found if item.key == key] for key in report.found_by}
-    for key in dict.fromkeys([*report.questions, *found]):
-        about = report.questions[key].model_dump() if key in report.questions else {"heading": key, "question": ""}
-        items = [dict(item) for item in found.get(key, ())]
-        for item in items or [{}]:
+    for key in dict.fromkeys([*report.questions, *report.found_by]):
+        section = report.questions.get(key)
+        about = {"heading": key, "question": ""} if section is None else section.model_dump()
+        for item in [dict(each) for each in report.found if each.key == key] or [about]:
             passages = [each.id for each in item.get("passages", ())]
-            yield ResearchedQuestion.model_validate({**about, **item, "passages": passages, **_step(report, key)})
+            yield ResearchedQuestion.model_validate({**item, "passages": passages, **_step(report, key)})
 
 
 def _draft(report: Report, draft: Draft) -> ReportDraft:
-    reviews = (
-        StageReview(
-            stage=each.stage,
-            answer=each.result.state.value if each.result is not None and each.result.ok else None,
-            **_step(report, each.key),
-        )
-        for each in draft.reviews
-    )
+    answers = {each.key: each.state.value for each in (review.result for review in draft.reviews) if each and each.ok}
     return ReportDraft(
         **dict(_feedback(draft)),
         **_step(report, draft.key),
@@ -167,14 +159,15 @@ def _draft(report: Report, draft: Draft) -> ReportDraft:
         research=tuple(report.found_by),
         text=draft.text or None,
         claims=_claims(draft),
-        reviews=tuple(reviews),
+        reviews=tuple(
+            StageReview(stage=each.stage, answer=answers.get(each.key), **_step(report, each.key))
+            for each in draft.reviews
+        ),
     )
 
 
 def _feedback(draft: Draft) -> ReportFeedback:
-    found = (
-        ReportFinding(by=by, claim=n, text=text or None, problem=problem) for by, n, text, problem in draft.remarks
-    )
+    found = [ReportFinding(by=by, claim=n, text=text or None, problem=why) for by, n, text, why in draft.remarks]
     verdict = None if draft.verdict is None else draft.verdict.value
     unreviewed = tuple(each.key for each in draft.unreviewed)
     return ReportFeedback(verdict=verdict, findings=tuple(found), unreviewed=unreviewed)
@@ -183,18 +176,13 @@ def _feedback(draft: Draft) -> ReportFeedback:
 def _claims(draft: Draft) -> tuple[ReportClaim, ...]:
     """Return every claim of a draft with its verdict, its passages, and why it is doubted."""
     judgement = draft.rounds.judgement(draft.text)
-    why: dict[int, list[str]] = {}
-    for each in judgement.doubts:
-        why.setdefault(each.n, []).append(each.why)
-    return tuple(
-        ReportClaim(**dict(each), why=" ".join(why[each.n]) if each.n in why else None) for each in judgement.claims
-    )
+    why = {each.n: " ".join(doubt.why for doubt in judgement.doubts if doubt.n == each.n) for each in judgement.claims}
+    return tuple(ReportClaim(**dict(each), why=why[each.n] or None) for each in judgement.claims)
 
 
-def _stage(report: Report, stage: Stage) -> StageState:
+def _stage(stage: Stage, steps: Iterable[StepState]) -> StageState:
     """Return a stage with the state of its latest step."""
-    steps = [each for each in report.run.state.steps.values() if each.step.worker == stage.name]
-    status = steps[-1].status if steps else StepStatus.PENDING
-    if any(not each.closed for each in steps):
-        status = StepStatus.RUNNING
-    return StageState(name=stage.name, status=status, steps=tuple(each.key for each in steps))
+    own = [each for each in steps if each.step.worker == stage.name]
+    status = own[-1].status if own else StepStatus.PENDING
+    status = status if all(each.closed for each in own) else StepStatus.RUNNING
+    return StageState(name=stage.name, status=status, steps=tuple(each.key for each in own))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from leadhand.core.worker import ALL_TOOLS, ModelRole, Worker
 from leadhand.flows.flow import instructions_in
 
-from .agents import AgentResult, BoundAgent
+from .agents import LIMITS, AgentResult, BoundAgent
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Stage
 from .shapes import DraftReview, Findings, Plan
 
@@ -17,18 +17,13 @@ WEB = ("web_search", "web_fetch")
 """The tools of a researcher besides those of the run."""
 
 
-class _BuiltIn(NamedTuple):
-    doing: str
-    output: Any
-    model_role: ModelRole
-
-
-_BUILT_IN = {
-    PLANNER: _BuiltIn("Planning", Plan, "plan"),
-    RESEARCHER: _BuiltIn("Researching", Findings, "work"),
-    WRITER: _BuiltIn("Writing", None, "compose"),
-    REVIEWER: _BuiltIn("Reviewing", DraftReview, "review"),
+BUILT_IN: Mapping[str, tuple[str, Any, ModelRole]] = {
+    PLANNER: ("Planning", Plan, "plan"),
+    RESEARCHER: ("Researching", Findings, "work"),
+    WRITER: ("Writing", None, "compose"),
+    REVIEWER: ("Reviewing", DraftReview, "review"),
 }
+"""What the built-in stages are doing, what they answer, and which model of the run they use."""
 
 instructions = partial(instructions_in, "leadhand.flows.report")
 """Return the built-in instructions with this name."""
@@ -36,36 +31,31 @@ instructions = partial(instructions_in, "leadhand.flows.report")
 
 def workers_of(stages: Iterable[Stage], agents: Mapping[str, BoundAgent]) -> Sequence[Worker]:
     """Return a worker for each stage."""
-    return [_worker(stage, agents) for stage in stages]
+    return [_worker(stage, agents.get(stage.agent or "")) for stage in stages]
 
 
-def _worker(stage: Stage, agents: Mapping[str, BoundAgent]) -> Worker:
-    built_in = _BUILT_IN.get(stage.name, _BuiltIn("", None, ""))
-    researches = "research" in stage.gives
-    common: dict[str, Any] = stage.model_dump(include={"max_turns", "max_requests", "max_tokens", "budget", "model"})
-    common |= {"name": stage.name, "doing": built_in.doing, "model_role": built_in.model_role, "counts": researches}
+def _worker(stage: Stage, agent: BoundAgent | None) -> Worker:
+    doing, output, model_role = BUILT_IN.get(stage.name, ("", None, ""))
+    researches, text = "research" in stage.gives, stage.instructions or ""
     if stage.agent is not None:
-        agent = agents.get(stage.agent)
-        return Worker(
-            instructions=stage.instructions or "",
-            output=AgentResult,
-            tools=stage.tools or (),
-            loop="code",
-            code=agent.source if agent is not None else "",
-            fingerprint=agent.fingerprint if agent is not None else "",
-            **common,
-        )
-    if stage.is_built_in:
-        output, text = built_in.output, stage.instructions or instructions(stage.name)
+        output = AgentResult
+    elif stage.is_built_in:
+        text = text or instructions(stage.name)
     else:
         output = DraftReview if stage.judges else Findings if researches else None
-        text = instructions("stage").replace("{instructions}", stage.instructions or "")
-        text += f"\n\n{instructions(f'stage-{stage.gives[0]}')}"
+        text = f"{instructions('stage').replace('{instructions}', text)}\n\n{instructions(f'stage-{stage.gives[0]}')}"
+    tools = (ALL_TOOLS, *WEB) if researches and stage.agent is None else ()
     return Worker(
+        name=stage.name,
+        doing=doing,
         instructions=text,
+        model_role=model_role,
         output=output,
-        tools=stage.tools if stage.tools is not None else (ALL_TOOLS, *WEB) if researches else (),
-        loop="turns" if researches or stage.tools else "reply",
+        tools=stage.tools if stage.tools is not None else tools,
+        loop="code" if stage.agent is not None else "turns" if researches or stage.tools else "reply",
+        counts=researches,
         continues=output is None,
-        **common,
+        code=agent.source if agent is not None else "",
+        fingerprint=agent.fingerprint if agent is not None else "",
+        **stage.model_dump(include={"model", *LIMITS}),
     )
