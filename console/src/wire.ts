@@ -838,6 +838,7 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly epoch: number;
+      readonly key?: string;
       readonly message: string;
       readonly refused?: boolean;
       readonly seq: number;
@@ -911,10 +912,6 @@ export interface components {
       readonly causes: readonly string[];
       readonly headline: string;
     };
-    readonly Outline: {
-      readonly sections: readonly components["schemas"]["Section"][];
-      readonly title: string;
-    };
     readonly PauseBody: {
       readonly reason?: string;
     };
@@ -926,6 +923,10 @@ export interface components {
       readonly text: string;
       readonly worker: string;
       readonly written?: number;
+    };
+    readonly Plan: {
+      readonly sections: readonly components["schemas"]["Section"][];
+      readonly title: string;
     };
     readonly Preview: {
       readonly limits: {
@@ -1049,7 +1050,7 @@ export interface components {
       readonly passages: {
         readonly [key: string]: components["schemas"]["CitedPassage"];
       };
-      readonly plan: components["schemas"]["Outline"] | null;
+      readonly plan: components["schemas"]["Plan"] | unknown;
       readonly research: readonly components["schemas"]["ResearchedQuestion"][];
       readonly revisions: number;
       readonly stages: readonly components["schemas"]["StageState"][];
@@ -1496,6 +1497,7 @@ export interface components {
     readonly Step: {
       readonly ceiling: components["schemas"]["Ceiling"] | null;
       readonly counts: boolean;
+      readonly digest?: string;
       readonly doing?: string;
       readonly final: boolean;
       readonly input: {
@@ -1504,13 +1506,17 @@ export interface components {
       readonly instructions: string | null;
       readonly judges?: string;
       readonly key?: string;
+      readonly kind?: string;
+      readonly line?: string;
       readonly max_calls?: number | null;
       readonly model: string | null;
       readonly needs: readonly string[];
+      readonly optional?: boolean;
       readonly output?: {
         readonly [key: string]: unknown;
       } | null;
       readonly parent: string | null;
+      readonly place?: string;
       readonly step_id: string;
       readonly subtask: components["schemas"]["Subtask"] | null;
       readonly title: string;
@@ -2142,9 +2148,9 @@ export type OpenQuestion = components["schemas"]["OpenQuestion"];
 export type OrderIssued = components["schemas"]["OrderIssued"];
 export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
-export type Outline = components["schemas"]["Outline"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PhasePart = components["schemas"]["PhasePart"];
+export type Plan = components["schemas"]["Plan"];
 export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type PromoteBody = components["schemas"]["PromoteBody"];

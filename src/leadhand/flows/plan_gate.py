@@ -14,7 +14,6 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
 from leadhand.core.work_order import WorkOrder
 from leadhand.flows.facts import replied
-from leadhand.flows.seam.results import Denied
 
 MOST_PLANS = 3
 """How many plans of one run a person is shown at most: each after the first because the one before was denied."""
@@ -53,7 +52,7 @@ def plan_refused(state: RunState) -> Failure | None:
     latest = asked[-1] if asked else None
     if latest is None or latest.status in (ApprovalStatus.PENDING, ApprovalStatus.APPROVED):
         return None
-    return denial(Denied(latest.reason, latest.by, late=latest.status is ApprovalStatus.EXPIRED), len(asked))
+    return denial(latest.reason, latest.by, len(asked), late=latest.status is ApprovalStatus.EXPIRED)
 
 
 def held(state: RunState, plan: Mapping[str, Any], planner: StepState) -> Sequence[Command] | None:
@@ -120,14 +119,14 @@ def _asking(approval_id: str, plan: Mapping[str, Any], planner: StepState) -> As
     )
 
 
-def denial(said: Denied, number: int) -> Failure | None:
+def denial(reason: str, by: str, number: int, *, late: bool) -> Failure | None:
     """Return why a run ends after the ``number``-th plan that a person denied; None if another plan is made."""
-    if said.late:
+    if late:
         return _failure("nobody approved the plan in time", "run it again, and approve its plan")
-    reason = said.reason.strip()
+    reason = reason.strip()
     if reason and number < MOST_PLANS:
         return None
-    what = f"{said.by or 'a person'} denied the plan" + (f": {reason}" if reason else "")
+    what = f"{by or 'a person'} denied the plan" + (f": {reason}" if reason else "")
     if reason:
         return _failure(f"{what} ({number} plans were denied)", "say in the request how to do it")
     return _failure(what, "ask for something else, or deny the plan with a reason to get another one")

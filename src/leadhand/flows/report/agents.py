@@ -14,7 +14,7 @@ from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, is_object, object_of
-from leadhand.flows.desk import Desk
+from leadhand.flows.desk import Code, Desk
 
 from .options import Stage, TaskField
 from .shapes import DraftFinding, Verdict
@@ -214,6 +214,15 @@ def _completed(stage: Any, agents: Mapping[str, BoundAgent]) -> Any:
         named = stage["name"]
     agent = agents.get(named) if isinstance(named, str) else None
     return stage if agent is None else {**agent.placed(stage), "agent": agent.name}
+
+
+def code_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> Code | None:
+    """Return the code of a stage; None if a model carries it out."""
+
+    async def code(desk: Desk) -> AgentResult:
+        return await agent_of(stage, agents).carry_out(stage, desk)
+
+    return code if stage.agent else None
 
 
 def agent_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> BoundAgent:

@@ -13,6 +13,7 @@ from leadhand.flows.passages import Passage
 from .options import REVIEWER, WRITER, Stage
 from .progress import Draft, Report
 from .shapes import MOST_QUESTIONS, Research, Section
+from .task import report_task
 
 TOKENS_PER_WORD = 2
 """Tokens of a word of a draft with its citations, roughly."""
@@ -86,6 +87,12 @@ def for_stage(report: Report, stage: Stage, draft: Draft | None) -> Shows:
         return {**_topic(state), **today(state), **facts, **shown}
 
     return shows
+
+
+def for_code(report: Report) -> Shows:
+    """Return the task of a stage that a class of the user carries out."""
+    known = report_task(report).model_dump(mode="json", exclude={"events", "stages"})
+    return lambda state, _: {"task": {**_topic(state), **known}}
 
 
 def _topic(state: RunState) -> dict[str, Any]:

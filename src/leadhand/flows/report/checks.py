@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -15,6 +15,7 @@ from leadhand.flows.passages import passages_in
 
 from .shapes import DraftReview, Findings, Verdict
 
+Checks = Callable[[RunState, StepState, Result], list[str]]
 MOST_PASSAGES = 24
 """Passages that one researcher can name."""
 
@@ -53,16 +54,20 @@ def with_passages(_state: RunState, _step: StepState, result: Result) -> Json:
     return {**findings.model_dump(mode="json"), "passages": passages}
 
 
-def review_problems(result: Result, claims: Container[int]) -> list[str]:
-    """Return why the answer of a reviewer is not a verdict on these claims."""
-    review, problems = _read(DraftReview, result.value)
-    if review is None:
-        return problems
-    odd = (each.claim for each in review.findings if each.claim is not None and each.claim not in claims)
-    found = [f"there is no claim {each}" for each in odd]
-    if review.verdict is Verdict.NEEDS_REVISION and not review.findings:
-        found.append("the verdict is NEEDS_REVISION, but no finding says what has to change")
-    return found
+def review_checks(claims: Container[int]) -> Checks:
+    """Return what says why the answer of a reviewer is not a verdict on these claims."""
+
+    def checks(_state: RunState, _step: StepState, result: Result) -> list[str]:
+        review, problems = _read(DraftReview, result.value)
+        if review is None:
+            return problems
+        odd = (each.claim for each in review.findings if each.claim is not None and each.claim not in claims)
+        found = [f"there is no claim {each}" for each in odd]
+        if review.verdict is Verdict.NEEDS_REVISION and not review.findings:
+            found.append("the verdict is NEEDS_REVISION, but no finding says what has to change")
+        return found
+
+    return checks
 
 
 def _read(shape: Any, value: Json) -> tuple[Any, list[str]]:

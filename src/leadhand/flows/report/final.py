@@ -8,10 +8,11 @@ from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import failure_gap, gap
 from leadhand.core.run import Gap
-from leadhand.core.state import StepState
+from leadhand.core.state import RunState, StepState
 from leadhand.flows.passages import of_passages
 from leadhand.flows.seam.results import FlowAnswer
 from leadhand.verify.judge import JUDGE
+from leadhand.verify.material import Material
 
 from .progress import Draft, Report
 from .rendering import Numbered, body, findings_as_text, numbered, source_list
@@ -27,13 +28,17 @@ def answer_of(report: Report) -> FlowAnswer:
     found_by = {item.key: [*item.passages] for item in report.found if item.passages}
     finders = {(each.title, each.url): key for key in reversed(found_by) for each in found_by[key]}
     judges = report.run.state.definition.check != "off"
+
+    def material(state: RunState) -> Material:
+        return of_passages(state, passages)
+
     return FlowAnswer(
         text=text,
         uses=[each for each in report.results if each.key in found_by],
         gaps=[*_gaps(report)],
         sources=[Cited(each.title, each.url, finders.get(each[:2], "")) for each in sources],
         judgement=last.rounds.judgement(text) if last is not None and judges else None,
-        material=lambda state: of_passages(state, passages),
+        material=material,
     )
 
 

@@ -21,7 +21,6 @@ from leadhand.core.plan_approval import is_gated
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.worker import Worker
-from leadhand.flows.desk import Code, Desk
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.run_view import RunView
@@ -33,8 +32,8 @@ from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Denied, FlowAnswer, Result
 
 from . import briefs
-from .agents import AgentResult, BoundAgent, agent_of, completed
-from .checks import research_problems, review_problems, with_passages
+from .agents import BoundAgent, agent_of, code_of, completed
+from .checks import research_problems, review_checks, with_passages
 from .final import answer_of, not_done
 from .offline import RULES
 from .options import PLANNER, RESEARCHER, REVIEWER, Options, Stage, ordered
@@ -147,7 +146,7 @@ async def _approved(report: Report, planning: Sequence[Stage]) -> Any:
         if not isinstance(said, Denied):
             return report.plan
         denied.append({"plan": plan, "reason": said.reason})
-        if (failure := denial(said, len(denied))) is not None:
+        if (failure := denial(said.reason, said.by, len(denied), late=said.late)) is not None:
             raise FlowError(failure)
         report.plan = None
         for stage in planning:
@@ -231,7 +230,7 @@ async def _in_round(report: Report, stage: Stage, draft: Draft) -> None:
     details = Details(title=title, shows=briefs.for_stage(report, stage, draft))
     claims = {each.n: each.text for each in draft.rounds.claims}
     if stage.judges:
-        details = details.of(judges=draft.key, checks=lambda _state, _step, result: review_problems(result, claims))
+        details = details.of(judges=draft.key, checks=review_checks(claims))
     given = {"number": draft.number, "draft": draft.result, "of": draft.digest()}
     step = asked(report, stage, stage.key(draft.number), given, details)
     judges = stage.judges and stage in report.rounds
@@ -247,21 +246,16 @@ async def _in_round(report: Report, stage: Stage, draft: Draft) -> None:
 
 def asked(report: Report, stage: Stage, key: str, given: Mapping[str, Any], details: Details) -> Pending[Result]:
     """Ask the worker of a stage."""
-    code: Code | None = None
     tools: Sequence[str] | None = None
     if stage.agent:
-        known = report_task(report).model_dump(mode="json", exclude={"events", "stages"})
-        task = {"topic": report.run.request, **known}
-        details = details.of(shows=lambda _state, _step: {"task": task}, checks=None)
-
-        async def code(desk: Desk) -> AgentResult:
-            return await agent_of(stage, report.agents).carry_out(stage, desk)
-
+        details = details.of(shows=briefs.for_code(report), checks=None)
     elif "research" in stage.gives:
         tools = reading_tools(report.run.state) if stage.tools is None else None
         details = details.of(checks=research_problems, keeps=with_passages)
     worker, is_final = report.run.worker(stage.name), stage is report.writer
-    return report.run.step(worker, key=key, input=given, details=details, tools=tools, final=is_final, code=code)
+    return report.run.step(
+        worker, key=key, input=given, details=details, tools=tools, final=is_final, code=code_of(stage, report.agents)
+    )
 
 
 async def _carried_out(report: Report, stage: Stage, step: Pending[Result]) -> Result:

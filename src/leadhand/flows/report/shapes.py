@@ -53,7 +53,7 @@ class Findings(Answer):
     findings: tuple[Finding, ...] = ()
 
 
-class Research(Findings):
+class Research(Answer):
     """Findings with the passages that they name, which code takes from the tool calls, for a question of the plan.
 
     ``key`` is the step that found them.

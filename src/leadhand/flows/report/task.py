@@ -100,7 +100,7 @@ class StageState(Value):
 class ReportTask(Value):
     """The work on a report. ``draft``, ``feedback`` and ``claims`` are those of the latest of ``drafts``."""
 
-    plan: Plan | str | dict[str, Any] | None
+    plan: Plan | Json
     research: tuple[ResearchedQuestion, ...]
     draft: str | None
     feedback: ReportFeedback | None
