@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from leadhand.core.judgement import Claim
 from leadhand.core.state import RunState, StepState
 from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.facts import earlier_facts, today
+from leadhand.flows.judging import Entry
 from leadhand.flows.passages import Passage
 
 from .options import REVIEWER, WRITER, Stage
@@ -56,37 +58,32 @@ def for_writer(report: Report, revised: Draft | None) -> Shows:
     return shows
 
 
-def for_reviewer(report: Report, draft: Draft) -> Shows:
-    """Return the claims of a draft with what the judge says of those that it doubts, and what it says is missing."""
-    claims: list[dict[str, Any]] = []
-    for each, (verdict, doubts) in draft.rounds.verdicts(draft.rounds.claims):
-        doubted = {"judge": verdict.value, "why": " ".join(doubt.why for doubt in doubts)} if doubts else {}
-        claims.append({"n": each.n, "text": each.text, **doubted})
-    missing = [part.model_dump() for part in draft.rounds.missing]
-    facts = {**_outline(report), "claims": claims, **({"judge_misses": missing} if missing else {})}
-    return lambda state, _: {**_topic(state), **facts}
-
-
 def for_stage(report: Report, stage: Stage, draft: Draft | None) -> Shows:
-    """Return what a stage with instructions of a user is shown: what it needs for what it gives."""
-    if draft is not None and stage.name == REVIEWER:
-        return for_reviewer(report, draft)
-    facts: dict[str, Any] = _outline(report, "plan") if draft is None else {"draft": draft.text}
-    passages, cited = report.passages, dict[str, None]()
-    if draft is not None:
-        claims = draft.rounds.claims
-        cited = dict.fromkeys(name for each in claims for name in each.cites if name in passages)
-        if stage.judges:
-            facts = {"claims": [{"n": each.n, "text": each.text} for each in claims]}
+    """Return what any other stage is shown: the plan; or the draft, if it judges, by claims with the judge's doubts."""
+    if draft is None:
+        plan = report.plan if report.outline is None else report.outline.model_dump(mode="json")
+        return lambda state, _: {**_topic(state), **today(state), **({} if plan is None else {"plan": plan})}
+    rounds = draft.rounds
+    facts: dict[str, Any] = {"draft": draft.text}
+    if stage.judges:
+        facts = {"claims": [_claim(*each) for each in rounds.verdicts(rounds.claims)]}
+    if stage.name == REVIEWER:
+        missing = {"judge_misses": [part.model_dump() for part in rounds.missing]} if rounds.missing else {}
+        return lambda state, _: {**_topic(state), **_outline(report), **facts, **missing}
+    names = dict.fromkeys(name for each in rounds.claims for name in each.cites)
+    passages = {name: passage for name, passage in report.passages.items() if name in names}
 
     def shows(state: RunState, _: StepState) -> dict[str, Any]:
-        shown: dict[str, Any] = {}
-        if draft is not None:
-            room = context_budget(state, stage.name)
-            shown = {"passages": shown_passages({name: passages[name] for name in cited}, cited, room)}
-        return {**_topic(state), **today(state), **facts, **shown}
+        shown = shown_passages(passages, names, context_budget(state, stage.name))
+        return {**_topic(state), **today(state), **facts, "passages": shown}
 
     return shows
+
+
+def _claim(claim: Claim, entry: Entry) -> dict[str, Any]:
+    """Return a claim with what the judge says of it, if it is doubted."""
+    doubted = {"judge": entry.verdict.value, "why": " ".join(doubt.why for doubt in entry.doubts)}
+    return {"n": claim.n, "text": claim.text, **(doubted if entry.doubts else {})}
 
 
 def for_code(report: Report) -> Shows:
@@ -99,35 +96,28 @@ def _topic(state: RunState) -> dict[str, Any]:
     return {"topic": state.definition.request}
 
 
-def _outline(report: Report, name: str = "") -> dict[str, Any]:
-    """Return the plan: as it is, with a ``name`` for it, or its headings, with the questions that have no findings."""
+def _outline(report: Report) -> dict[str, Any]:
+    """Return the headings of the plan, and the questions that have no findings; a plan of another shape as it is."""
     plan, missing = report.outline, report.missing
-    if plan is None or name:
-        given = report.plan if plan is None else plan.model_dump(mode="json")
-        return {} if given is None else {"plan": given}
+    if plan is None:
+        return {"plan": report.plan}
     facts = {"title": plan.title, "sections": [section.heading for section in plan.sections]}
     return {**facts, "missing": missing} if missing else facts
 
 
-def _findings(found: Iterable[Research], passages: Mapping[str, Passage], room: int) -> list[dict[str, Any]]:
-    """Return the findings by section: of each the first ones, if all do not fit."""
+def _findings(found: Sequence[Research], passages: Mapping[str, Passage], room: int) -> list[dict[str, Any]]:
+    """Return the findings by section; if they do not fit, the first ones of each."""
     names = {passage.id: name for name, passage in passages.items()}
     sections = [
-        (
-            item.heading,
-            [
-                {"statement": each.statement, "passages": [names[id_] for id_ in each.passages if id_ in names]}
-                for each in item.findings
-            ],
-        )
+        [
+            {"statement": each.statement, "passages": [names[id_] for id_ in each.passages if id_ in names]}
+            for each in item.findings
+        ]
         for item in found
     ]
-    most = max((len(statements) for _, statements in sections), default=0)
-    while True:
-        shown = [{"section": heading, "statements": statements[:most]} for heading, statements in sections]
-        if most <= 1 or tokens(shown) <= room:
-            return shown
-        most -= 1
+    if tokens(sections) > room:
+        sections = [fitting(statements, room // len(sections)) or statements[:1] for statements in sections]
+    return [{"section": item.heading, "statements": each} for item, each in zip(found, sections, strict=True)]
 
 
 def in_turns(passages: Mapping[str, Passage], items: Iterable[Sequence[Passage]]) -> Iterator[str]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from typing import Any
-
-from pydantic import BaseModel, ValidationError
 
 from leadhand.core.blob import blob_of
 from leadhand.core.state import RunState, StepState
@@ -25,9 +22,7 @@ def research_problems(_state: RunState, _step: StepState, result: Result) -> lis
 
     Accepted findings have the ids of their passages, in place of calls whose data is a reference: only these are read.
     """
-    findings, problems = _read(Findings, result.value)
-    if findings is None:
-        return problems
+    findings = Findings.model_validate(result.value)
     known = {passage.id for call in result.calls for passage in passages_in(call)}
     if any(blob_of(call.raw) for call in result.calls):
         known |= {each["id"] for each in objects_of(object_of(result.value).get("passages"))}
@@ -58,9 +53,7 @@ def review_checks(claims: Container[int]) -> Checks:
     """Return what says why the answer of a reviewer is not a verdict on these claims."""
 
     def checks(_state: RunState, _step: StepState, result: Result) -> list[str]:
-        review, problems = _read(DraftReview, result.value)
-        if review is None:
-            return problems
+        review = DraftReview.model_validate(result.value)
         odd = (each.claim for each in review.findings if each.claim is not None and each.claim not in claims)
         found = [f"there is no claim {each}" for each in odd]
         if review.verdict is Verdict.NEEDS_REVISION and not review.findings:
@@ -68,13 +61,3 @@ def review_checks(claims: Container[int]) -> Checks:
         return found
 
     return checks
-
-
-def _read(shape: Any, value: Json) -> tuple[Any, list[str]]:
-    """Return an answer in its shape, or None and what is wrong with it."""
-    kind: type[BaseModel] = shape
-    try:
-        return kind.model_validate(value), []
-    except ValidationError as error:
-        fault = error.errors()[0]
-        return None, [f"{'.'.join(map(str, fault['loc'])) or 'the answer'}: {fault['msg']}"]

@@ -101,48 +101,48 @@ async def prepare(report: Report) -> None:
     """Carry out the stages before the writer: the plan, which a person may have to approve, and the research."""
     if not reading_tools(report.run.state) and not any(each.agent for each in report.before if each.name == RESEARCHER):
         how = "let it use web_search, or tools of your own that find sources"
-        raise _failed("the run has no tool for sources", "no_tools", how)
+        raise FlowError(Failure.of("the run has no tool for sources", "no_tools", FailureClass.UNAVAILABLE, how))
     planning: list[Stage] = []
     approved: Any = None
-    gated = is_gated(report.run.state)
     for stage in report.before:
         if "plan" in stage.gives:
             planning.append(stage)
-            await _plan(report, stage, [])
-            continue
-        if planning and report.plan is None:
-            raise _no_plan(report)
-        if gated and planning and report.plan != approved:
+        elif planning and report.plan is None:
+            raise no_plan(report)
+        elif is_gated(report.run.state) and report.plan != approved:
             approved = await _approved(report, planning)
-        if planning or not gated:  # nothing begins before there is a plan
-            await (_research(report, stage) if stage.name == RESEARCHER and not stage.agent else _add(report, stage))
+        elif is_gated(report.run.state) and not planning:
+            continue  # nothing begins before there is a plan
+        await (_research(report, stage) if stage.name == RESEARCHER and not stage.agent else _add(report, stage))
 
 
-async def _plan(report: Report, stage: Stage, denied: Sequence[Mapping[str, Any]]) -> None:
-    """Have a plan made; ``denied`` are those that a person denied, with the reasons."""
-    number, more = len(denied) + 1, {"denied": denied} if denied else {}
-    details = Details(title="plan" if number == 1 else f"plan, version {number}")
-    if denied:
-        details = details.of(instructions=f"{report.run.worker(stage.name).instructions}\n\n{DENIED}".strip())
+async def _add(report: Report, stage: Stage, denied: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Carry out a stage before the writer; ``denied`` are plans that a person denied, with the reasons."""
+    key, shows = stage.key(), briefs.for_stage(report, stage, None)
     if stage.name == PLANNER:
-        key, details = page_id(1, number), details.of(shows=briefs.for_planner(denied))
-    else:
-        key, details = stage.key(), details.of(shows=briefs.for_stage(report, stage, None))
-    given = {"from": report.results, **more} if stage.agent or stage.name != PLANNER else more
+        key, shows = page_id(1, len(denied) + 1), briefs.for_planner(denied)
+    details = Details(title=stage.key(), shows=shows)
+    given: dict[str, Any] = {"from": report.results} if report.results else {}
+    if denied:
+        more = f"{report.run.worker(stage.name).instructions}\n\n{DENIED}".strip()
+        details = details.of(title=f"{stage.key()}, version {len(denied) + 1}", instructions=more)
+        given["denied"] = denied
     result = report.given[stage.name] = await _carried_out(report, stage, asked(report, stage, key, given, details))
-    report.plan = plan_in(stage, result) or report.plan
+    if "plan" in stage.gives:
+        report.plan = plan_in(stage, result) or report.plan
+    if "research" in stage.gives:
+        report.take_research(stage, result)
 
 
 async def _approved(report: Report, planning: Sequence[Stage]) -> Any:
     """Return the plan that a person has approved. For each reason of a person who denies one, another is made."""
     denied: list[dict[str, Any]] = []
-    while True:
+    while report.plan is not None:
         plan: Any = report.plan.model_dump(mode="json") if report.outline is not None else {"plan": report.plan}
         if any(each["plan"] == plan for each in denied):
             raise FlowError(made_again())
-        maker = next(each for each in reversed(planning) if report.given[each.name].ok)
-        made = report.given[maker.name]
-        said = await report.run.approve(plan if maker.agent else Result(made.state, Plan))
+        made = report.given[planning[-1].name]
+        said = await report.run.approve(plan if planning[-1].agent or not made.ok else Result(made.state, Plan))
         if not isinstance(said, Denied):
             return report.plan
         denied.append({"plan": plan, "reason": said.reason})
@@ -150,15 +150,14 @@ async def _approved(report: Report, planning: Sequence[Stage]) -> Any:
             raise FlowError(failure)
         report.plan = None
         for stage in planning:
-            await _plan(report, stage, denied)
-        if report.plan is None:
-            raise _no_plan(report)
+            await _add(report, stage, denied)
+    raise no_plan(report)
 
 
 async def _research(report: Report, stage: Stage) -> None:
     """Have the questions of the plan researched in parallel."""
     if report.outline is None:
-        raise _no_plan(report)
+        raise no_plan(report)
     steps: list[Pending[Result]] = []
     for number, section in enumerate(report.outline.sections, start=1):
         details = Details(title=section.heading, shows=briefs.for_researcher(section))
@@ -168,15 +167,6 @@ async def _research(report: Report, stage: Stage) -> None:
     for section, result in zip(report.outline.sections, results, strict=True):
         report.given[result.key] = result
         report.take_research(stage, result, section)
-
-
-async def _add(report: Report, stage: Stage) -> None:
-    """Carry out another stage before the writer."""
-    details = Details(title=stage.key(), shows=briefs.for_stage(report, stage, None))
-    step = asked(report, stage, stage.key(), {"from": report.results}, details)
-    result = report.given[stage.name] = await _carried_out(report, stage, step)
-    if "research" in stage.gives:
-        report.take_research(stage, result)
 
 
 # --- the rounds ------------------------------------------------------------------------------------------------------
@@ -273,12 +263,10 @@ def reading_tools(state: RunState) -> list[str]:
     return chosen or [tool.name for tool in tools]
 
 
-def _failed(message: str, type_: str, how: str) -> FlowError:
-    return FlowError(Failure.of(message, type_, FailureClass.UNAVAILABLE, how))
-
-
-def _no_plan(report: Report) -> FlowError:
+def no_plan(report: Report) -> FlowError:
+    """Return why a run ends without a plan that it can carry out."""
     planned = report.given.get(PLANNER)
     if planned is not None and planned.failure is not None:
         return FlowError(planned.failure)
-    return _failed("no stage gave a plan with a title and sections", "no_plan", "correct the stage that gives the plan")
+    how = "correct the stage that gives the plan"
+    return FlowError(Failure.of("no stage gave a plan with a title and sections", "no_plan", FailureClass.INVALID, how))
