@@ -364,3 +364,10 @@ async def test_a_cancelled_report_keeps_what_was_finished(home: Path) -> None:
     assert answer.status is RunStatus.CANCELLED
     assert "9 kW [1]" in answer.text
     assert answer.document["task"]["drafts"][0]["verdict"] is None
+
+
+def test_a_second_judgement_counts_also_if_a_stage_follows_it(home: Path) -> None:
+    late = {"name": "late", "after": "reviewer", "instructions": "Note what is left to do."}
+    answer = report(home, model(writer=WRONG, judge=judge(CONTRADICTED), late=APPROVED), check="judge", agents=[late])
+
+    assert (answer.status, answer.evidence.contradicted) == (RunStatus.PARTIAL, 1)

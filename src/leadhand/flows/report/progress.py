@@ -85,8 +85,9 @@ class Draft:
 
     def take(self, text: str) -> None:
         """Note another text of the draft, if there is one."""
-        self.text = text or self.text
-        self.rounds.begin(self.number, self.text)
+        if text and text != self.text:
+            self.text = text
+            self.rounds.begin(self.number, text)
 
 
 class Report:
