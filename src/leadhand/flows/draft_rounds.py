@@ -40,6 +40,7 @@ class DraftRounds:
         """Return the rounds of a revision of the text, which begin with what is known of the text."""
         found = copy(self)
         found._records = [*self._records]
+        found.begin(self._number, "")
         return found
 
     def begin(self, number: int, text: str) -> None:

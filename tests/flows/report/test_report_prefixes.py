@@ -49,14 +49,15 @@ def unlike(entries: list[Entry], flow: ReportFlow) -> Iterator[tuple[int, Any]]:
 @pytest.mark.parametrize(
     ("answers", "stages", "options"),
     [
-        pytest.param({"draft_1": WRONG, "review_2": REVISE, "review_3": APPROVED}, [], {"max_revisions": 2}, id="revised"),
-        pytest.param({"writer": WRONG}, [], {"max_revisions": 0}, id="contradicted"),
-        pytest.param({"draft_1": WRONG, "polisher": SOUND, "checker": in_turn(REVISE, APPROVED)}, [POLISHER, CHECKER], {}, id="stages"),
-        pytest.param({"research_2": BROKEN, "draft_2": BROKEN, "review_1": REVISE}, [], {}, id="failing"),
-        pytest.param({"writer": BROKEN}, ["scout"], {}, id="code"),
-        pytest.param({"planner": BROKEN}, [], {}, id="no plan"),
+        ({"draft_1": WRONG, "review_2": REVISE, "review_3": APPROVED}, [], {"max_revisions": 2}),
+        ({"writer": WRONG}, [], {"max_revisions": 0}),
+        ({"draft_1": WRONG, "polisher": SOUND, "checker": in_turn(REVISE, APPROVED)}, [POLISHER, CHECKER], {}),
+        ({"research_2": BROKEN, "draft_2": BROKEN, "review_1": REVISE}, [], {}),
+        ({"writer": BROKEN}, ["scout"], {}),
+        ({"planner": BROKEN}, [], {}),
     ],
-)  # fmt: skip
+    ids=["revised", "contradicted", "stages", "failing", "code", "no plan"],
+)
 async def test_every_prefix_of_a_report(home: Path, answers: Any, stages: list[Any], options: Any) -> None:
     scripted = model(**answers, judge=judge(CONTRADICTED))
     async with lead(home, scripted, check="judge", max_workers=4, agents=[Scout]) as opened:

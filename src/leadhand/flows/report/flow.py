@@ -174,24 +174,28 @@ async def _research(report: Report, stage: Stage) -> None:
 
 async def write(report: Report) -> None:
     """Write the report, and revise it while its judges ask for that."""
-    draft = await _drafted(report)
+    draft, closed = await _drafted(report), None
     while draft.text:
-        for stage in report.rounds:
-            if stage.judges:
-                await draft.judge()  # once the stages before have changed it
-            await _in_round(report, stage, draft)
-        await draft.judge()
-        again = report.revisions < report.max_revisions and not draft.ran_out
-        if not again or draft.verdict is not Verdict.NEEDS_REVISION:
-            break
+        if not await _wants_revision(report, draft, report.rounds):
+            closed = draft
+            if not await _wants_revision(report, draft, report.after):
+                break
         draft = await _drafted(report, draft)
     if (last := report.last) is not None:
+        if closed is not last:  # its revision failed
+            await _wants_revision(report, last, report.after)
         await last.rounds.judge_again()
-        for stage in report.after:
-            await _in_round(report, stage, last)
-        if last.text != last.judged:
-            await last.judge()
-            await last.rounds.judge_again()
+
+
+async def _wants_revision(report: Report, draft: Draft, stages: Sequence[Stage]) -> bool:
+    """Carry out stages on a draft, and have it judged; return whether another draft follows."""
+    for stage in stages:
+        if stage.judges:
+            await draft.judge()  # once the stages before have changed it
+        await _in_round(report, stage, draft)
+    await draft.judge()
+    is_left = report.revisions < report.max_revisions and not draft.ran_out
+    return is_left and draft.verdict is Verdict.NEEDS_REVISION
 
 
 async def _drafted(report: Report, revised: Draft | None = None) -> Draft:
