@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from leadhand.core.judgement import Claim, Doubt, Judgement
 from leadhand.core.state import RunState
@@ -13,19 +12,8 @@ from leadhand.flows.passages import Passage, of_passages
 from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE
 
+from .draft_rounds import Remark
 from .judging import Entry, Record, Round, contradictions, judge_round, judgement_of, verdicts_of
-
-
-class Remark(NamedTuple):
-    """Something to change in a text: in one of its claims, by its number, or in the whole (None).
-
-    ``by`` is the stage that found it, or the judge.
-    """
-
-    by: str
-    n: int | None
-    claim: str
-    problem: str
 
 
 class DraftJudging:

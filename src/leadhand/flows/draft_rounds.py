@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from typing import NamedTuple
 
 from leadhand.core.judgement import Claim, Doubt, Judgement
 from leadhand.core.state import RunState
@@ -13,10 +14,21 @@ from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE, MissingPart
 from leadhand.verify.material import Material
 
-from .draft_judging import Remark
 from .judging import Entry, Record, Round, contradictions, judgement_of, verdicts_of
 from .rounds import judge_round
 from .seam.context import FlowContext
+
+
+class Remark(NamedTuple):
+    """Something to change in a text: in one of its claims, by its number, or in the whole (None).
+
+    ``by`` is the stage that found it, or the judge.
+    """
+
+    by: str
+    n: int | None
+    claim: str
+    problem: str
 
 
 class DraftRounds:

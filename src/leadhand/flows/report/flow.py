@@ -202,7 +202,7 @@ async def _drafted(report: Report, revised: Draft | None = None) -> Draft:
     """Return a draft, of which one that is ``revised`` is the one before."""
     number, stage = len(report.drafts) + 1, report.writer
     rounds = DraftRounds(report.run, report.passages) if revised is None else revised.rounds.following()
-    draft = Draft(number, stage.key(number), rounds, sum(each.judges for each in report.rounds), revised)
+    draft = Draft(number, stage.key(number), rounds, revised)
     report.drafts.append(draft)
     title, what, instead = f"draft {number}", "the report", "the findings are listed instead"
     given: dict[str, Any] = {"number": number, "from": report.results}
@@ -225,7 +225,7 @@ async def _in_round(report: Report, stage: Stage, draft: Draft) -> None:
     claims = {each.n: each.text for each in draft.rounds.claims}
     if stage.judges:
         details = details.of(judges=draft.key, checks=review_checks(claims))
-    given = {"number": draft.number, "draft": draft.result, "of": draft.digest()}
+    given = {"number": draft.number, "draft": draft.result, "of": draft.digest(), "missing": report.missing}
     step = asked(report, stage, stage.key(draft.number), given, details)
     judges = stage.judges and stage in report.rounds
     draft.reviews += [Review(stage.name, step.key)] if judges else []

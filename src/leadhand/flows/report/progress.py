@@ -11,8 +11,7 @@ from pydantic import ValidationError
 from leadhand.core.errors import FailureClass
 from leadhand.core.run import Gap
 from leadhand.core.value import Json, compact_json, is_list, list_of, object_of, text_of
-from leadhand.flows.draft_judging import Remark
-from leadhand.flows.draft_rounds import DraftRounds
+from leadhand.flows.draft_rounds import DraftRounds, Remark
 from leadhand.flows.passages import Passage
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.identity import sha
@@ -35,13 +34,12 @@ class Review(NamedTuple):
 
 @dataclass
 class Draft:
-    """A draft, of the step ``key``; ``text`` is what the stages after the writer have made of it, ``judges`` how many
-    of them judge it, ``judged`` the text that the judge has seen."""
+    """A draft, of the step ``key``; ``text`` is what the stages after the writer have made of it, ``judged`` the text
+    that the judge has seen."""
 
     number: int
     key: str
     rounds: DraftRounds
-    judges: int
     revises: Draft | None = None
     result: Result | None = None
     text: str = ""
@@ -59,7 +57,7 @@ class Draft:
         verdicts = [each.verdict for each in self.reviews]
         if Verdict.NEEDS_REVISION in verdicts or any(True for _ in self.rounds.remarks()):
             return Verdict.NEEDS_REVISION
-        return Verdict.APPROVED if verdicts and None not in verdicts and len(verdicts) == self.judges else None
+        return Verdict.APPROVED if verdicts and None not in verdicts else None
 
     @property
     def unreviewed(self) -> list[Result]:
