@@ -98,9 +98,9 @@ class FlowRegistry:
 
                 flow = ReportFlow(self._agents)
             case "research":
-                from leadhand.flows.research.flow import ResearchFlow
+                from leadhand.flows.research.flow import research
 
-                flow = ResearchFlow()
+                flow = research
             case _:
                 from leadhand.flows.worker.flow import WorkerFlow
 

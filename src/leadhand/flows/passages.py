@@ -16,6 +16,10 @@ from leadhand.verify.claims import PASSAGE_ID
 from leadhand.verify.material import Material, calls_of, earlier_answer
 
 _ID = re.compile(PASSAGE_ID)
+_FENCED = re.compile(
+    r"\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*\r?\n(?P<inside>.*?)\r?\n?(?P=mark)\s*",
+    re.IGNORECASE | re.DOTALL,
+)
 LONGEST_PASSAGE = 4_000
 """Characters of a passage, at most. The tools of Leadhand cut far shorter ones; a user's tool may return anything."""
 
@@ -29,6 +33,11 @@ class Passage(Value):
     url: str = ""
     source: str = ""
     published: str = ""
+
+
+def is_passage_id(name: str) -> bool:
+    """Whether a name has the form of the id of a passage."""
+    return _ID.fullmatch(name) is not None
 
 
 def passages_in(result: CallState) -> list[Passage]:
@@ -88,6 +97,12 @@ def message_of(raw: Json) -> Json:
     return message
 
 
+def unfenced(text: str) -> str:
+    """Return a Markdown text that a model has wrapped in a fence of Markdown, without the fence."""
+    found = _FENCED.fullmatch(text)
+    return text if found is None else found["inside"]
+
+
 def digest_of(text: str) -> str:
     """Return the id of a source: the first 8 hexadecimal digits of the SHA-256 of its whole text."""
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
@@ -106,7 +121,7 @@ def _passages_of(source: dict[str, Any]) -> list[Passage]:
     for each in objects_of(source.get("passages")):
         text = text_of(each.get("text")).strip()[:LONGEST_PASSAGE]
         id_ = text_of(each.get("id"))
-        id_ = id_ if _ID.fullmatch(id_) else f"{digest_of(text)}.1"
+        id_ = id_ if is_passage_id(id_) else f"{digest_of(text)}.1"
         if text:
             about = {"title": title, "url": url, "published": published}
             found.append(Passage(id=id_, text=text, source=id_.partition(".")[0], **about))

@@ -14,7 +14,7 @@ from flows.judges import briefs, judge
 from leadhand import Leadhand, RunStatus, ToolError, ToolReturn, tool
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import ClaimVerdict
-from leadhand.flows.research.flow import ResearchFlow
+from leadhand.flows.research.flow import research as research_flow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import calls, calls_all, fails
 
@@ -404,7 +404,7 @@ async def test_the_run_before_a_follow_up_reaches_the_lead(home: Path) -> None:
 )
 def test_an_option_out_of_range_is_refused_with_the_range(options: dict[str, Any], named: list[str]) -> None:
     with refused(UsageError, *options, *named):
-        ResearchFlow().checked_options(options)
+        research_flow.checked_options(options)
 
 
 def test_a_subagent_sees_a_search_that_failed_and_tries_another(home: Path) -> None:

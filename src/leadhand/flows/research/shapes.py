@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from leadhand.core.artifact import MEMORY, confined
-from leadhand.core.value import Value, is_object
+from leadhand.core.value import Json, Value, compact_json, is_object
 from leadhand.flows.passages import Passage
 
 
@@ -51,6 +51,11 @@ class Found(Value):
     detail: JsonValue = None
     artifact_path: str | None = None
     passages: tuple[Passage, ...] = ()
+
+
+def written_out(value: Json) -> str:
+    """Return a text as it is, and other data as JSON."""
+    return value if isinstance(value, str) else compact_json(value)
 
 
 def result_schema(detail: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from leadhand.core.approval import Question
 from leadhand.core.commands import Command, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
+from leadhand.core.ids import step_of
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
@@ -55,15 +56,22 @@ class FunctionFlow(Flow):
         self,
         function: Function,
         name: str = "",
-        offline: Mapping[Worker, Callable[..., Any]] | None = None,
-        workers: Sequence[Recorded] | None = None,
+        offline: Mapping[Worker | str, Callable[..., Any]] | None = None,
+        workers: Callable[[Any], Sequence[Recorded]] | Sequence[Recorded] | None = None,
+        *,
+        plans: bool = True,
+        reads_artifacts: bool = False,
+        unfinished: Callable[[RunState], FlowAnswer] | None = None,
     ) -> None:
-        """``workers`` are those of a built-in flow (None: the workers that the function names)."""
+        """``workers`` are those of a built-in flow, or with some options (None: the workers that the function names).
+        ``unfinished`` returns the answer of a run that ends before its function returns."""
         self.function = function
         self.name = name or function.__name__.replace("_", "-")  # type: ignore[misc]
         self.description = inspect.getdoc(function) or ""  # type: ignore[misc]
-        self.offline = {worker.name: rule for worker, rule in (offline or {}).items()}  # type: ignore[misc]
-        self.plans = True  # type: ignore[misc]
+        rules = (offline or {}).items()
+        self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in rules}  # type: ignore[misc]
+        self.plans, self.reads_artifacts = plans, reads_artifacts  # type: ignore[misc]
+        self.unfinished = unfinished
         self.Options = _options(self.name, function)  # type: ignore[misc, assignment]
         self._workers = workers
         self.__wrapped__ = function
@@ -83,7 +91,7 @@ class FunctionFlow(Flow):
     def roles(self, options: Any) -> Sequence[Recorded]:
         """Return the workers that the function names as globals or from its closure, with the one of subtasks."""
         if self._workers is not None:
-            return self._workers
+            return self._workers(options) if callable(self._workers) else self._workers
         named = _named(self.function)
         workers = {each.name: each for each in named if isinstance(each, Worker) and isinstance(each.instructions, str)}
         return [each.recorded() for each in workers.values()]
@@ -224,8 +232,7 @@ class FunctionRun(Flow):
             from leadhand.flows.work_order.briefs import work  # few flows issue orders
 
             return work(state, given)
-        shows = None if (pending := self._pending(state, given.step_id)) is None else pending.details.shows
-        if shows is not None:
+        if (shows := self._details(state, given.step_id).shows) is not None:
             return shows(state, step)
         found = resolved({**given.input}, state)
         return found if found or given.kind != "ask" else {"request": run.request}
@@ -233,8 +240,8 @@ class FunctionRun(Flow):
     def problems(self, run: RunView[Any], step: StepView, result: Returned) -> list[str]:
         pending = self._pending(run.state, step.id)
         worker = None if pending is None else pending.worker
-        if pending is not None and pending.details.checks is not None:
-            return list(pending.details.checks(run.state, run.state.steps[step.id], result))
+        if (checks := self._details(run.state, step.id).checks) is not None:
+            return list(checks(run.state, run.state.steps[step.id], result))
         if worker is None:
             return []
         value: Any = result.text if result.value is None else result.value
@@ -276,8 +283,10 @@ class FunctionRun(Flow):
         return self._flow.task(run, entries)
 
     def _details(self, state: RunState, key: str) -> Details:
-        pending = self._pending(state, key)
-        return PLAIN if pending is None else pending.details
+        if (pending := self._pending(state, key)) is not None:
+            return pending.details
+        parent = state.steps[key].step.parent
+        return PLAIN if parent is None else self._details(state, step_of(parent)).children or PLAIN
 
     def _pending(self, state: RunState, key: str) -> Pending[Any] | None:
         now = self.advanced(state) if self._pass is None else self._pass
@@ -289,9 +298,10 @@ class FunctionRun(Flow):
         error = now.main.error if now.main.done else None
         if now.main.done and error is None:
             return self._ended(state, now, now.main.value)._replace(returned=True)
-        found = self._stated(state, now, None)
+        unfinished = self._flow.unfinished
+        found = self._stated(state, now, None if unfinished is None else unfinished(state))
         gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
-        return self._ended(state, now, found._replace(gaps=gaps))
+        return self._ended(state, now, found._replace(gaps=[*found.gaps, *gaps]))
 
     def _ended(self, state: RunState, now: Pass, stated: Outcome) -> Outcome:
         """Return an outcome with the steps that are no gaps, and those that the pass does not ask for any more."""
