@@ -17,11 +17,9 @@ from leadhand.flows.report.final import not_done
 from leadhand.flows.report.rendering import body, numbered
 from leadhand.flows.seam.results import FlowAnswer, Result
 
-from .findings import Findings
+from .findings import Findings, found_nothing
 from .options import LEAD, WRITER
 
-GAVE_UP = "gave_up"
-"""The type of the failure of a worker that says that it cannot answer."""
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
 
 
@@ -86,4 +84,4 @@ def _advice(findings: Findings, found: Failure) -> str:
     """Return the advice about a failure of the lead, or of a subagent, which can be why the lead failed."""
     failures = (each.failure for each in findings.subagents if each.failure is not None)
     cause = next((each for each in failures if found.type == CHILD_FAILED and each.message == found.message), found)
-    return MORE_SOURCES if cause.type == GAVE_UP else cause.next_action
+    return MORE_SOURCES if found_nothing(cause) else cause.next_action

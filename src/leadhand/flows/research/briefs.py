@@ -11,8 +11,7 @@ from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
 
-from .answer import GAVE_UP
-from .findings import Findings, renumbered
+from .findings import Findings, found_nothing, renumbered
 from .options import WRITER
 from .shapes import written_out
 
@@ -42,9 +41,9 @@ def for_answer(findings: Findings) -> Shows:
         if 2 * tokens(facts) > context_budget(state, WRITER):  # the other half is for passages
             facts = {"findings": _findings(findings, with_details=False)}
         failed = [(each.step.name, each.failure) for each in findings.unanswered if each.failure is not None]
-        if missing := [name for name, failure in failed if failure.type == GAVE_UP]:
+        if missing := [name for name, why in failed if found_nothing(why)]:
             facts["missing"] = missing
-        if stopped := [{"task": name, "reason": why.message} for name, why in failed if why.type != GAVE_UP]:
+        if stopped := [{"task": name, "reason": why.message} for name, why in failed if not found_nothing(why)]:
             facts["unfinished"] = stopped
         return _writing(state, findings, facts)
 

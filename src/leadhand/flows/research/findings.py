@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.relations import descendants
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of, objects_of, text_of
@@ -15,6 +16,11 @@ from leadhand.verify.claims import citations_in
 
 from .options import LEAD, SUBAGENT
 from .shapes import Found
+
+
+def found_nothing(failure: Failure) -> bool:
+    """Whether a worker said that it cannot answer, and neither a limit nor an error stopped it."""
+    return failure.type == "gave_up" and failure.class_ is FailureClass.INVALID
 
 
 class Findings:
