@@ -16,10 +16,7 @@ from leadhand.verify.claims import PASSAGE_ID
 from leadhand.verify.material import Material, calls_of, earlier_answer
 
 _ID = re.compile(PASSAGE_ID)
-_FENCED = re.compile(
-    r"\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*\r?\n(?P<inside>.*?)\r?\n?(?P=mark)\s*",
-    re.IGNORECASE | re.DOTALL,
-)
+_FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})[ \t]*(?:markdown|md)\s*", re.IGNORECASE)
 LONGEST_PASSAGE = 4_000
 """Characters of a passage, at most. The tools of Leadhand cut far shorter ones; a user's tool may return anything."""
 
@@ -98,9 +95,16 @@ def message_of(raw: Json) -> Json:
 
 
 def unfenced(text: str) -> str:
-    """Return a Markdown text that a model has wrapped in a fence of Markdown, without the fence."""
-    found = _FENCED.fullmatch(text)
-    return text if found is None else found["inside"]
+    """Return a Markdown text that a model has wrapped in a fence as Markdown, without the fence."""
+    first, *inside = text.strip().split("\n")
+    opens = _FENCE.fullmatch(first)
+    if opens is None or not inside or inside.pop().strip() != (mark := opens["mark"]):
+        return text
+    is_open = False  # whether a fence within the text is
+    for line in inside:
+        if line.startswith(mark):
+            is_open = not is_open or line.strip() != mark
+    return text if is_open else "\n".join(inside)
 
 
 def digest_of(text: str) -> str:

@@ -86,6 +86,7 @@ def renumbered(text: str, names: Mapping[str, str], *, others: bool = True) -> s
         if known or not others:
             unknown = [f"[{name}]" for name in citation.ids if name not in names] if others else []
             marks = [f"[{', '.join(known)}]"] if known else []
-            written += text[at : citation.start] + " ".join([*marks, *unknown])
+            before, marked = text[at : citation.start], " ".join([*marks, *unknown])
+            written += before + marked if marked else before.rstrip(" ")
             at = citation.end
     return written + text[at:]
