@@ -72,9 +72,9 @@ function restOf({ limits, models, approve_rules, offline }: Definition, options:
   });
   return {
     ...set({
-      lead_model: modelOf(models.roles.plan, offline),
-      worker_model: modelOf(models.roles.work, offline),
-      review_model: modelOf(models.roles.review, offline),
+      lead_model: modelOf(models.by_use.plan, offline),
+      worker_model: modelOf(models.by_use.work, offline),
+      review_model: modelOf(models.by_use.review, offline),
     }),
     ...(Object.keys(approve_rules).length > 0 && { approve_rules }),
     limits: more,

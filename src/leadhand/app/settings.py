@@ -38,7 +38,7 @@ LONGEST_HELD_BACK_S = 120.0
 class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
-    ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
+    ``models`` are names by use; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
     ``documents`` is the absolute path of the directory that tools can search ("" for none). With ``only_documents``,
     they search nothing else, so that no query leaves the machine.
     ``project`` is the project that the process works for.
@@ -137,8 +137,8 @@ def settings(
     env = os.environ
     database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
     model = name(model, "model", _MODEL)
-    for role, each in (models or {}).items():
-        name(each, f"{role}_model", _MODEL)
+    for use, each in (models or {}).items():
+        name(each, f"{use}_model", _MODEL)
     if isinstance(home, Path):
         home = str(home)
     home = name(home, "home", "Pass a directory, or omit it.")

@@ -342,4 +342,4 @@ class RunState:
 
     def is_worker(self, name: str) -> bool:
         """Whether this is the name of a worker: of the project, or defined during the run."""
-        return name in self.workers or any(role.name == name for role in self.definition.declared)
+        return name in self.workers or any(worker.name == name for worker in self.definition.declared)

@@ -1,8 +1,8 @@
 """Attempts that Python code of a flow carries out.
 
 The code runs on a thread with an event loop of its own, so code that blocks, hangs or ends its process costs its own
-step only. Its calls are made on the loop of the engine, like those of any worker: within the allowance and the
-rights of its role, and recorded in the log. When the code runs again, calls that were finished are answered from there.
+step only. Its calls are made on the loop of the engine, like those of any worker: within its allowance and its rights,
+and recorded in the log. When the code runs again, calls that were finished are answered from there.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ threads = Threads(CODE_THREADS, "leadhand-code")
 
 
 class CodeAttempt:
-    """One attempt at a step of a role with ``loop="code"``."""
+    """One attempt at a step of a worker with ``loop="code"``."""
 
     def __init__(self, work: Work, log: RunLog, turns: Turns) -> None:
         assert work.code is not None
@@ -113,7 +113,7 @@ class CodeAttempt:
         name, output = self._work.step.name, self._work.shape
         text = value if output is None else self._work.step.worker
         if not isinstance(text, str) or is_blank(text):
-            return WorkResult.failed(name, self._wrong(f"{shown(value)} is not text, and the role has no output"))
+            return WorkResult.failed(name, self._wrong(f"{shown(value)} is not text, and the worker has no output"))
         if output is not None and (problems := schema_problems(output, value)):
             return WorkResult.failed(name, self._wrong("; ".join(problems)))
         value = None if output is None else value
