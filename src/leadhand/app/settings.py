@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from leadhand.app.arguments import Usual, name, shown
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.judgement import CHECKS, Check
 from leadhand.core.limits import CONCURRENCY, Concurrency, Limits, Money, SharedBudget, SharedLimit
 from leadhand.core.tool import ApprovalPolicy
+from leadhand.core.value import FrozenDict
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 if TYPE_CHECKING:

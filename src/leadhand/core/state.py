@@ -17,13 +17,12 @@ from .asks import Todo
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import RunFinished, StepRequested
-from .frozen import FrozenDict
 from .ids import event_id
 from .lifecycle import SETTLED, AttemptStatus, StepStatus
 from .limits import NOTHING, Money
 from .run import RunDefinition, RunStatus
 from .tool import CallState, Effect, ToolSpec
-from .value import Json
+from .value import FrozenDict, Json
 from .work_order import OpenCall, Step, Subtask, Unsupported, WorkOrder
 from .work_result import ResultData, Review, Verdict, WorkResult
 

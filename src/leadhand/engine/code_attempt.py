@@ -21,7 +21,6 @@ from pydantic import BaseModel, ValidationError
 from leadhand.core.commands import FlowError
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from leadhand.core.errors import Failure, FailureClass, ToolError
-from leadhand.core.frozen import thawed
 from leadhand.core.state import ModelTurn
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState, Source
@@ -36,6 +35,7 @@ from leadhand.core.value import (
     plain_json,
     shown,
     text_of,
+    thawed,
 )
 from leadhand.core.words.failures import NOT_ACCEPTED
 from leadhand.core.work_order import OpenCall

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.limits import Ceiling
 from leadhand.core.relations import ancestors, parent_of
 from leadhand.core.rights import tools_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import ArtifactVersion, RunState
+from leadhand.core.value import FrozenDict
 from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
 from leadhand.flows.policy import FlowPolicy

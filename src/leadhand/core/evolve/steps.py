@@ -9,7 +9,6 @@ from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
 from leadhand.core.errors import INTERRUPTED, MAX_TURNS, RAN_OUT, Failure, FailureClass
 from leadhand.core.evidence import made_calls, with_evidence
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.lifecycle import SETTLED, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.relations import ancestors, children_of, parent_of
@@ -23,7 +22,7 @@ from leadhand.core.state import (
     Settlement,
     StepState,
 )
-from leadhand.core.value import Json
+from leadhand.core.value import FrozenDict, Json
 from leadhand.core.words.failures import REJECTED, more_steps
 from leadhand.core.work_order import OpenCall, Step, Subtask
 from leadhand.core.work_result import VerdictKind, WorkResult
