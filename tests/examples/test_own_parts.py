@@ -43,7 +43,7 @@ class TestCompareWeather(FlowContract):
     request = "Paris, Nice"
     tools = toolbox(None).specs()
 
-    def reply(self, step: StepView, role: Worker) -> str:
+    def reply(self, step: StepView, worker: Worker) -> str:
         return "up to 12 °C"
 
     @pytest.fixture(autouse=True)
@@ -56,8 +56,8 @@ class TestTranslate(FlowContract):
     request = "Good morning"
     options = {"languages": ["French", "Dutch"]}
 
-    def reply(self, step: StepView, role: Worker) -> str | dict[str, Any]:
-        return {"text": "Bonjour", "changed": True} if role.name == "checker" else "Bon jour"
+    def reply(self, step: StepView, worker: Worker) -> str | dict[str, Any]:
+        return {"text": "Bonjour", "changed": True} if worker.name == "checker" else "Bon jour"
 
 
 class TestTranslateInOneRound(TestTranslate):

@@ -269,7 +269,7 @@ class Attempt:
     def _given_up(self, made: Sequence[CallState], turn: Turn, problems: list[str]) -> Failure:
         """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
-        role = self._work.worker
+        worker = self._work.worker
         if not self._one_reply and (proof := self._support(made)) is not None:
             lapse = "the worker gave no answer" if is_blank(turn.said.text) else "the worker answered without it"
             return proof.evolve(message=f"{proof.message}; {lapse}")
@@ -279,7 +279,7 @@ class Attempt:
         if turn.value is None and not turn.message.tool_calls:
             text = " ".join(turn.message.text.split())
             said = f"{text[:80]}…" if len(text) > 80 else text
-            message = f"the model answered with text instead of a JSON object ({role.name}): {said!r}"
+            message = f"the model answered with text instead of a JSON object ({worker.name}): {said!r}"
         return malformed(message)
 
     # --- results -----------------------------------------------------------------------------------------------------
