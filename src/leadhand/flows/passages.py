@@ -104,7 +104,7 @@ def unfenced(text: str) -> str:
     for line in inside:
         if line.startswith(mark):
             is_open = not is_open or line.strip() != mark
-    return text if is_open else "\n".join(inside)
+    return text if is_open else "\n".join(inside).removesuffix("\r")
 
 
 def digest_of(text: str) -> str:

@@ -218,6 +218,36 @@ def test_a_subagent_that_names_what_does_not_exist_is_asked_again(
     assert named in getattr(last, "text", "")
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (f"{SIZE} It lasts 20 years [deadbeef.1].", SIZE),
+        (SIZE.replace("aaaaaaaa.1]", "deadbeef.1, aaaaaaaa.1]"), SIZE),
+    ],
+    ids=["a statement that cites nothing else", "beside one that exists"],
+)
+def test_a_passage_that_no_tool_returned_is_left_out_of_a_result(home: Path, said: str, kept: str) -> None:
+    steps = lead(calls("search", query="size"), {"summary": said})
+    scripted = model(lead=lead(calls("subagent_run", **task("size")), SIZE), size=steps)
+    research(home, scripted)
+    assert told(scripted)[0]["summary"] == kept
+    assert [each.worker for each in scripted.requests] == ["lead", "subagent", "subagent", "lead"]
+
+
+def test_the_only_file_of_a_subagent_is_known_without_its_path(home: Path) -> None:
+    steps = lead(calls("filesystem_write", path="costs.md", content="x"), {"summary": "x", "artifact_path": "c.md"})
+    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=steps)
+    research(home, scripted)
+    assert told(scripted)[0]["artifact_path"] == "memory/costs.md"
+
+
+@pytest.mark.parametrize("fence", ["```markdown\n{}\n```", "~~~md\n{}\n~~~\n"])
+def test_an_answer_in_a_fence_of_markdown_is_taken_out_of_it(home: Path, fence: str) -> None:
+    answer = research(home, model(lead=lead(both, fence.format(SOUND))))
+    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, SHOWN)
+    assert len(answer.sources) == 2
+
+
 def test_an_expected_output_is_checked_and_reaches_the_lead_as_data(home: Path) -> None:
     schema = {"type": "object", "properties": {"euros": {"type": "integer"}}, "required": ["euros"]}
     given = calls("subagent_run", **task("costs", expected_output=schema))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from leadhand.core.artifact import MEMORY
 from leadhand.core.errors import UsageError
 from leadhand.core.state import RunState, StepState
-from leadhand.core.tool import CallState
 from leadhand.core.value import Json, object_of, text_of
 from leadhand.flows.flow import Result
 from leadhand.flows.passages import Passage, is_passage_id, message_of, passages_in, unfenced
@@ -41,8 +40,8 @@ def subagent_problems(_state: RunState, _step: StepState, result: Result) -> lis
     if (number := len({*named["summary"], *named["detail"]})) > MOST_PASSAGES:
         found.append(f"it names {number} passages, and the limit is {MOST_PASSAGES}")
     if path := text_of(value.get("artifact_path")):
-        written = [name for name, _ in _written(result.calls)]
-        if _path(path) not in written:
+        written = _written(result)
+        if _path(path) not in written and len(written) != 1:
             there = f"it wrote {', '.join(written)}" if written else "it wrote no file"
             found.append(f"artifact_path names {path}, which this subagent did not write: {there}")
     return found[:8]
@@ -53,13 +52,14 @@ def with_passages(_state: RunState, _step: StepState, result: Result) -> Json:
     returned = _returned(result)
     value = _mended(object_of(result.value), returned.keys())
     said = (written_out(value.get(field)) for field in ("summary", "detail"))
-    named = _cited_ids("\n".join([*said, *(content for _, content in _written(result.calls))]))
+    files = _written(result)
+    named = _cited_ids("\n".join([*said, *files.values()]))
     passages = [returned[name] for name in named if name in returned][:MOST_PASSAGES]
     path = text_of(value.get("artifact_path"))
     found = Found(
         summary=text_of(value.get("summary")),
         detail=value.get("detail"),
-        artifact_path=_path(path) if path else None,
+        artifact_path=(next(iter(files)) if len(files) == 1 else _path(path)) if path else None,
         passages=tuple(passages),
     )
     return found.model_dump(mode="json")
@@ -114,13 +114,10 @@ def _returned(result: Result) -> dict[str, Passage]:
     return {passage.id: passage for call in result.calls for passage in passages_in(call)}
 
 
-def _written(calls: Sequence[CallState]) -> list[tuple[str, str]]:
-    """Return the files that a subagent wrote, each with its content."""
-    return [
-        (_path(text_of(call.args.get("path"))), text_of(call.args.get("content")))
-        for call in calls
-        if call.tool == "filesystem_write" and call.ok
-    ]
+def _written(result: Result) -> dict[str, str]:
+    """Return the files that a subagent wrote, by path."""
+    wrote = (call.args for call in result.calls if call.tool == "filesystem_write" and call.ok)
+    return {_path(text_of(each.get("path"))): text_of(each.get("content")) for each in wrote}
 
 
 def _path(given: str) -> str:

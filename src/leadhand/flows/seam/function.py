@@ -56,7 +56,7 @@ class FunctionFlow(Flow):
         self,
         function: Function,
         name: str = "",
-        offline: Mapping[Worker | str, Callable[..., Any]] | None = None,
+        offline: Mapping[Worker, Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
         workers: Callable[[Any], Sequence[Recorded]] | Sequence[Recorded] | None = None,
         *,
         plans: bool = True,
@@ -198,7 +198,8 @@ class FunctionRun(Flow):
         what = f"the flow asks at line {line} for {key}, which is new, and not yet again for {before}"
         acted = next((each for each in now.unclaimed if state.steps[each].has_acted), None)
         if acted is None:
-            yield do.Note(what, f"!new-{key}")
+            if not state.redone:  # what follows from a result that is another one now is new
+                yield do.Note(what, f"!new-{key}")
             yield from wanted
             return
         id_ = f"other-{key}"
