@@ -173,15 +173,15 @@ class FunctionRun(Flow):
     def next(self, run: RunView[Any]) -> Iterable[Command]:
         state = run.state
         now = self.advanced(state)
-        told = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
+        notes = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
         if now.main.done:
             error = now.main.error
             failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
-            return [*told, *self._forgotten(now), do.Finish(failure=failure)]
+            return [*notes, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
         if not wanted or not now.strays:
-            return [*told, *wanted]
-        return [*told, *self._diverged(state, now, wanted)]
+            return [*notes, *wanted]
+        return [*notes, *self._diverged(state, now, wanted)]
 
     def _diverged(self, state: RunState, now: Pass, wanted: Sequence[Command]) -> Iterator[Command]:
         """Yield what a run does whose flow asks for other steps than before: nothing new, if one of those has acted."""
@@ -294,7 +294,7 @@ class FunctionRun(Flow):
         return self._ended(state, now, found._replace(gaps=gaps))
 
     def _ended(self, state: RunState, now: Pass, stated: Outcome) -> Outcome:
-        """Return an outcome with the steps that are no gaps, and those that the pass does not ask for any more."""
+        """Return an outcome with the steps that are not gaps, and those that the pass does not ask for any more."""
         early = set(now.unclaimed_early())
         left_out = [key for key in (*now.unclaimed, *early) if key in state.steps]
         waived = {

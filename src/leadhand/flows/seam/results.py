@@ -96,7 +96,7 @@ class StepFailed(Exception):
         super().__init__(f"{result.key}: {self.failure.message if self.failure is not None else 'it failed'}")
 
     def waive(self) -> None:
-        """Do without this step: its failure is no gap of the answer."""
+        """Do without this step: its failure is not a gap of the answer."""
         self._waived.add(self.result.key)
 
 
@@ -105,7 +105,7 @@ class FlowAnswer(NamedTuple):
 
     ``value`` is the answer as data, if there is more than the text. Of a built-in flow, ``sources`` are those that the
     answer cites as [1], [2], …, ``judgement`` is given if it had its text judged, ``writer`` is the worker that
-    corrects it, ``material`` what it is judged beside, ``waived`` are failed steps that are no gaps.
+    corrects it, ``material`` what it is judged beside, ``waived`` are failed steps that are not gaps.
     """
 
     text: str = ""
