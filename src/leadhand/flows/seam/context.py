@@ -11,6 +11,7 @@ from leadhand.core import commands as do
 from leadhand.core.approval import Approval, ApprovalStatus, Question
 from leadhand.core.blob import blob_of
 from leadhand.core.ids import attempt_id, order_id
+from leadhand.core.judgement import Judgement
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
@@ -34,6 +35,14 @@ LONGEST_SUMMARY = 300
 """Characters of a value as JSON that stand for it as text."""
 
 
+Judging = Callable[["FlowContext", Result | str, Sequence[Result] | None], Coroutine[Any, Any, Judgement]]
+
+
+async def unjudged(_run: FlowContext, _text: Result | str, _uses: Sequence[Result] | None) -> Judgement:
+    """Judge nothing, for a run that has no judge."""
+    return Judgement()
+
+
 class FlowContext:
     """A run as its flow sees it. What it returns can be awaited; nothing else can."""
 
@@ -55,6 +64,9 @@ class FlowContext:
         """Why a value does not fit the typed answer that was asked for, one sentence each (None: nobody asked)."""
         self.verifier: Verifier | None = None
         """Who judges in place of a model."""
+        self.judging: Judging = unjudged
+        self.judged: dict[str, Any] = {}
+        """What was judged in this pass, by digest."""
 
     @property
     def of(self) -> Pass:
@@ -228,6 +240,13 @@ class FlowContext:
 
         pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
         return await self._added(pending, is_known=key in self.state.approvals)
+
+    async def judge(self, result: Result | str, *, uses: Sequence[Result] | None = None) -> Judgement:
+        """Have the claims of a text judged beside what ``uses`` (None: all steps so far) found out.
+
+        The same text is not judged again when the flow returns it. Without a judge, no claim has a verdict.
+        """
+        return await self.judging(self, result, uses)
 
     def note(self, text: str) -> None:
         """Write a line into the log of the run, once, whatever the passes."""
