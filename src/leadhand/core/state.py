@@ -17,13 +17,12 @@ from .asks import Todo
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import RunFinished, StepRequested
-from .frozen import FrozenDict
 from .ids import event_id
 from .lifecycle import SETTLED, AttemptStatus, StepStatus
 from .limits import NOTHING, Money
 from .run import RunDefinition, RunStatus
 from .tool import CallState, Effect, ToolSpec
-from .value import Json
+from .value import FrozenDict, Json
 from .work_order import OpenCall, Step, Subtask, Unsupported, WorkOrder
 from .work_result import ResultData, Review, Verdict, WorkResult
 
@@ -346,4 +345,4 @@ class RunState:
 
     def is_worker(self, name: str) -> bool:
         """Whether this is the name of a worker: of the project, or defined during the run."""
-        return name in self.makers or any(role.name == name for role in self.definition.declared)
+        return name in self.makers or any(worker.name == name for worker in self.definition.declared)

@@ -128,7 +128,7 @@ def test_a_subagent_without_a_tool_for_searches_gives_up() -> None:
     assert reply.startswith("CANNOT: ")
 
 
-def test_roles_of_other_flows_with_these_names_have_no_rule() -> None:
+def test_workers_of_other_flows_with_these_names_have_no_rule() -> None:
     for name in ("lead", "subagent", "writer"):
         assert RULES[name]({"request": "What is a fork?"}, OfflineRequest(name)) is None
     assert lead({"question": "hello"}, OfflineRequest("lead")) is None
