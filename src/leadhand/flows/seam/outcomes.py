@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from pydantic import BaseModel
-
 from leadhand.core.commands import Outcome
 from leadhand.core.outcome import gap_of
-from leadhand.core.value import compact_json
 
 from .passes import Pass
-from .results import FlowAnswer, Result, StepFailed
+from .results import FlowAnswer, Result, StepFailed, said_by
 
 
 def outcome_of(now: Pass) -> Outcome:
@@ -70,13 +67,6 @@ def _stated(made: object) -> Outcome:
                 judgement=made.judgement,
                 waived=made.waived,
             )
-        case Result():
-            value = made.state.value
-            return Outcome(answer=made.text if value is None else compact_json(value), value=value)
-        case BaseModel():
-            value = made.model_dump(mode="json")
-            return Outcome(answer=compact_json(value), value=value)
-        case str():
-            return Outcome(answer=made)
         case _:
-            return Outcome(answer=compact_json(made), value=made)
+            text, value = said_by(made)
+            return Outcome(answer=text, value=value)
