@@ -838,6 +838,7 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly epoch: number;
+      readonly key?: string;
       readonly message: string;
       readonly refused?: boolean;
       readonly seq: number;
@@ -1496,6 +1497,7 @@ export interface components {
     readonly Step: {
       readonly ceiling: components["schemas"]["Ceiling"] | null;
       readonly counts: boolean;
+      readonly digest?: string;
       readonly doing?: string;
       readonly final: boolean;
       readonly input: {
@@ -1504,13 +1506,17 @@ export interface components {
       readonly instructions: string | null;
       readonly judges?: string;
       readonly key?: string;
+      readonly kind?: string;
+      readonly line?: string;
       readonly max_calls?: number | null;
       readonly model: string | null;
       readonly needs: readonly string[];
+      readonly optional?: boolean;
       readonly output?: {
         readonly [key: string]: unknown;
       } | null;
       readonly parent: string | null;
+      readonly place?: string;
       readonly step_id: string;
       readonly subtask: components["schemas"]["Subtask"] | null;
       readonly title: string;

@@ -11,7 +11,7 @@ import pytest
 
 from leadhand import Leadhand, RunStatus, UsageError, tool
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, plans, worker_of, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, plans, says, subtask, worker_of
 
 CITIES = ("Paris", "Lyon", "Nice")
 

@@ -255,7 +255,8 @@ class RunState:
     undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the number
     of the event that reopened it last (0: none). ``settled`` has, in the order of the log, the steps and orders that
     are settled, the questions that are answered (``?`` and their ids) and the notes (``!``), by the number of the
-    event; ``redone`` is the number of the latest event that changed something settled.
+    event; ``inner`` has the flows inside of others that run;
+    ``redone`` is the number of the latest event that changed something settled.
     """
 
     run_id: str
@@ -278,6 +279,7 @@ class RunState:
     due: dict[str, None] = field(default_factory=FrozenDict[str, None])
     busy: dict[str, None] = field(default_factory=FrozenDict[str, None])
     early: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    inner: dict[str, None] = field(default_factory=FrozenDict[str, None])
     counted: dict[StepStatus, int] = field(default_factory=FrozenDict[StepStatus, int])
     unsupported: tuple[Unsupported, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])

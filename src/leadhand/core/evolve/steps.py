@@ -216,6 +216,10 @@ def issued(state: RunState, entry: ev.Entry, event: ev.StepIssued) -> None:
     key = event.step.step_id
     if key not in state.steps:
         add(state, event.step)
+        if event.step.kind == "flow":  # its own steps carry it out
+            put(state, state.steps[key]._replace(status=StepStatus.RUNNING))
+            state.inner[key] = None
+            return
         await_needs(state, key)
     if key in state.ready:  # without needs, the same event schedules its first attempt
         _schedule(state, state.steps[key], AttemptState(attempt=f"{key}/a1", number=1), entry.seq)
@@ -320,8 +324,9 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
         put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
         state.ready[event.step] = None  # the next event schedules its retry
         return
+    state.inner.pop(event.step, None)
     result = attempt.result if attempt is not None and event.ok else None
-    data = result.data if result is not None else None
+    data = result.data if result is not None else event.data
     if data is not None and result is not None:
         data = with_evidence(data, result.used, step.evidence)
     # The result of a subtask is text; for other steps, the model's JSON is the value.
