@@ -248,6 +248,28 @@ def test_an_answer_in_a_fence_of_markdown_is_taken_out_of_it(home: Path, fence: 
     assert len(answer.sources) == 2
 
 
+@pytest.mark.parametrize(
+    ("said", "detail"),
+    [({"detail": ["a", {"b": 1}]}, ["a", {"b": 1}]), ({"sources": ["https://example.org"], "detail": "more"}, "more")],
+    ids=["detail as data", "a field that nobody asked for"],
+)
+def test_a_result_of_another_form_is_used_as_it_is(home: Path, said: dict[str, Any], detail: Any) -> None:
+    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size={"summary": "x", **said})
+    research(home, scripted)
+    assert told(scripted)[0] == {"summary": "x", "detail": detail}
+    assert [each.worker for each in scripted.requests] == ["lead", "subagent", "lead"]
+
+
+@pytest.mark.parametrize(
+    ("said", "named"), [({"summary": 7}, "summary"), ('{"summary": "x",\n "detail": }', "line 2, column 12")]
+)
+def test_a_subagent_is_told_which_part_of_its_answer_is_malformed(home: Path, said: Any, named: str) -> None:
+    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=lead(said, {"summary": "x"}))
+    research(home, scripted)
+    last = next(each for each in reversed(scripted.requests) if each.worker == "subagent").messages[-1]
+    assert named in getattr(last, "text", "")
+
+
 def test_an_expected_output_is_checked_and_reaches_the_lead_as_data(home: Path) -> None:
     schema = {"type": "object", "properties": {"euros": {"type": "integer"}}, "required": ["euros"]}
     given = calls("subagent_run", **task("costs", expected_output=schema))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from leadhand.core.artifact import MEMORY, confined
 from leadhand.core.value import Json, Value, compact_json
@@ -10,10 +10,14 @@ from leadhand.flows.passages import Passage
 
 
 class SubagentResult(Value):
-    """What a subagent found; it cites passages by their ids, as its tools returned them."""
+    """What a subagent found; it cites passages by their ids, as its tools returned them. More fields are left out."""
+
+    model_config = ConfigDict(extra="ignore")
 
     summary: str = Field(min_length=1, description="the answer in one to five sentences, with citations: [3f9a1c20.1]")
-    detail: str | None = Field(default=None, description="what the summary has no room for, with citations")
+    detail: str | list[JsonValue] | dict[str, JsonValue] | None = Field(
+        default=None, description="what the summary has no room for, with citations"
+    )
     artifact_path: str | None = Field(default=None, description="the path of the file that you wrote, if you wrote one")
 
 
