@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from leadhand.core.value import Json, is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
 
 from .rule import OfflineRequest, Reply
 
-_Data: TypeAlias = Mapping[str, Any]
-_Pool: TypeAlias = Sequence[_Data]
-_TEXTS = frozenset(("answer", "text", "summary", "report", "result", "description"))
+_TEXTS = ("answer", "text", "summary", "report", "result", "description")
 """Fields that hold a text as a whole."""
 _TYPES = {"string": (str,), "number": (int, float), "integer": (int,), "boolean": (bool,)}
 
@@ -24,75 +22,63 @@ def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return request.give_up("the built-in model found no other value")
     text = text_of(facts.get("answer"))
     title = next((line.strip("# ") for line in text.splitlines() if line.startswith("#")), None)
-    results = [
-        [object_of(each.get("data")), object_of(each.get("args")), {key: each.get(key) for key in ("summary", "name")}]
-        for each in objects_of(facts.get("results"))
-    ]
-    pool = [{"answer": text, "title": title}, *(part for parts in results for part in parts)]
-    filled, missing = _object(request.schema, pool, request.schema, results)
-    return request.give_up(f"the built-in model found nothing for the field {missing}") if missing else filled
+    pool = [{**dict.fromkeys(_TEXTS, text), "title": title}]
+    for each in objects_of(facts.get("results")):
+        pool.append({"name": each.get("name"), "summary": each.get("summary"), **object_of(each.get("args"))})
+        pool[-1] |= _flat(object_of(each.get("data")))
+    filled = _object(request.schema, pool, request.schema, whole=True)
+    return filled if isinstance(filled, dict) else request.give_up(f"the built-in model found nothing for {filled}")
 
 
-def _object(schema: _Data, pool: _Pool, root: _Data, results: Sequence[_Pool] = ()) -> tuple[dict[str, Any], str]:
-    """Return an object from what the values of a pool have, and a required field that none of them has.
-
-    Without a list of its own in the data, a list of objects has one for each of the ``results``. What is inside such
-    objects and lists is filled in from their own data only, since a schema can contain itself.
-    """
-    required, filled, missing = texts_of(schema.get("required")), dict[str, Any](), ""
+def _object(
+    schema: Json, pool: Sequence[Mapping[str, Any]], root: Json, *, whole: bool = False
+) -> dict[str, Any] | str:
+    """Return an object from what the values of a pool have, or the name of a required field that none of them has."""
+    filled: dict[str, Any] = {}
     for name, part in object_of(schema.get("properties")).items():
-        branches = list(_branches(object_of(part), root))
-        found = (_field(name, branch, pool, root, results) for branch in branches)
+        parts = objects_of(part.get("anyOf")) or [part]
+        found = (_field(name, _resolved(each, root), pool, root, whole=whole) for each in parts)
         value = next((each for each in found if each is not None), None)
-        nullable = len(branches) < len(objects_of(object_of(part).get("anyOf")))
-        if value is not None or (name in required and nullable):
+        if value is not None:
             filled[name] = value
-        elif name in required:
-            missing = missing or name
-    return filled, missing
+        elif name in texts_of(schema.get("required")):
+            if {"type": "null"} not in parts:
+                return name
+            filled[name] = None
+    return filled
 
 
-def _field(name: str, schema: _Data, pool: _Pool, root: _Data, results: Sequence[_Pool]) -> Json:
-    """Return the value of a field; None if nothing is found."""
-    kind, choices = text_of(schema.get("type")), list_of(schema.get("enum")) or [schema.get("const")]
-    values = [value for each in pool for key, value in _flat(each) if key == name]
+def _field(name: str, schema: Json, pool: Sequence[Mapping[str, Any]], root: Json, *, whole: bool) -> Json:
+    """Return the value of a field, None if nothing is found. Only the ``whole`` is filled in from all results."""
+    kind, choices = text_of(schema.get("type")), list_of(schema.get("enum"))
+    values = [each[name] for each in pool if each.get(name) is not None]
+    items = _resolved(schema.get("items"), root)
+    if kind == "array" and items.get("type") == "object":
+        given = next(map(objects_of, filter(is_list, values)), None)
+        parts = (_object(items, [each], root) for each in (pool[1:] if given is None else map(_flat, given)))
+        return [each for each in parts if isinstance(each, dict) and each] or None
+    if kind == "object":
+        own = [_flat(each) for each in values if is_object(each)] or (pool if whole else ())
+        filled = _object(schema, own, root) if own else name
+        return filled if isinstance(filled, dict) else None
     if kind == "array":
-        given = next((list_of(each) for each in values if is_list(each)), None)
-        items = next(_branches(object_of(schema.get("items")), root), dict[str, Any]())
-        if items.get("type") != "object":
-            kinds = _TYPES.get(text_of(items.get("type")), ())
-            return [each for each in given or () if isinstance(each, kinds)] or None
-        pools = results if given is None else [[each] for each in objects_of(given)]
-        parts = (_object(items, inner, root) for inner in pools)
-        return [each for each, missing in parts if each and not missing] or None
-    if kind == "object" and object_of(schema.get("properties")):
-        own = next(([each] for each in values if is_object(each)), pool if results else ())
-        filled, missing = _object(schema, own, root) if own else ({}, name)
-        return None if missing else filled
-    if name in _TEXTS and kind == "string" and not values:
-        values = [text for each in pool for key in _TEXTS if (text := text_of(each.get(key)))]
-    for value in values:
-        fits = isinstance(value, _TYPES.get(kind, (str, int, float, bool)))
-        if fits and (type(value) is not bool or kind == "boolean") and (choices == [None] or value in choices):
-            return value
-    return None
+        kinds = _TYPES.get(text_of(items.get("type")), (object,))
+        return next(([part for part in each if isinstance(part, kinds)] for each in values if is_list(each)), None)
+    kinds = _TYPES.get(kind, (str, int, float, bool))
+    fitting = (each for each in values if isinstance(each, kinds) and (type(each) is not bool or kind == "boolean"))
+    return next((each for each in fitting if not choices or each in choices), None)
 
 
-def _branches(schema: _Data, root: _Data, depth: int = 0) -> Iterator[_Data]:
-    """The alternatives of a schema, without null."""
-    reference = text_of(schema.get("$ref"))
-    if reference.startswith("#/$defs/"):
-        schema = object_of(object_of(root.get("$defs")).get(reference.removeprefix("#/$defs/")))
-    if depth < 5 and (parts := objects_of(schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"))):
-        for part in parts:
-            yield from _branches(part, root, depth + 1)
-    elif schema.get("type") != "null":
-        yield schema
+def _resolved(schema: object, root: Json) -> dict[str, Any]:
+    described = object_of(schema)
+    name = text_of(described.get("$ref")).removeprefix("#/$defs/")
+    return object_of(object_of(root.get("$defs")).get(name)) if name else described
 
 
-def _flat(value: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
-    for key, part in value.items():
-        yield key, part
-        alone = part[0] if is_list(part) and len(part) == 1 else part
-        if is_object(alone):
-            yield from _flat(alone)
+def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an object, and those of the objects in it; the outermost of a name counts."""
+    inner = (part[0] if is_list(part) and len(part) == 1 else part for part in value.values())
+    found: dict[str, Any] = {}
+    for part in filter(is_object, inner):
+        found = {**_flat(part), **found}
+    return {**found, **value}
