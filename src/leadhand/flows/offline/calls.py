@@ -30,11 +30,15 @@ _Args: TypeAlias = Iterable[dict[str, Any]] | str  # the arguments of calls, or 
 
 @dataclass
 class Ask:
-    """One thing that a request asks for (``weather``, ``route`` or ``tool``), its tool, and the name of its calls."""
+    """One thing that a request asks for (``weather``, ``route`` or ``tool``), its tool, and the name of its calls.
+
+    ``named_at`` is the token that names the tool.
+    """
 
     kind: str
     offer: Offer | None
     name: str
+    named_at: int
     clauses: list[Clause]
 
     def of(self, *kinds: str) -> list[Mark]:
@@ -108,7 +112,7 @@ class Calls:
             if last is None or modes or not (follows and last.kind == kind != "tool"):
                 verb = next((f"{low}_" for low in map(self._text.low, clause.rest) if low in WORDS["verb"]), "")
                 name = _NAMES.get(kind) or verb + self._text.low(at).removesuffix("_tool")
-                self._asks.append(last := Ask(kind, offer, name, []))
+                self._asks.append(last := Ask(kind, offer, name, at, []))
         elif last is None or not (follows and last.kind == "tool" and _is_item(clause, last)):
             leads = bool(marks) and marks[0].start == clause.start
             if not marks or (unknown and not leads and not tells):
@@ -130,7 +134,7 @@ class Calls:
         moves = (clause.of("mode") or ("how" in lows and lows & WORDS["movement"])) and (places or "there" in lows)
         known = any(slug(mark.value.partition(",")[0]) in PLACES["city"] | PLACES["sight"] for mark in places)
         pair = "between" in links or ("to" in links and ("from" in links or (len(places) > 1 and known)))
-        return "route" if (pair or moves) and not tells and len(unknown) <= 1 else ""
+        return "route" if (pair or moves) and not tells and "compare" not in lows and len(unknown) <= 1 else ""
 
     def _offer_for(self, clause: Clause) -> tuple[Offer | None, int]:
         """Return the tool that a clause names, by its name or at least half of its words, and where it names it."""
@@ -148,7 +152,7 @@ class Calls:
     def _plan(self, ask: Ask) -> None:
         """Add the calls of an ask, or the reason why there are none."""
         plans = {"weather": self._weather, "route": self._routes, "tool": self._tool}
-        planned = plans[ask.kind](ask, ask.offer) if ask.offer else f"no registered tool gives {ask.kind}"
+        planned = plans[ask.kind](ask, ask.offer) if ask.offer else f"this run has no {_TOOLS[ask.kind]}"
         found = list(islice(planned, _MOST_LOOKUPS + 1)) if not isinstance(planned, str) else []
         if isinstance(planned, str) or len(found) > _MOST_LOOKUPS:
             most = f"a request is planned up to {_MOST_LOOKUPS} look-ups"
@@ -209,14 +213,13 @@ class Calls:
 
     def _items(self, ask: Ask, offer: Offer) -> list[str]:
         """Return what the clauses of an ask name: their words, without those for the tool and "of the" around them."""
+        days = {at for mark in ask.of("day") for at in range(mark.start, mark.stop)}
         items = list[str]()
-        dated = not WORDS["day"].isdisjoint(offer.properties)
-        days = {at for mark in ask.of("day") for at in range(mark.start, mark.stop) if dated}
-        for names in (offer.about, offer.topic):
+        for names, first in ((offer.about, ask.named_at), (offer.topic, ask.named_at), (offer.topic, 0)):
             known = FUNCTION | WORDS["lead"] | names | {offer.name.casefold()}
             for clause in ask.clauses if not items else ():
-                lows = {at: self._text.low(at) for at in range(clause.start, clause.stop) if at not in days}
-                said = [at for at, low in lows.items() if not {low, stem_of(low)} & known]
+                at = range(max(clause.start, first), clause.stop)
+                said = [n for n in at if n not in days and not {low := self._text.low(n), stem_of(low)} & known]
                 items += [self._text.said(said[0], said[-1] + 1)] if said else []
         return items
 

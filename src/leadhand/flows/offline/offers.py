@@ -10,7 +10,7 @@ from leadhand.core.value import list_of, object_of, objects_of, text_of, texts_o
 
 from .words import WORDS, stem_of
 
-_USUAL = {"weather_tool": {"location", "day"}, "directions_tool": {"origin", "destination"}}
+_USUAL = {"weather_tool": {"location", "day", "days"}, "directions_tool": {"origin", "destination"}}
 
 
 class Offer(NamedTuple):

@@ -77,8 +77,10 @@ class Text:
         return self.tokens[at].low if 0 <= at < len(self.tokens) else ""
 
     def said(self, start: int, stop: int) -> str:
-        """Return the source text of the tokens from ``start`` to before ``stop``."""
-        return self.source[self.tokens[start].start : self.tokens[stop - 1].end]
+        """Return the source text of the tokens from ``start`` to before ``stop``, with both of its brackets."""
+        said = self.source[self.tokens[start].start : self.tokens[stop - 1].end]
+        open_ = said.count("(") - said.count(")")
+        return "(" * -open_ + said + ")" * open_
 
     def clauses(self) -> Iterator[Clause]:
         """Yield the clauses with words, in order. A negation and a condition begin a clause of their own."""
