@@ -131,4 +131,4 @@ def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     text = next((said for name in _TEXTS if (said := text_of(facts.get(name)))), "")
     calls = Calls(text, [tool.model_dump()], read_date(facts.get("today")))
     found = calls.subtasks()
-    return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.gaps else None
+    return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.cannot else None

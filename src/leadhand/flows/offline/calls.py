@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from itertools import groupby, islice, product, takewhile, zip_longest
+from itertools import groupby, islice, product, zip_longest
 from typing import Any, TypeAlias
 
 from leadhand.core.text import line
@@ -22,7 +22,7 @@ HOW = (
     "the built-in offline model only understands English questions about weather and directions, and tools named in "
     "the request; set a model with --model for anything else"
 )
-_MOST_LOOKUPS, _MOST_GAPS, _LONGEST_ITEM = 2_000, 8, 8
+_MOST_LOOKUPS, _LONGEST_ITEM = 2_000, 8
 _TOOLS = {"weather": "weather_tool", "route": "directions_tool"}
 _NAMES = {"weather": "check_weather", "route": "get_directions"}
 _Args: TypeAlias = Iterable[dict[str, Any]] | str  # the arguments of calls, or the reason why there are none
@@ -51,47 +51,38 @@ class Ask:
 
 
 class Calls:
-    """The calls of a request (``found``: name, tool and arguments), and what cannot be done, with reasons (``gaps``)."""
+    """The calls of a request (``found``: name, tool and arguments), and what it ``cannot`` do, with reasons."""
 
     def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: date | None) -> None:
         self._offers = offers(tools)
         self._text = Text(request, today, frozenset(stem for each in self._offers.values() for stem in each.topic))
         self._clauses, self._asks = list(self._text.clauses()), list[Ask]()
         self.found: dict[str, tuple[str, str, dict[str, Any]]] = {}
-        self.gaps: dict[str, str] = {}
+        self.cannot: dict[str, str] = {}
         read = [self._hear(clause) for clause in self._clauses]
         for ask in self._asks:
             self._plan(ask)
-        for (is_read, _), group in groupby(
-            zip(read, self._clauses, strict=True), lambda each: (each[0], each[1].sentence)
-        ):
-            run = [clause for _, clause in group]
-            if not is_read or not (self._asks or all(not clause.marks for clause in run)):
-                self._gap(run, "no registered tool covers it")
+        read = [each and bool(self._asks or not clause.marks) for each, clause in zip(read, self._clauses, strict=True)]
+        for is_read, group in groupby(zip(read, self._clauses, strict=True), lambda each: each[0]):
+            if not is_read:
+                self._gap([clause for _, clause in group], "no registered tool covers it")
 
     def subtasks(self) -> list[dict[str, Any]]:
         """Return the calls as subtasks with distinct names: with what differs, if several are alike."""
-        values, taken, subtasks = defaultdict[tuple[str, str], set[str]](set), Counter[str](), list[dict[str, Any]]()
+        values, taken = defaultdict[tuple[str, str], set[str]](set), Counter[str]()
         for name, _, args in self.found.values():
             for key, value in args.items():
                 values[name, key].add(f"{value}")
+        subtasks: list[dict[str, Any]] = []
         for name, tool, args in self.found.values():
-            differing = [slug(f"{value}") for key, value in args.items() if len(values[name, key]) > 1]
-            own = slug("_".join([name, *differing]), 180)
+            own = slug("_".join([name, *(slug(f"{args[key]}") for key in args if len(values[name, key]) > 1)]), 180)
             taken[own] += 1
             subtasks.append({"name": f"{own}_{taken[own]}" if taken[own] > 1 else own, "tool": tool, "args": args})
         return subtasks
 
-    def cannot(self) -> list[dict[str, str]]:
-        """Return the gaps for a plan: the first few, and how many more there are."""
-        listed = list(self.gaps.items())
-        if more := len(listed[_MOST_GAPS:]):
-            listed[_MOST_GAPS:] = [(f"{more} more parts of the request", f"they are not covered; {HOW}")]
-        return [{"what": what, "reason": reason} for what, reason in listed]
-
     def _gap(self, clauses: list[Clause], reason: str) -> None:
         said = self._text.said(clauses[0].start, clauses[-1].stop)
-        self.gaps.setdefault(line(said, 300), line(f"{reason}; {HOW}", 900))
+        self.cannot.setdefault(line(said, 300), line(f"{reason}; {HOW}", 900))
 
     # Which clauses ask for what
 
@@ -153,11 +144,10 @@ class Calls:
         """Add the calls of an ask, or the reason why there are none."""
         plans = {"weather": self._weather, "route": self._routes, "tool": self._tool}
         planned = plans[ask.kind](ask, ask.offer) if ask.offer else f"this run has no {_TOOLS[ask.kind]}"
-        found = list(islice(planned, _MOST_LOOKUPS + 1)) if not isinstance(planned, str) else []
-        if isinstance(planned, str) or len(found) > _MOST_LOOKUPS:
-            most = f"a request is planned up to {_MOST_LOOKUPS} look-ups"
-            return self._gap(ask.clauses, planned if isinstance(planned, str) else most)
-        for args in found if ask.offer else ():
+        found = [] if isinstance(planned, str) else list(islice(planned, _MOST_LOOKUPS + 1))
+        if ask.offer is None or isinstance(planned, str) or len(found) > _MOST_LOOKUPS:
+            return self._gap(ask.clauses, planned if isinstance(planned, str) else "it needs too many calls")
+        for args in found:
             key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
             self.found.setdefault(key, (ask.name, ask.offer.name, args))
         for clause in ask.clauses if ask.kind != "tool" else ():
@@ -190,26 +180,31 @@ class Calls:
         sentences = {clause.sentence for clause in ask.clauses}
         if any(clause.lows & WORDS["condition"] for clause in self._clauses if clause.sentence in sentences):
             return "the built-in rules do not understand its condition"
-        texts, places, days = offer.texts(), ask.of("place"), ask.of("day")
-        tokens = [self._text.tokens[at] for clause in ask.clauses for at in range(clause.start, clause.stop)]
-        values = [token.text for token in tokens if token.quoted]
-        if len(texts) == 1 and not values:
-            values = self._items(ask, offer) if len(offer.required) == 1 else [mark.value for mark in places]
-            values = values or list(dict.fromkeys(place for place, _ in self._entries(ask)))
-        elif not values:
-            values = [mark.value for mark in sorted(places, key=lambda mark: mark.link == "to")]
-        rows = [[value] for value in values] if len(texts) == 1 else [values] if len(values) == len(texts) else []
-        numbers = [token.low for token in tokens if re.fullmatch(r"\d+(\.\d+)?", token.low)]
-        found = [offer.fill(row, numbers, days[0].when.day if days else "", ask.lows()) for row in rows or [[]]]
-        if missing := next((each for each in found if isinstance(each, str)), ""):
-            return f"{offer.name} needs {missing}, and the built-in rules do not find it in the request"
+        tokens = [at for clause in ask.clauses for at in range(clause.start, clause.stop)]
+        said = [
+            mark.when.day or mark.value for mark in sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")
+        ]
+        values = [self._text.words[at] for at in tokens if at in self._text.quoted]
+        if len(offer.texts) == 1:
+            values = values or (said if offer.numbers else self._items(ask, offer))
+            rows = [[each] for each in values or dict.fromkeys(place for place, _ in self._entries(ask))]
+        else:
+            rows = [values or said]
+        numbers = [float(low) for low in map(self._text.low, tokens) if re.fullmatch(r"\d+(\.\d+)?", low)]
+        counts = [int(each) if each.is_integer() else each for each in numbers]
+        found = [{**dict(zip(offer.texts, row)), **dict(zip(offer.numbers, counts))} for row in rows]
+        if (
+            not found
+            or offer.others
+            or any(len(row) != len(offer.texts) for row in rows)
+            or len(counts) < len(offer.numbers)
+        ):
+            return f"the built-in rules do not find all arguments of {offer.name} in the request"
         held = json.dumps(found, ensure_ascii=False).casefold()
-        known = FUNCTION | offer.about | {offer.name.casefold(), *map(str.casefold, offer.properties)}
-        said = [*(mark.when.day or mark.value for mark in ask.of("place", "day", "mode")), *sorted(ask.lows())]
-        for word in map(str.casefold, said):
-            if not {word, stem_of(word)} & known and word not in held:
+        for word in map(str.casefold, [*said, *sorted(ask.lows())]):
+            if not {word, stem_of(word)} & (FUNCTION | offer.about | {offer.name.casefold()}) and word not in held:
                 return f"{offer.name} has no parameter that “{word}” fits, as far as the built-in rules can tell"
-        return [each for each in found if not isinstance(each, str)]
+        return found
 
     def _items(self, ask: Ask, offer: Offer) -> list[str]:
         """Return what the clauses of an ask name: their words, without those for the tool and "of the" around them."""
@@ -224,19 +219,17 @@ class Calls:
         return items
 
     def _around(self, ask: Ask) -> list[Mark]:
-        """Return the places that "there" can mean, with their days: those said last before an ask, else after it."""
-        start, owner = (
-            ask.clauses[0].start,
-            {each.start: at for at, ask in enumerate(self._asks) for each in ask.clauses},
-        )
-        before = [each for each in self._clauses if each.start < start and each.of("place", "day")]
+        """Return the places that "there" can mean, and their days: those said last before an ask, else after it."""
+        start = ask.clauses[0].start
+        owned = {clause.start: owner for owner in self._asks for clause in owner.clauses}
+        before = [each for each in reversed(self._clauses) if each.start < start and each.marks]
         placed = [each for each in before if each.of("place")]
-        run = takewhile(lambda each: owner.get(each.start) == owner.get(placed[-1].start), reversed(placed))
+        last = owned.get(placed[0].start) if placed else None
+        near = [each for each in placed if owned.get(each.start) is last]
         after = (each.of("place") for each in self._clauses if each.start > start)
-        marks = [mark for each in reversed(list(run)) for mark in each.of("place", "day")]
-        days = [mark for each in before if each.start not in owner for mark in each.of("day") if mark not in marks]
-        marks = [mark for mark in marks if mark.kind == "place" or not placed or placed[-1].start not in owner]
-        return [*marks, *days] if placed else [*next(filter(None, after), []), *days]
+        places = [mark for each in reversed(near) for mark in each.of("place", "day" if last is None else "")]
+        days = [mark for each in reversed(before) if each.start not in owned for mark in each.of("day")]
+        return [*(places or next(filter(None, after), [])), *(mark for mark in days if mark not in places)]
 
     def _entries(self, ask: Ask) -> Iterator[tuple[str, When | None]]:
         """Yield the pairs of places and days of an ask, with what is said around it where it says none."""
@@ -257,7 +250,7 @@ class Calls:
 
 def _is_item(clause: Clause, ask: Ask) -> bool:
     """Whether a clause can be one more item for a tool: "of B-7", "butter", not "book me a table"."""
-    texts = ask.offer.texts() if ask.offer is not None else []
+    texts = ask.offer.texts if ask.offer is not None else []
     return bool(texts) and not (clause.lows - WORDS["lead"]) & FUNCTION and clause.stop - clause.start <= _LONGEST_ITEM
 
 

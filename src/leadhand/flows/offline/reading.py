@@ -19,22 +19,6 @@ _TOKEN = re.compile(
 _LONGEST_NAME, _MOST_CHARACTERS = 8, 150
 
 
-class Token(NamedTuple):
-    """A word, the content of a quotation, or a mark; ``low`` is the word in lower case, "" for the others."""
-
-    text: str
-    low: str
-    start: int
-    end: int
-    quoted: bool = False
-
-    @property
-    def is_name(self) -> bool:
-        """Whether it can begin a name: quoted, capitalised, or in a script without capitals, and no known word."""
-        lower = self.text[0].islower() or self.text[0].isdigit()
-        return self.quoted or (bool(self.low) and not lower and self.low not in NO_NAME)
-
-
 class Mark(NamedTuple):
     """Words with one meaning, the tokens from ``start`` to before ``stop``: a ``place``, ``day``, ``mode`` or ``units``.
 
@@ -66,43 +50,53 @@ class Clause:
 
 
 class Text:
-    """A request, split into tokens. No place begins with one of the ``topics``, the stems of the names of tools."""
+    """A request as words, quotations and marks. No place begins with one of the ``topics``, the stems of tools' names."""
 
     def __init__(self, source: str, today: date | None, topics: frozenset[str]) -> None:
-        self.source, self._today, self._topics = source, today, topics
-        self.tokens = [_token(match) for match in _TOKEN.finditer(source)]
+        self._source, self._today, self._topics = source, today, topics
+        self._tokens = list(_TOKEN.finditer(source))
+        self.words = [re.sub('[\'’]s$|^["“`]|["”`]$', "", token[0]) or "." for token in self._tokens]
+        self.quoted = {at for at, token in enumerate(self._tokens) if token[0][0] in '"“`'}
 
     def low(self, at: int) -> str:
-        """Return the word at a place in lower case; "" for a mark and beyond the end."""
-        return self.tokens[at].low if 0 <= at < len(self.tokens) else ""
+        """Return the word at a place in lower case; "" for a quotation, a mark, and beyond the end."""
+        is_word = 0 <= at < len(self.words) and self.words[at][-1].isalnum() and at not in self.quoted
+        return self.words[at].casefold().replace("’", "'") if is_word else ""
 
     def said(self, start: int, stop: int) -> str:
         """Return the source text of the tokens from ``start`` to before ``stop``, with both of its brackets."""
-        said = self.source[self.tokens[start].start : self.tokens[stop - 1].end]
+        said = self._source[self._tokens[start].start() : self._tokens[stop - 1].end()]
         open_ = said.count("(") - said.count(")")
         return "(" * -open_ + said + ")" * open_
+
+    def _is_name(self, at: int) -> bool:
+        """Whether a token can begin a name: quoted, or capitalised and no known word."""
+        low = self.low(at)
+        return at in self.quoted or bool(
+            low and not self.words[at][0].islower() and not low[0].isdigit() and low not in NO_NAME
+        )
 
     def clauses(self) -> Iterator[Clause]:
         """Yield the clauses with words, in order. A negation and a condition begin a clause of their own."""
         at, sentence, listing = 0, 0, False
         clause: Clause | None = None
-        while at < len(self.tokens):
-            token = self.tokens[at]
-            mark = self._mark_at(at, listing=listing) if token.low or token.quoted else None
-            asks_if = token.low == "if" and self.low(at - 1) in WORDS["asks-if"]
-            opens = mark is None and not asks_if and token.low in WORDS["negation"] | {"if"}
-            parts = mark is None and not token.quoted and (not token.low or token.low in WORDS["separator"])
+        while at < len(self._tokens):
+            low, word = self.low(at), self.words[at]
+            mark = self._mark_at(at, listing=listing) if low or at in self.quoted else None
+            asks_if = low == "if" and self.low(at - 1) in WORDS["asks-if"]
+            opens = mark is None and not asks_if and low in WORDS["negation"] | {"if"}
+            parts = mark is None and at not in self.quoted and (not low or low in WORDS["separator"])
             if (opens or parts) and clause is not None:
                 yield clause
                 clause = None
             if parts:
-                sentence += token.text in "?!."
+                sentence += word[-1] in "?!." or len(word) > 1 > len(low)
             else:
                 clause = clause or Clause(at, sentence)
                 clause.stop = mark.stop if mark else at + 1
                 clause.marks += [mark] if mark else []
                 clause.rest += [] if mark else [at]
-                clause.lows |= {token.low} if mark is None else set()
+                clause.lows |= set() if mark else {low}
             listing = listing if parts else mark is not None and (mark.kind == "place" or listing)
             at = mark.stop if mark else at + 1
         if clause is not None:
@@ -110,8 +104,7 @@ class Text:
 
     def _mark_at(self, at: int, *, listing: bool) -> Mark | None:
         """Return the mark that begins at a token. ``listing``: there are only separators since the last place."""
-        window = self.tokens[at : at + LONGEST_PHRASE]
-        if found := day_phrase([token.text if token.low else "" for token in window], self._today):
+        if found := self._day_at(at):
             return Mark("day", at, at + found[1], when=found[0])
         name = at + (self.low(at) in ("by", "on", "with", "in", "via", "using"))
         name += self.low(name) in ("a", "my", "degrees")
@@ -120,21 +113,23 @@ class Text:
         link = LINKS.get(self.low(at), "")
         start = at + bool(link)
         start += self.low(start) == "the"
-        if link and day_phrase([self.tokens[start].text] if start < len(self.tokens) else [], self._today):
-            return None
         stop = self._known_end(start, linked=bool(link) or listing) or self._name_end(
             start, linked=bool(link) or listing
         )
-        if not stop:
+        if not stop or (link and self._day_at(start)):
             return None
         name, stop = self._with_regions(start, stop)
         return Mark("place", at, stop, name, "then" if self.low(at - 1) == "then" else link)
+
+    def _day_at(self, at: int) -> tuple[When, int] | None:
+        window = range(at, min(at + LONGEST_PHRASE, len(self.words)))
+        return day_phrase([self.words[n] if self.low(n) else "" for n in window], self._today)
 
     def _known_end(self, at: int, *, linked: bool) -> int:
         """Return the end of the well-known name that begins at a token, with nouns after it, or 0."""
         for count in range(4, 0, -1):
             name = slug("_".join(self.low(at + n) or "0" for n in range(count)))
-            sure = linked or (self.low(at) and self.tokens[at].is_name)
+            sure = linked or self._is_name(at)
             if name in PLACES["city"] or (sure and (name in _AREAS or any(name in names for names in PLACES.values()))):
                 end = at + count
                 while self.low(end) in WORDS["place-noun"]:
@@ -144,36 +139,34 @@ class Text:
 
     def _name_end(self, at: int, *, linked: bool) -> int:
         """Return the end of the quotation or the capitalised name that begins at a token, or 0."""
-        if at >= len(self.tokens) or not self.tokens[at].is_name or stem_of(self.low(at)) in self._topics:
+        if not self._is_name(at) or stem_of(self.low(at)) in self._topics:
             return 0
-        following = self.tokens[at + 1 : at + 2]
-        begins = at == 0 or self.tokens[at - 1].text in ";?!.\n"  # "Introduce Anna to Bob": that may be a verb
-        if begins and not linked and any(each.low not in SAID - FUNCTION | {"", "to"} for each in following):
+        begins = at == 0 or self.words[at - 1] in ";?!.\n"  # "Introduce Anna to Bob": that may be a verb
+        if begins and not linked and self.low(at + 1) not in SAID - FUNCTION | {"", "to"}:
             return 0
         end = at + 1
-        while end < min(at + _LONGEST_NAME, len(self.tokens)) and not self.tokens[at].quoted:
-            joins = self.low(end) in WORDS["particle"] and any(each.is_name for each in self.tokens[end + 1 : end + 3])
-            day = day_phrase([self.tokens[end].text], self._today)
-            if day or not (joins or self.tokens[end].is_name or self.low(end) in WORDS["place-noun"]):
+        while end < min(at + _LONGEST_NAME, len(self.words)) and at not in self.quoted:
+            joins = self.low(end) in WORDS["particle"] and (self._is_name(end + 1) or self._is_name(end + 2))
+            if self._day_at(end) or not (joins or self._is_name(end) or self.low(end) in WORDS["place-noun"]):
                 break
             end += 1
         return end
 
     def _with_regions(self, start: int, stop: int) -> tuple[str, int]:
         """Return a place with the regions that qualify it (", Texas, USA", "(TX)", "texas"), and its end."""
-        parts = [self.tokens[start].text if self.tokens[start].quoted else _tidy(self.said(start, stop))]
-        while stop < len(self.tokens) and slug(parts[-1]) not in REGIONS["country"]:
-            mark = self.tokens[stop].text if self.tokens[stop].text in (",", "(") else ""
+        parts = [self.words[start] if start in self.quoted else _tidy(self.said(start, stop))]
+        while stop < len(self.words) and slug(parts[-1]) not in REGIONS["country"]:
+            mark = self.words[stop] if self.words[stop] in (",", "(") else ""
             at = stop + bool(mark)
             for end in range(at + 4, at, -1):
                 region = "_".join(self.low(n) or "0" for n in range(at, end))
-                code = region.upper() in _CODES and self.tokens[at].text.isupper()
+                code = region.upper() in _CODES and self.words[at].isupper()
                 sight = (
                     region in PLACES["city"] and mark == "," and slug(parts[0]) in PLACES["sight"]
                 )  # "Louvre, Paris"
                 if code or sight or (region in _AREAS and region not in REGIONS["city-too"]):
-                    parts.append(self.tokens[at].text if code else _tidy(self.said(at, end)))
-                    stop = end + (mark == "(" and end < len(self.tokens) and self.tokens[end].text == ")")
+                    parts.append(self.words[at] if code else _tidy(self.said(at, end)))
+                    stop = end + (mark == "(" and self.words[end : end + 1] == [")"])
                     break
             else:
                 break
@@ -189,13 +182,3 @@ def _tidy(said: str) -> str:
     words = said.removesuffix("'s").removesuffix("’s").split()
     name = " ".join(word if word in WORDS["particle"] or not said.islower() else word.capitalize() for word in words)
     return name[:1].upper() + name[1:]
-
-
-def _token(match: re.Match[str]) -> Token:
-    word, start, end = match.group(), *match.span()
-    if word[0] in '"“`':
-        return Token(word[1:-1].strip() or "?", "", start, end, quoted=True)
-    if not word[-1].isalnum():
-        return Token("." if len(word) > 1 else word, "", start, end)
-    said = re.sub("['’]s$", "", word)
-    return Token(said, said.casefold().replace("’", "'"), start, end)

@@ -10,30 +10,28 @@ from leadhand.flows.passages import message_of
 
 from .rule import OfflineRequest, Reply
 
-_LONGEST = 600
-
 
 def render(raw: Json) -> str:
     """Return a short text for JSON data: a text unchanged, an object as ``key: value``, anything else as JSON."""
-    if is_object(raw) and raw:
-        return line("; ".join(f"{key.replace('_', ' ')}: {render(value)}" for key, value in raw.items()), _LONGEST)
-    return line(raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False), _LONGEST)
+    if is_object(raw):
+        return line(
+            "; ".join(f"{key.replace('_', ' ')}: {render(value)}" for key, value in raw.items()) or "no data", 600
+        )
+    return line(raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False), 600)
 
 
 def reported(request: OfflineRequest) -> Reply:
     """Return what the called tools returned; give up with the reasons if all of them failed."""
-    said = {result.call_id: _said(decoded(result.content)) for result in request.results}
-    if any(result.ok for result in request.results):
-        return "\n".join(said.values())
-    return request.give_up("; ".join(f"{each.name} failed: {said[each.call_id]}" for each in request.results))
-
-
-def _said(content: Json) -> str:
-    """Return the summary of a result if it has one, else its data; of a failure, the message."""
-    fields = object_of(content)
-    error = fields.get("error")
-    said = text_of(fields.get("summary")) or text_of(error) or text_of(object_of(error).get("message"))
-    return said or render(message_of(fields.get("raw", content))) or "it returned nothing"
+    said: list[str] = []
+    for result in request.results:
+        fields, content = object_of(decoded(result.content)), decoded(result.content)
+        summary = (
+            text_of(fields.get("summary"))
+            or text_of(fields.get("error"))
+            or text_of(object_of(fields.get("error")).get("message"))
+        )
+        said.append(summary or render(message_of(fields.get("raw", content))) or "it returned nothing")
+    return "\n".join(said) if any(each.ok for each in request.results) else request.give_up("; ".join(said))
 
 
 def decoded(content: Json) -> Json:

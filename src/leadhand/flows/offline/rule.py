@@ -1,17 +1,11 @@
 """The hook with which a flow defines how the built-in rule-based model answers for its roles.
 
-A flow defines its rules in an optional attribute ``offline``: a mapping from the name of a role to a function. With
-``--offline``, the function answers requests of that role; no model is called::
+A flow defines its rules in an optional attribute ``offline``: a mapping from the name of a role to a pure function of
+the facts of a request and an :class:`OfflineRequest`. It returns text, a :class:`Call` of one of the available tools, a
+value that matches the schema of a structured answer, or None for a request that it cannot answer::
 
     def translate(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return f"{facts['text']} (not translated: this is the offline model)"
-
-    class Translate(Flow):
-        offline = {"translator": translate}
-
-A rule is pure: the same facts and request give the same reply, without a clock, files or the network. It returns text,
-a :class:`Call` of one of the available tools, or, for a structured answer, a value that matches the schema. It returns
-None for a request that it cannot answer; the model then says that it has no rule.
 """
 
 from __future__ import annotations
@@ -31,12 +25,8 @@ class Call(NamedTuple):
 
 
 class OfflineRequest(NamedTuple):
-    """What a rule receives besides its facts.
-
-    ``schema`` is the JSON schema of the requested structured answer, None for text and tool calls. ``results`` are the
-    latest tool results of the conversation, ``objections`` the reasons why earlier answers were not accepted, and
-    ``messages`` the whole conversation.
-    """
+    """What a rule receives besides its facts: the ``schema`` of a structured answer, None for text and tool calls; the
+    latest tool ``results``; ``objections``, why earlier answers were not accepted; and all ``messages``."""
 
     worker: str
     tools: tuple[ToolSpec, ...] = ()

@@ -28,10 +28,9 @@ _STATEMENTS, _OF_ONE_SOURCE, _OF_A_SECTION = 12, 3, 4
 def plan(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     """Three questions about any topic."""
     topic = text_of(facts.get("topic")).strip()
-    if "most" not in facts:
-        return None
     sections = [{"heading": heading, "question": question.format(topic[:800])} for heading, question in SECTIONS]
-    return {"title": f"{topic[:1].upper()}{topic[1:]}"[:300], "sections": sections[: facts["most"]]}
+    title = f"{topic[:1].upper()}{topic[1:]}"[:300]
+    return {"title": title, "sections": sections[: facts["most"]]} if "most" in facts else None
 
 
 def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -45,15 +44,16 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     wanted = content_of(question) - subject or subject
     shown = (each for result in request.results for each in passages_shown(result.content))
     known = {sentence: name for name, text in shown for sentence in sentences(text) if content_of(sentence) & subject}
-    taken: Counter[str] = Counter()
-    findings: list[dict[str, Any]] = []
+    taken, findings = Counter[str](), list[dict[str, Any]]()
     for sentence in sorted(known, key=lambda each: -len(content_of(each) & wanted)):
         source = known[sentence].partition(".")[0]
         taken[source] += 1
         if taken[source] <= _OF_ONE_SOURCE and len(findings) < _STATEMENTS:
             findings.append({"statement": sentence, "passages": [known[sentence]]})
-    summary = findings[0]["statement"] if findings else f"The search found nothing about {topic}."
-    return {"summary": summary, "findings": findings}
+    return {
+        "summary": findings[0]["statement"] if findings else f"Nothing was found about {topic}.",
+        "findings": findings,
+    }
 
 
 def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -63,19 +63,14 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if "findings" not in facts or "passages" not in facts or "title" not in facts:
         return None
     written, used = [f"# {text_of(facts.get('title'))}", BYLINE], set[str]()
-    for section in objects_of(list_of(facts["findings"])):
-        said = {
-            text_of(each.get("statement")): each["passages"][0]
-            for each in objects_of(section.get("statements"))
-            if each.get("passages")
-        }
-        lines = [f"{statement} [{passage}]" for statement, passage in said.items() if statement not in used][
-            :_OF_A_SECTION
-        ]
-        used |= {each.rpartition(" [")[0] for each in lines}
-        written += [f"## {text_of(section.get('section'))}", " ".join(lines) or NOTHING_ELSE]
-    missing = (f"No source answered this question: {question}" for question in texts_of(facts.get("missing")))
-    return "\n\n".join([*written, *missing])
+    for section in objects_of(facts["findings"]):
+        statements = (each for each in objects_of(section.get("statements")) if each.get("passages"))
+        cited = {text_of(each.get("statement")): each["passages"][0] for each in statements}
+        fresh = [each for each in cited if each not in used][:_OF_A_SECTION]
+        used.update(fresh)
+        text = " ".join(f"{each} [{cited[each]}]" for each in fresh)
+        written += [f"## {text_of(section.get('section'))}", text or NOTHING_ELSE]
+    return "\n\n".join([*written, *(f"No source answered this: {each}" for each in texts_of(facts.get("missing")))])
 
 
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -85,15 +80,11 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 
 def search_call(question: str, request: OfflineRequest) -> Call | None:
     """Return the call of the tool that takes a query: web_search, else the first with a parameter for one."""
-    tools = sorted((each for each in request.tools if each.name != GIVE_UP), key=lambda each: each.name != "web_search")
-    for tool in tools:
-        names = [
-            name
-            for name in ("query", "question", "topic", "text", "q")
-            if name in object_of(tool.parameters.get("properties"))
-        ]
-        if names and tool.required <= {names[0]}:
-            return Call(tool.name, {names[0]: question})
+    for tool in sorted(request.tools, key=lambda each: each.name != "web_search"):
+        given = object_of(tool.parameters.get("properties"))
+        name = next((each for each in ("query", "question", "topic", "text", "q") if each in given), "")
+        if name and tool.required <= {name} and tool.name != GIVE_UP:
+            return Call(tool.name, {name: question})
     return None
 
 

@@ -32,7 +32,7 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     planned = Calls(asked, objects_of(facts.get("tools")), read_date(facts.get("today")))
     refused = set(re.findall(r"\w+", request.objections.casefold()))
     subtasks = [each for each in planned.subtasks() if each["name"] not in refused]
-    cannot = planned.cannot()
+    cannot = [{"what": what, "reason": reason} for what, reason in planned.cannot.items()]
     if refused or not (subtasks or cannot):
         reason = f"it was refused: {request.objections}" if refused else f"no registered tool covers it; {HOW}"
         cannot.append({"what": line(asked, 300) or "(an empty request)", "reason": line(reason, 900)})
