@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from leadhand.core.value import Json, is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.core.value import Json, is_object, list_of, object_of, objects_of, text_of, texts_of
 
 from .rule import OfflineRequest, Reply
 
@@ -17,47 +17,40 @@ def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     """Fill in the schema from ``facts``: lists of objects from the results, fields from data of the same name."""
     if request.schema is None or "answer" not in facts:
         return None
-    text, results = text_of(facts.get("answer")), list[Mapping[str, Any]]()
-    for each in objects_of(facts.get("results")):
-        results.append({**each, **_flat(object_of(each.get("data"))), **object_of(each.get("args"))})
+    text = text_of(facts.get("answer"))
     title = next((line.strip("# ") for line in text.splitlines() if line.startswith("#")), "")
-    pool = [{**dict.fromkeys(_TEXTS, text), "title": title}, *results]
-    filled, missing = _object(request.schema, pool, request.schema)
+    pool = [{**dict.fromkeys(_TEXTS, text), "title": title}]
+    for each in objects_of(facts.get("results")):
+        pool.append({**each, **_flat(object_of(each.get("data"))), **object_of(each.get("args"))})
+    filled = _filled(request.schema, pool, request.schema)
+    missing = [name for name in texts_of(request.schema.get("required")) if name not in filled]
     if missing or request.objections:  # the same facts give the same value
-        return request.give_up(f"the built-in model found nothing else for {missing or 'the typed answer'}")
+        return request.give_up(f"the built-in model found nothing more for {', '.join(missing) or 'the typed answer'}")
     return filled
 
 
-def _object(schema: Json, pool: list[Mapping[str, Any]], root: Json) -> tuple[dict[str, Any], str]:
-    """Return an object from what the values of a pool have, and a required field that is in none of them."""
+def _filled(schema: Json, pool: list[dict[str, Any]], root: Json) -> dict[str, Any]:
+    """Return an object from what the values of a pool have; a list of objects has one for each of the results."""
     filled: dict[str, Any] = {}
     for name, part in object_of(schema.get("properties")).items():
-        value = next((each for each in _values(name, part, pool, root) if each is not None), None)
-        if value is not None or {"type": "null"} in list_of(part.get("anyOf")):
-            filled[name] = value
-        elif name in texts_of(schema.get("required")):
-            return {}, name
-    return filled, ""
-
-
-def _values(name: str, schema: Json, pool: list[Mapping[str, Any]], root: Json) -> list[Json]:
-    """Return the values for a field, the best first. A list of objects has one for each of the results."""
-    if parts := objects_of(schema.get("anyOf")):
-        return [value for part in parts for value in _values(name, part, pool, root)]
-    schema = _resolved(schema, root)
-    kind, items = text_of(schema.get("type")), _resolved(object_of(schema.get("items")), root)
-    found = [each[name] for each in pool if isinstance(each.get(name), _TYPES.get(kind, object))]
-    if kind == "array" and items.get("type") == "object":
-        given = [_flat(each) for values in found[:1] for each in objects_of(values)]
-        return [[each for one in given or pool[1:] if (each := _object(items, [one], root)[0])] or None]
-    if kind == "object":
-        return (
-            [_object(schema, [_flat(found[0])] if found else pool, root)[0] or None] if found or len(pool) > 1 else []
-        )
-    choices = list_of(schema.get("enum"))
-    return [
-        each for each in found if (kind == "boolean") == isinstance(each, bool) and (not choices or each in choices)
-    ]
+        options = objects_of(part.get("anyOf")) or [part]
+        for option in (_resolved(each, root) for each in options):
+            kind, items = text_of(option.get("type")), _resolved(object_of(option.get("items")), root)
+            found = [each[name] for each in pool if isinstance(each.get(name), _TYPES.get(kind, object))]
+            if kind == "array" and "properties" in items:
+                given = [_flat(each) for values in found[:1] for each in objects_of(values)] or pool[1:]
+                found = [each for each in [[_filled(items, [one], root) for one in given]] if each]
+            elif kind == "object" and "properties" in option:
+                found = [_filled(option, [_flat(each)], root) for each in found or pool[1:2]]
+            choices = list_of(option.get("enum"))
+            found = [
+                each
+                for each in found
+                if (kind == "boolean" or not isinstance(each, bool)) and (not choices or each in choices)
+            ]
+            filled |= {name: found[0]} if found and name not in filled else {}
+        filled |= {name: None} if {"type": "null"} in options and name not in filled else {}
+    return filled
 
 
 def _resolved(schema: Json, root: Json) -> dict[str, Any]:
@@ -67,8 +60,5 @@ def _resolved(schema: Json, root: Json) -> dict[str, Any]:
 
 def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of an object, and those of the objects in it; the outermost of a name counts."""
-    found: dict[str, Any] = {}
-    for part in value.values():
-        alone = part[0] if is_list(part) and len(part) == 1 else part
-        found = {**(_flat(alone) if is_object(alone) else {}), **found}
-    return {**found, **value}
+    lists = ((part[0] if isinstance(part, list) and len(part) == 1 else part) for part in value.values())
+    return {name: each for part in filter(is_object, lists) for name, each in _flat(part).items()} | dict(value)

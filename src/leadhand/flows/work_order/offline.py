@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from leadhand.core.errors import FailureClass
 from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.core.work_order import result_reference
@@ -21,7 +20,7 @@ from .repair import NEW_REASON
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
 SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
 _COMPARED = re.compile(r"(warm|hott)(?:er|est)|(cold|cool)(?:er|est)", re.IGNORECASE)
-_HIGHEST = re.compile(r"(?:Sample data, not a forecast: )?([^,]+),.* to (-?[\d.]+) (°[CF])")
+_HIGHEST = re.compile(r"(?:Sample data, not a forecast: )?([^,]+),.* to (-?[\d.]+) °")
 
 
 def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
@@ -29,18 +28,17 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     if not _asks_for(request, "subtasks"):
         return None
     asked, page = text_of(facts.get("request")), object_of(facts.get("page"))
-    planned = Calls(asked, objects_of(facts.get("tools")), read_date(facts.get("today")))
+    calls = Calls(asked, objects_of(facts.get("tools")), read_date(facts.get("today")))
     refused = set(re.findall(r"\w+", request.objections.casefold()))
-    subtasks = [each for each in planned.subtasks() if each["name"] not in refused]
-    cannot = [{"what": what, "reason": reason} for what, reason in planned.cannot.items()]
-    if refused or not (subtasks or cannot):
+    subtasks = [each for each in calls.subtasks() if each["name"] not in refused]
+    if refused or not (subtasks or calls.cannot):
         reason = f"it was refused: {request.objections}" if refused else f"no registered tool covers it; {HOW}"
-        cannot.append({"what": line(asked, 300) or "(an empty request)", "reason": line(reason, 900)})
+        calls.cannot[line(asked, 300) or "(an empty request)"] = line(reason, 900)
     first, most = (given if isinstance(given := page.get(name), int) else 0 for name in ("first_index", "most"))
     return {
         "goal": line(asked, 200) or "(an empty request)",
         "subtasks": subtasks[first : first + most] if most else subtasks,
-        "cannot": [] if first else cannot,  # what cannot be done is on the first page
+        "cannot": [{"what": what, "reason": why} for what, why in calls.cannot.items() if not first],
         "more": 0 < most < len(subtasks) - first,
     }
 
@@ -56,15 +54,13 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     if request.results:
         return reported(request)
     subtask = object_of(facts.get("subtask"))
-    name = text_of(subtask.get("tool"))
+    name, given = text_of(subtask.get("tool")), object_of(subtask.get("args"))
+    args = {key: value for key, value in given.items() if result_reference(value) is None}
     tool = next((tool for tool in request.tools if tool.name == name), None)
     if tool is None:
-        only = "the built-in rule-based model only carries out subtasks that name a tool"
-        return request.give_up(f"there is no tool {name} here" if name else only)
-    args = {key: value for key, value in object_of(subtask.get("args")).items() if result_reference(value) is None}
-    for result in object_of(facts.get("needs")).values():
-        raw = object_of(object_of(result).get("raw"))
-        args |= {key: raw[key] for key in tool.required - args.keys() if raw.get(key) is not None}
+        return request.give_up(
+            f"the built-in rules only call the tool that a subtask names: {name or 'this names none'}"
+        )
     if missing := sorted(tool.required - args.keys()):
         return request.give_up(f"{tool.name} needs {', '.join(missing)}, and nothing says what to use")
     return Call(tool.name, args)
@@ -76,64 +72,47 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
         return None
     results = {text_of(each.get("subtask")): each for each in objects_of(facts.get("accepted"))}
     results |= {key: object_of(result) for key, result in object_of(facts.get("as_ordered")).items()}
-    results |= {key: {**result, "name": name} for key, name, result in chosen_results(facts)}
-    verdicts = {key: ("accept", "it has a result") for key, _, _ in chosen_results(facts)}
-    last, blocked = facts.get("last_order") is True, list[str]()
+    chosen = {key: {**result, "name": name} for key, name, result in chosen_results(facts)}
+    verdicts = [{"subtask": key, "verdict": "accept", "reason": "it has a result"} for key in chosen]
     for subtask in objects_of(facts.get("subtasks")):
-        key, result, error = (
-            text_of(subtask.get("subtask")),
-            object_of(subtask.get("result")),
-            object_of(subtask.get("error")),
-        )
-        is_done, class_ = subtask.get("status") == "completed", text_of(error.get("class"))
-        reason = text_of(error.get("message")) or "it has no result"
+        result, error = object_of(subtask.get("result")), object_of(subtask.get("error"))
+        key, is_done = text_of(subtask.get("subtask")), subtask.get("status") == "completed"
+        verdict, reason = "drop", line(text_of(error.get("message")) or "it has no result", 800)
         if is_done and (text_of(result.get("summary")) or result.get("raw") is not None):
-            verdicts[key] = ("accept", "it has a result")
-            results[key] = {**result, "name": subtask.get("name")}
-        else:
-            verdicts[key] = ("retry" if not last and (is_done or class_ in NEW_REASON) else "drop", reason)
-            blocked += [key] if class_ == FailureClass.BLOCKED else []
-    complete = all(verdict != "retry" for verdict, _ in verdicts.values())
-    verdicts |= {key: ("retry", "a subtask that it needs is retried") for key in blocked if not complete}
-    judged: dict[str, Any] = {"complete": complete, "missing": [], "cannot": []}
-    judged["verdicts"] = [
-        {"subtask": key, "verdict": each, "reason": line(why, 800)} for key, (each, why) in verdicts.items()
-    ]
+            verdict, reason, chosen[key] = "accept", "it has a result", {**result, "name": subtask.get("name")}
+        elif facts.get("last_order") is not True and (is_done or text_of(error.get("class")) in NEW_REASON):
+            verdict = "retry"
+        verdicts.append({"subtask": key, "verdict": verdict, "reason": reason})
+    complete = all(each["verdict"] != "retry" for each in verdicts)
+    judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
     if facts.get("compose") is True and complete:
+        results |= chosen
         judged["answer"] = _write([results[key] for key in sorted(results, key=lambda key: (len(key), key))], facts)
     return judged
 
 
 def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     """Write the answer from ``facts`` (``results``, ``sources``), or a ``part`` of a long one."""
-    part, sections = facts.get("part"), list_of(facts.get("sections"))
-    if part == "section":
-        return _list(_points(objects_of(facts.get("results")), facts))
+    if (part := facts.get("part")) == "section":
+        return "\n".join(f"- {point}" for point in _points(objects_of(facts.get("results")), facts))
     if part not in ("digest", "opening"):
         return _write(objects_of(facts.get("results")), facts)
-    sample = any("sample data" in text_of(section).casefold() for section in sections)
-    if part == "digest":
-        return f"Results{', sample data among them' if sample else ''}"
-    return f"{BYLINE}{SAMPLE_NOTE if sample else ''}\n\nThe results, in the order of the request:"
+    sample = SAMPLE_NOTE if "sample data" in str(facts.get("sections")).casefold() else ""
+    return f"Results.{sample}" if part == "digest" else f"{BYLINE}{sample}\n\nThe results, in the order of the request:"
 
 
 def _write(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
     """Return the whole text: the results in order, what a comparison comes to, then who wrote it."""
-    points = _points(results, facts)
+    points, found = _points(results, facts), _COMPARED.search(text_of(facts.get("request")))
+    blocks = points if len(points) == 1 else ["\n".join(f"- {point}" for point in points)]
+    said = {each[1]: float(each[2]) for each in map(_HIGHEST.match, points) if each is not None}
+    if found is not None and len(said) > 1:
+        listed = ", ".join(
+            f"{name} ({said[name]:g}°)" for name in sorted(said, key=said.__getitem__, reverse=bool(found[1]))
+        )
+        blocks.append(f"{'Warmest' if found[1] else 'Coldest'} first, by the highest temperature: {listed}.")
     sample = any(result.get("sample") is True for result in results)
-    signed = BYLINE + (SAMPLE_NOTE if sample else "")
-    compared = _compared(text_of(facts.get("request")), points)
-    return "\n\n".join([points[0] if len(points) == 1 else _list(points), *compared, signed])
-
-
-def _compared(asked: str, points: Iterable[str]) -> list[str]:
-    """Return the warmest or the coldest place of some weather results, if the request compares them."""
-    found, said = _COMPARED.search(asked), [each for each in map(_HIGHEST.match, points) if each is not None]
-    if found is None or len(said) < 2:
-        return []
-    ordered = sorted(said, key=lambda each: float(each[2]), reverse=bool(found[1]))
-    listed = ", then ".join(f"{each[1]} ({each[2]} {each[3]})" for each in ordered)
-    return [f"{'Warmest' if found[1] else 'Coldest'} first, by the highest temperature: {listed}."]
+    return "\n\n".join([*blocks, BYLINE + (SAMPLE_NOTE if sample else "")])
 
 
 def _points(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> list[str]:
@@ -142,14 +121,9 @@ def _points(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> list[str
     for result in results:
         text = text_of(result.get("summary")) or f"{text_of(result.get('name'))}: {render(result.get('raw'))}"
         label = " (sample data)" if result.get("sample") is True and "sample" not in text.casefold() else ""
-        cited = dict.fromkeys(f"[{n}]" for n in list_of(result.get("sources")) if n in known)
-        points.append(f"{text.strip()}{label} {''.join(cited)}".rstrip())
+        cited = "".join(f"[{n}]" for n in list_of(result.get("sources")) if n in known)
+        points.append(f"{text.strip()}{label} {cited}".rstrip().replace("\n", "\n  "))
     return points
-
-
-def _list(items: list[str]) -> str:
-    """Return one item per line, with further lines of an item indented."""
-    return "\n".join("- " + item.replace("\n", "\n  ") for item in items)
 
 
 RULES: Rules = {"plan": plan, "work": work, "review": review, "compose": compose}
