@@ -227,8 +227,8 @@ async def test_a_label_given_back_is_the_same_place(sample: ToolContext, name: s
 
 async def test_candidates_offered_offline_can_all_be_given_back(sample: ToolContext) -> None:
     with pytest.raises(ToolError) as caught:
-        await resolve_town(sample, URLS, "San José")
-    candidates = caught.value.failure.message.partition("places: ")[2].split("; ")
+        await resolve_town(sample, URLS, "San José, Atlantis")
+    candidates = caught.value.failure.next_action.partition(": ")[2].split("; ")
     spots = [(await resolve_town(sample, URLS, candidate)).place for candidate in candidates]
     assert len({(spot.latitude, spot.longitude) for spot in spots}) == len(candidates) == 5
 

@@ -39,7 +39,9 @@ _ISLANDS = (
     "VU WF WS YT"
 )
 _ISLAND_REGIONS: dict[str, str | None] = {
-    **dict.fromkeys(("ES Balearic Islands", "ES Canary Islands", "FR Corsica", "IT Sardinia", "IT Sicily", "US Hawaii")),
+    **dict.fromkeys(
+        ("ES Balearic Islands", "ES Canary Islands", "FR Corsica", "IT Sardinia", "IT Sicily", "US Hawaii")
+    ),
     **dict.fromkeys(("AU Tasmania", "PT Azores", "PT Madeira", "SE Gotland", "KR Jeju", "CN Hainan", "JP Okinawa")),
     **dict.fromkeys(("IE", "GB Northern Ireland"), "Ireland"),
     **dict.fromkeys(("HT", "DO"), "Hispaniola"),

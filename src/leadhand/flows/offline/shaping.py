@@ -34,7 +34,7 @@ def _filled(schema: Json, pool: list[dict[str, Any]], root: Json) -> dict[str, A
     filled: dict[str, Any] = {}
     for name, part in object_of(schema.get("properties")).items():
         options = objects_of(part.get("anyOf")) or [part]
-        for option in (_resolved(each, root) for each in options):
+        for option in (_resolved(each, root) for each in options if each != {"type": "null"}):
             kind, items = text_of(option.get("type")), _resolved(object_of(option.get("items")), root)
             found = [each[name] for each in pool if isinstance(each.get(name), _TYPES.get(kind, object))]
             if kind == "array" and "properties" in items:
@@ -60,5 +60,5 @@ def _resolved(schema: Json, root: Json) -> dict[str, Any]:
 
 def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of an object, and those of the objects in it; the outermost of a name counts."""
-    lists = ((part[0] if isinstance(part, list) and len(part) == 1 else part) for part in value.values())
-    return {name: each for part in filter(is_object, lists) for name, each in _flat(part).items()} | dict(value)
+    inner = (part[0] if isinstance(part, list) and len(part) == 1 else part for part in reversed(list(value.values())))
+    return {name: each for part in filter(is_object, inner) for name, each in _flat(part).items()} | dict(value)
