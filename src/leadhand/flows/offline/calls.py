@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby, islice, product, zip_longest
-from typing import Any, TypeAlias
+from typing import Any
 
 from leadhand.core.text import line
 
@@ -25,7 +25,6 @@ HOW = (
 _MOST_LOOKUPS, _LONGEST_ITEM = 2_000, 8
 _TOOLS = {"weather": "weather_tool", "route": "directions_tool"}
 _NAMES = {"weather": "check_weather", "route": "get_directions"}
-_Args: TypeAlias = Iterable[dict[str, Any]] | str  # the arguments of calls, or the reason why there are none
 
 
 @dataclass
@@ -129,82 +128,79 @@ class Calls:
 
     def _offer_for(self, clause: Clause) -> tuple[Offer | None, int]:
         """Return the tool that a clause names, by its name or at least half of its words, and where it names it."""
-        lows = {at: self._text.low(at) for at in range(clause.start, clause.stop)}
-        best, most, where = None, 0.49, clause.start
+        lows, best, most, where = {at: self._text.low(at) for at in clause.span()}, None, 0.49, clause.start
         for name, offer in self._offers.items():
             hits = [at for at, low in lows.items() if low == name or stem_of(low) in offer.topic]
-            share = 2.0 if name in lows.values() else len(hits) / max(len(hits), len(offer.topic), 1)
-            if share > most:
-                best, most, where = offer, share, hits[0]
+            if hits and len(hits) / max(len(hits), len(offer.topic)) > most:
+                best, most, where = offer, len(hits) / max(len(hits), len(offer.topic)), hits[0]
         return best, where
 
     # The calls of an ask
 
     def _plan(self, ask: Ask) -> None:
         """Add the calls of an ask, or the reason why there are none."""
-        plans = {"weather": self._weather, "route": self._routes, "tool": self._tool}
-        planned = plans[ask.kind](ask, ask.offer) if ask.offer else f"this run has no {_TOOLS[ask.kind]}"
-        found = [] if isinstance(planned, str) else list(islice(planned, _MOST_LOOKUPS + 1))
-        if ask.offer is None or isinstance(planned, str) or len(found) > _MOST_LOOKUPS:
-            return self._gap(ask.clauses, planned if isinstance(planned, str) else "it needs too many calls")
-        for args in found:
-            key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
-            self.found.setdefault(key, (ask.name, ask.offer.name, args))
+        if ask.offer is None:
+            return self._gap(ask.clauses, f"this run has no {_TOOLS[ask.kind]}")
+        try:
+            how = {"weather": self._weather, "route": self._routes, "tool": self._tool}[ask.kind]
+            for args in islice(how(ask, ask.offer), _MOST_LOOKUPS):
+                key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
+                self.found.setdefault(key, (ask.name, ask.offer.name, args))
+        except LookupError as reason:
+            return self._gap(ask.clauses, str(reason))
         for clause in ask.clauses if ask.kind != "tool" else ():
             if left := [at for at in clause.rest if self._text.low(at) not in SAID]:
                 self._gap([Clause(left[0], 0, left[-1] + 1)], "it was not understood")
         return None
 
-    def _weather(self, ask: Ask, offer: Offer) -> _Args:
+    def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         units = {mark.kind: mark.value for clause in self._clauses for mark in clause.of("units")}
-        found = [(place, when or When("today")) for place, when in islice(self._entries(ask), _MOST_LOOKUPS + 1)]
+        found = [*self._entries(ask)]
         if not found:
-            return "no place was found; say “in …” and give small towns a capital: “weather in Blois tomorrow”"
-        args = ({"location": at, "day": when.day, "days": when.days, **units} for at, when in found)
-        return ({name: value for name, value in each.items() if value != 1} for each in args)
+            raise LookupError(
+                "no place was found; say “in …” and give small towns a capital: “weather in Blois tomorrow”"
+            )
+        for place, when in found:
+            yield {"location": place, "day": when.day, **({"days": when.days} if when.days > 1 else {}), **units}
 
-    def _routes(self, ask: Ask, offer: Offer) -> _Args:
+    def _routes(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         places, other = ask.of("place"), ask.lows() & WORDS["other-transport"]
         if any(mark.link == "via" for mark in places) or (other and not ask.of("mode")):
-            return "the built-in rules plan direct routes by car, by bicycle and on foot"
+            raise LookupError("the built-in rules plan direct routes by car, by bicycle and on foot")
         said = [mark for mark in self._around(ask) if mark.kind == "place"]
         there = [mark.value for mark in said[-1:] if places]
         ways = [(starts or there, goals or there) for starts, goals in _ways(places or said)]
         if not all(starts and goals for starts, goals in ways):
-            return "no two places were named; say “from … to …”"
+            raise LookupError("no two places were named; say “from … to …”")
         mode = next((mark.value for mark in reversed(ask.of("mode"))), "drive")
-        ends = (pair for way in ways for pair in product(*way))
-        return ({"origin": origin, "destination": destination, "mode": mode} for origin, destination in ends)
+        for origin, destination in (pair for way in ways for pair in product(*way)):
+            yield {"origin": origin, "destination": destination, "mode": mode}
 
-    def _tool(self, ask: Ask, offer: Offer) -> _Args:
-        sentences = {clause.sentence for clause in ask.clauses}
+    def _tool(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
+        sentences, tokens = {each.sentence for each in ask.clauses}, [at for each in ask.clauses for at in each.span()]
         if any(clause.lows & WORDS["condition"] for clause in self._clauses if clause.sentence in sentences):
-            return "the built-in rules do not understand its condition"
-        tokens = [at for clause in ask.clauses for at in range(clause.start, clause.stop)]
-        said = [
-            mark.when.day or mark.value for mark in sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")
-        ]
+            raise LookupError("the built-in rules do not understand its condition")
+        marks = sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")
+        said = [mark.when.day or mark.value for mark in marks]
         values = [self._text.words[at] for at in tokens if at in self._text.quoted]
         if len(offer.texts) == 1:
             values = values or (said if offer.numbers else self._items(ask, offer))
             rows = [[each] for each in values or dict.fromkeys(place for place, _ in self._entries(ask))]
         else:
             rows = [values or said]
-        numbers = [float(low) for low in map(self._text.low, tokens) if re.fullmatch(r"\d+(\.\d+)?", low)]
-        counts = [int(each) if each.is_integer() else each for each in numbers]
-        found = [{**dict(zip(offer.texts, row)), **dict(zip(offer.numbers, counts))} for row in rows]
-        if (
-            not found
-            or offer.others
-            or any(len(row) != len(offer.texts) for row in rows)
-            or len(counts) < len(offer.numbers)
-        ):
-            return f"the built-in rules do not find all arguments of {offer.name} in the request"
-        held = json.dumps(found, ensure_ascii=False).casefold()
+        numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
+        found = [
+            dict(zip([*offer.texts, *offer.numbers], [*row, *numbers])) for row in rows if len(row) == len(offer.texts)
+        ]
+        if not found or offer.others or len(numbers) < len(offer.numbers):
+            raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
+        held, known = json.dumps(found, ensure_ascii=False).casefold(), FUNCTION | offer.about | {offer.name.casefold()}
         for word in map(str.casefold, [*said, *sorted(ask.lows())]):
-            if not {word, stem_of(word)} & (FUNCTION | offer.about | {offer.name.casefold()}) and word not in held:
-                return f"{offer.name} has no parameter that “{word}” fits, as far as the built-in rules can tell"
-        return found
+            if not {word, stem_of(word)} & known and word not in held:
+                raise LookupError(
+                    f"{offer.name} has no parameter that “{word}” fits, as far as the built-in rules can tell"
+                )
+        yield from found
 
     def _items(self, ask: Ask, offer: Offer) -> list[str]:
         """Return what the clauses of an ask name: their words, without those for the tool and "of the" around them."""
@@ -213,39 +209,38 @@ class Calls:
         for names, first in ((offer.about, ask.named_at), (offer.topic, ask.named_at), (offer.topic, 0)):
             known = FUNCTION | WORDS["lead"] | names | {offer.name.casefold()}
             for clause in ask.clauses if not items else ():
-                at = range(max(clause.start, first), clause.stop)
-                said = [n for n in at if n not in days and not {low := self._text.low(n), stem_of(low)} & known]
+                at = [n for n in clause.span() if n >= first and n not in days]
+                said = [n for n in at if not {low := self._text.low(n), stem_of(low)} & known]
                 items += [self._text.said(said[0], said[-1] + 1)] if said else []
         return items
 
     def _around(self, ask: Ask) -> list[Mark]:
-        """Return the places that "there" can mean, and their days: those said last before an ask, else after it."""
-        start = ask.clauses[0].start
-        owned = {clause.start: owner for owner in self._asks for clause in owner.clauses}
-        before = [each for each in reversed(self._clauses) if each.start < start and each.marks]
+        """Return the places that "there" can mean, with their days: those said last before an ask, else after it."""
+        owners = {clause.start: each for each in self._asks for clause in each.clauses}
+        before = [each for each in self._clauses if each.marks and each.start < ask.clauses[0].start]
         placed = [each for each in before if each.of("place")]
-        last = owned.get(placed[0].start) if placed else None
-        near = [each for each in placed if owned.get(each.start) is last]
-        after = (each.of("place") for each in self._clauses if each.start > start)
-        places = [mark for each in reversed(near) for mark in each.of("place", "day" if last is None else "")]
-        days = [mark for each in reversed(before) if each.start not in owned for mark in each.of("day")]
-        return [*(places or next(filter(None, after), [])), *(mark for mark in days if mark not in places)]
+        near = [each for each in placed if owners.get(each.start) is owners.get(placed[-1].start)]
+        after = [each for each in self._clauses if each.of("place") and each.start > ask.clauses[0].start]
+        places = [
+            mark for each in near or after[:1] for mark in each.of("place", "" if each.start in owners else "day")
+        ]
+        days = [mark for each in before if each.start not in owners for mark in each.of("day")]
+        return [*places, *(mark for mark in days if mark not in places)]
 
-    def _entries(self, ask: Ask) -> Iterator[tuple[str, When | None]]:
+    def _entries(self, ask: Ask) -> Iterator[tuple[str, When]]:
         """Yield the pairs of places and days of an ask, with what is said around it where it says none."""
-        marks, around = ask.of("place", "day"), self._around(ask)
+        own, around = ask.of("place", "day"), self._around(ask)
         said = [mark for mark in around if mark.kind == "day" and not ask.of("day")]
+        goals = [mark for mark in around if mark.link == "to" and "both" not in ask.lows()]
         if not ask.of("place"):
-            goals = [mark for mark in around if mark.link == "to" and "both" not in ask.lows()]
-            marks = [
-                *(mark for mark in around if mark in said or (mark.kind == "place" and mark in (goals or around))),
-                *marks,
+            own = [
+                *(mark for mark in around if mark in said or mark in (goals or around) and mark.kind == "place"),
+                *own,
             ]
         days_of = {place: days for places, days in _groups(around) for place in places}
-        for places, days in _groups(marks):
-            for place in places:
-                for day in days or days_of.get(place) or ([said[0].when] if len(said) == 1 else [None]):
-                    yield place, day
+        usual = [said[0].when] if len(said) == 1 else [When("today")]
+        for places, days in _groups(own):
+            yield from product(places, days or [day for place in places for day in days_of.get(place, ())] or usual)
 
 
 def _is_item(clause: Clause, ask: Ask) -> bool:
