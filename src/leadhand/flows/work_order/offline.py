@@ -19,7 +19,6 @@ from .repair import NEW_REASON
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
 SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
-_COMPARED = re.compile(r"(warm|hott)(?:er|est)|(cold|cool)(?:er|est)", re.IGNORECASE)
 _HIGHEST = re.compile(r"(?:Sample data, not a forecast: )?([^,]+),.* to (-?[\d.]+) °")
 
 
@@ -102,15 +101,13 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
 
 
 def _write(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
-    """Return the whole text: the results in order, what a comparison comes to, then who wrote it."""
-    points, found = _points(results, facts), _COMPARED.search(text_of(facts.get("request")))
+    """Return the whole text: the results in order, which of them is warmer if that was asked, then who wrote it."""
+    points, asked = _points(results, facts), text_of(facts.get("request"))
     blocks = points if len(points) == 1 else ["\n".join(f"- {point}" for point in points)]
     said = {each[1]: float(each[2]) for each in map(_HIGHEST.match, points) if each is not None}
-    if found is not None and len(said) > 1:
-        listed = ", ".join(
-            f"{name} ({said[name]:g}°)" for name in sorted(said, key=said.__getitem__, reverse=bool(found[1]))
-        )
-        blocks.append(f"{'Warmest' if found[1] else 'Coldest'} first, by the highest temperature: {listed}.")
+    if re.search("(warm|hott|cold|cool)(er|est)", asked, re.IGNORECASE) and len(said) > 1:
+        listed = ", ".join(f"{name} {said[name]:g}°" for name in sorted(said, key=lambda name: -said[name]))
+        blocks.append(f"By their highest temperatures, from warm to cold: {listed}.")
     sample = any(result.get("sample") is True for result in results)
     return "\n\n".join([*blocks, BYLINE + (SAMPLE_NOTE if sample else "")])
 
