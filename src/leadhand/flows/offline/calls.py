@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from itertools import groupby, islice, product, zip_longest
+from itertools import groupby, islice, pairwise, product, zip_longest
 from typing import Any
 
 from leadhand.core.text import line
@@ -143,7 +143,10 @@ class Calls:
             return self._gap(ask.clauses, f"this run has no {_TOOLS[ask.kind]}")
         try:
             how = {"weather": self._weather, "route": self._routes, "tool": self._tool}[ask.kind]
-            for args in islice(how(ask, ask.offer), _MOST_LOOKUPS):
+            found = list(islice(how(ask, ask.offer), _MOST_LOOKUPS))
+            if not found:
+                raise LookupError("no place was found; give small towns a capital: “weather in Blois tomorrow”")
+            for args in found:
                 key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
                 self.found.setdefault(key, (ask.name, ask.offer.name, args))
         except LookupError as reason:
@@ -155,12 +158,7 @@ class Calls:
 
     def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         units = {mark.kind: mark.value for clause in self._clauses for mark in clause.of("units")}
-        found = [*self._entries(ask)]
-        if not found:
-            raise LookupError(
-                "no place was found; say “in …” and give small towns a capital: “weather in Blois tomorrow”"
-            )
-        for place, when in found:
+        for place, when in self._entries(ask):
             yield {"location": place, "day": when.day, **({"days": when.days} if when.days > 1 else {}), **units}
 
     def _routes(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
@@ -189,9 +187,8 @@ class Calls:
         else:
             rows = [values or said]
         numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
-        found = [
-            dict(zip([*offer.texts, *offer.numbers], [*row, *numbers])) for row in rows if len(row) == len(offer.texts)
-        ]
+        names = [*offer.texts, *offer.numbers]
+        found = [dict(zip(names, [*row, *numbers], strict=False)) for row in rows if len(row) == len(offer.texts)]
         if not found or offer.others or len(numbers) < len(offer.numbers):
             raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
         held, known = json.dumps(found, ensure_ascii=False).casefold(), FUNCTION | offer.about | {offer.name.casefold()}
@@ -229,42 +226,20 @@ class Calls:
 
     def _entries(self, ask: Ask) -> Iterator[tuple[str, When]]:
         """Yield the pairs of places and days of an ask, with what is said around it where it says none."""
-        own, around = ask.of("place", "day"), self._around(ask)
-        said = [mark for mark in around if mark.kind == "day" and not ask.of("day")]
+        around = self._around(ask)
         goals = [mark for mark in around if mark.link == "to" and "both" not in ask.lows()]
-        if not ask.of("place"):
-            own = [
-                *(mark for mark in around if mark in said or mark in (goals or around) and mark.kind == "place"),
-                *own,
-            ]
-        days_of = {place: days for places, days in _groups(around) for place in places}
-        usual = [said[0].when] if len(said) == 1 else [When("today")]
-        for places, days in _groups(own):
-            yield from product(places, days or [day for place in places for day in days_of.get(place, ())] or usual)
+        places = ask.of("place") or [mark for mark in goals or around if mark.kind == "place"]
+        days = ask.of("day") or [mark for mark in around if mark.kind == "day"]
+        order = [mark.kind for mark in sorted([*places, *days], key=lambda mark: mark.start)]
+        by_turns = len(places) == len(days) and all(a != b for a, b in pairwise(order))  # "Paris today, Lyon tomorrow"
+        names, when = [mark.value for mark in places], [mark.when for mark in days]
+        yield from zip(names, when, strict=True) if by_turns else product(names, when or [When("today")])
 
 
 def _is_item(clause: Clause, ask: Ask) -> bool:
     """Whether a clause can be one more item for a tool: "of B-7", "butter", not "book me a table"."""
     texts = ask.offer.texts if ask.offer is not None else []
     return bool(texts) and not (clause.lows - WORDS["lead"]) & FUNCTION and clause.stop - clause.start <= _LONGEST_ITEM
-
-
-def _groups(marks: Iterable[Mark]) -> list[tuple[list[str], list[When]]]:
-    """Return places with their days. A day after several places is for all of them: "in Paris, Rome and Oslo today"."""
-    groups: list[tuple[list[str], list[When]]] = [([], [])]
-    days_first = False
-    for mark in marks:
-        places, days = groups[-1]
-        days_first = days_first if places or days else mark.kind == "day"
-        if places and days and (mark.kind == "day") == days_first:
-            groups.append(([], []))
-        if mark.kind == "day":
-            groups[-1][1].append(mark.when)
-        else:
-            groups[-1][0].append(mark.value)
-    if len(groups) > 1 and not groups[-1][1]:  # "in Oslo tomorrow, and in Paris"
-        groups[-1][1].extend(groups[-2][1])
-    return groups
 
 
 def _ways(places: list[Mark]) -> list[tuple[list[str], list[str]]]:
