@@ -17,13 +17,14 @@ _NUMBERS = ("a", "one", "two", "three", "four", "five", "six", "seven", "eight",
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = f"(?:{'|'.join(_MONTHS)})[a-z]*"
 _DAY = "(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?"
+_TH = "(?:st|nd|rd|th)?"
 _PART = "(?:morning|afternoon|evening|night)"
 _PHRASE = re.compile(
     rf"(?:(?:on|for|at|the|during|over|coming|by|this) ){{0,3}}(?P<next>next )?(?:(?P<now>now)"
     rf"|(?P<today>today|tonight|(?<=this ){_PART})|(?P<tomorrow>tomorrow)|(?P<after>day after tomorrow)"
     rf"|(?P<weekend>weekend)|(?P<week>(?<=(?:this|next) )week)"
-    rf"|(?:{_DAY} (?:, )?(?:the )?)?(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<day>\d\d?)(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})"
-    rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d\d?)(?:st|nd|rd|th)?)(?: (?P<year>\d{{4}}))?"
+    rf"|(?:{_DAY} (?:, )?(?:the )?)?(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<day>\d\d?){_TH} (?:of )?(?P<month>{_MONTH})"
+    rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d\d?){_TH})(?: (?P<year>\d{{4}}))?"
     rf"|(?P<from>from |between )?(?P<first>{_DAY})(?: (?:to|until|through|(?(from)and|to)) (?P<last>{_DAY}))?"
     rf"|(?P<ahead>in )?(?P<count>\d\d?|{'|'.join(_NUMBERS)})[ -](?P<unit>day|week)s?"
     rf")(?: {_PART})?(?= |$)",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .days import LONGEST_PHRASE, When, day_phrase
 from .words import FUNCTION, LINKS, MEANS, NO_NAME, PLACES, REGIONS, SAID, WORDS, slug, stem_of
 
-# The numbers of a list ("1. …") end a sentence. A dot joins ("U.K", "5.30", "St. Louis") unless a sentence begins there.
+# The numbers of a list ("1. …") end a sentence. A dot joins ("U.K", "5.30", "St. Louis") unless a sentence begins.
 _TOKEN = re.compile(
     r"(?m:^[ \t]*\d\d?[.)](?=\s))|\"[^\"\n]+\"|“[^”\n]+”|`[^`\n]+`|(?<=\s)-(?=\s)|[,;:?!.()\[\]/\n&—–]"
     r"|(?:\b(?:St|Mt|Ft)\. )?[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|°[CF]\b"
@@ -20,7 +20,7 @@ _LONGEST_NAME, _MOST_CHARACTERS = 8, 150
 
 
 class Mark(NamedTuple):
-    """Words with one meaning, the tokens from ``start`` to before ``stop``: a ``place``, ``day``, ``mode`` or ``units``.
+    """Words with one meaning: a ``place``, a ``day``, a ``mode`` or ``units``; the tokens from ``start`` to ``stop``.
 
     ``link`` is what the word before a place says: ``in``, ``from``, ``between``, ``to``, ``via`` or ``then``.
     """
@@ -54,7 +54,7 @@ class Clause:
 
 
 class Text:
-    """A request as words, quotations and marks. No place begins with one of the ``topics``, the stems of tools' names."""
+    """A request as words, quotations and marks. No place begins with a ``topic``, the stem of a word of a tool's name."""
 
     def __init__(self, source: str, today: date | None, topics: frozenset[str]) -> None:
         self._source, self._today, self._topics = source, today, topics
@@ -64,21 +64,14 @@ class Text:
 
     def low(self, at: int) -> str:
         """Return the word at a place in lower case; "" for a quotation, a mark, and beyond the end."""
-        is_word = 0 <= at < len(self.words) and self.words[at][-1].isalnum() and at not in self.quoted
-        return self.words[at].casefold().replace("’", "'") if is_word else ""
+        word = self.words[at] if 0 <= at < len(self.words) and at not in self.quoted else "."
+        return word.casefold().replace("’", "'") if word[-1].isalnum() else ""
 
     def said(self, start: int, stop: int) -> str:
         """Return the source text of the tokens from ``start`` to before ``stop``, with both of its brackets."""
         said = self._source[self._tokens[start].start() : self._tokens[stop - 1].end()]
         open_ = said.count("(") - said.count(")")
         return "(" * -open_ + said + ")" * open_
-
-    def _is_name(self, at: int) -> bool:
-        """Whether a token can begin a name: quoted, or capitalised and no known word."""
-        low = self.low(at)
-        return at in self.quoted or bool(
-            low and not self.words[at][0].islower() and not low[0].isdigit() and low not in NO_NAME
-        )
 
     def clauses(self) -> Iterator[Clause]:
         """Yield the clauses with words, in order. A negation and a condition begin a clause of their own."""
@@ -117,64 +110,51 @@ class Text:
         link = LINKS.get(self.low(at), "")
         start = at + bool(link)
         start += self.low(start) == "the"
-        stop = self._known_end(start, linked=bool(link) or listing) or self._name_end(
-            start, linked=bool(link) or listing
-        )
-        if not stop or (link and self._day_at(start)):
+        stop = self._place_end(start, linked=bool(link) or listing)
+        if stop == start or (link and self._day_at(start)):
             return None
-        name, stop = self._with_regions(start, stop)
-        return Mark("place", at, stop, name, "then" if self.low(at - 1) == "then" else link)
+        value = _tidy(self.words[start] if start in self.quoted else self.said(start, stop))[:_MOST_CHARACTERS]
+        while end := self._region_end(stop, sight=slug(value) in PLACES["sight"]):
+            region = self.said(stop, end).lstrip(",( ")
+            value += f", {region if region.isupper() else _tidy(region)}"
+            stop = end + (self.words[end : end + 1] == [")"])
+        return Mark("place", at, stop, value, "then" if self.low(at - 1) == "then" else link)
 
     def _day_at(self, at: int) -> tuple[When, int] | None:
         window = range(at, min(at + LONGEST_PHRASE, len(self.words)))
         return day_phrase([self.words[n] if self.low(n) else "" for n in window], self._today)
 
-    def _known_end(self, at: int, *, linked: bool) -> int:
-        """Return the end of the well-known name that begins at a token, with nouns after it, or 0."""
+    def _is_name(self, at: int) -> bool:
+        """Whether a token can begin a name: quoted, or capitalised and no known word."""
+        low = self.low(at)
+        return at in self.quoted or (low[:1].isalpha() and not self.words[at][0].islower() and low not in NO_NAME)
+
+    def _place_end(self, at: int, *, linked: bool) -> int:
+        """Return the end of the place that begins at a token, ``at`` if none does. In lower case, it is well known."""
+        capital = self._is_name(at) and stem_of(self.low(at)) not in self._topics
+        begins = at == 0 or self.words[at - 1] in ";?!.\n"  # "Introduce Anna to Bob": that may be a verb
+        odd = begins and not linked and self.low(at + 1) not in SAID - FUNCTION | {"", "to"}
+        end = at + (capital and not odd)
         for count in range(4, 0, -1):
             name = slug("_".join(self.low(at + n) or "0" for n in range(count)))
-            sure = linked or self._is_name(at)
-            if name in PLACES["city"] or (sure and (name in _AREAS or any(name in names for names in PLACES.values()))):
-                end = at + count
-                while self.low(end) in WORDS["place-noun"]:
-                    end += 1
-                return max(end, self._name_end(at, linked=True))
-        return 0
-
-    def _name_end(self, at: int, *, linked: bool) -> int:
-        """Return the end of the quotation or the capitalised name that begins at a token, or 0."""
-        if not self._is_name(at) or stem_of(self.low(at)) in self._topics:
-            return 0
-        begins = at == 0 or self.words[at - 1] in ";?!.\n"  # "Introduce Anna to Bob": that may be a verb
-        if begins and not linked and self.low(at + 1) not in SAID - FUNCTION | {"", "to"}:
-            return 0
-        end = at + 1
-        while end < min(at + _LONGEST_NAME, len(self.words)) and at not in self.quoted:
+            sure = (linked or capital) and (name in _AREAS or any(name in names for names in PLACES.values()))
+            end = max(end, at + count) if name in PLACES["city"] or sure else end
+        while at < end < at + _LONGEST_NAME and at not in self.quoted and not self._day_at(end):
             joins = self.low(end) in WORDS["particle"] and (self._is_name(end + 1) or self._is_name(end + 2))
-            if self._day_at(end) or not (joins or self._is_name(end) or self.low(end) in WORDS["place-noun"]):
+            if not (joins or self._is_name(end) or self.low(end) in WORDS["place-noun"]):
                 break
             end += 1
         return end
 
-    def _with_regions(self, start: int, stop: int) -> tuple[str, int]:
-        """Return a place with the regions that qualify it (", Texas, USA", "(TX)", "texas"), and its end."""
-        parts = [self.words[start] if start in self.quoted else _tidy(self.said(start, stop))]
-        while stop < len(self.words) and slug(parts[-1]) not in REGIONS["country"]:
-            mark = self.words[stop] if self.words[stop] in (",", "(") else ""
-            at = stop + bool(mark)
-            for end in range(at + 4, at, -1):
-                region = "_".join(self.low(n) or "0" for n in range(at, end))
-                code = region.upper() in _CODES and self.words[at].isupper()
-                sight = (
-                    region in PLACES["city"] and mark == "," and slug(parts[0]) in PLACES["sight"]
-                )  # "Louvre, Paris"
-                if code or sight or (region in _AREAS and region not in REGIONS["city-too"]):
-                    parts.append(self.words[at] if code else _tidy(self.said(at, end)))
-                    stop = end + (mark == "(" and self.words[end : end + 1] == [")"])
-                    break
-            else:
-                break
-        return ", ".join(parts)[:_MOST_CHARACTERS], stop
+    def _region_end(self, at: int, *, sight: bool) -> int:
+        """Return the end of a region that qualifies the place before it (", Texas", "(TX)", "texas"), or 0."""
+        at += self.words[at : at + 1] in ([","], ["("])
+        for end in range(at + 4, at, -1):
+            region = "_".join(self.low(n) or "0" for n in range(at, end))
+            code = region.upper() in _CODES and self.words[at].isupper()
+            if code or (region in _AREAS - REGIONS["city-too"]) or (sight and region in PLACES["city"]):
+                return end
+        return 0
 
 
 _AREAS = REGIONS["country"] | REGIONS["state"]
