@@ -14,7 +14,7 @@ from typing import Any
 from leadhand.core.text import line
 
 from .days import When
-from .offers import Offer, offers
+from .offers import Offer, offer_of
 from .reading import Clause, Mark, Text
 from .words import FUNCTION, PLACES, SAID, WORDS, slug, stem_of
 
@@ -53,8 +53,8 @@ class Calls:
     """The calls of a request (``found``: name, tool and arguments), and what it ``cannot`` do, with reasons."""
 
     def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: date | None) -> None:
-        self._offers = offers(tools)
-        self._text = Text(request, today, frozenset(stem for each in self._offers.values() for stem in each.topic))
+        self._offers = [offer_of(tool) for tool in tools if tool.get("name")]
+        self._text = Text(request, today, frozenset(stem for each in self._offers for stem in each.topic))
         self._clauses, self._asks = list(self._text.clauses()), list[Ask]()
         self.found: dict[str, tuple[str, str, dict[str, Any]]] = {}
         self.cannot: dict[str, str] = {}
@@ -95,7 +95,7 @@ class Calls:
         follows = last is not None and last.clauses[-1].sentence == clause.sentence
         tells = self._text.low(clause.start) in WORDS["statement"]
         if kind := "tool" if offer is not None else self._kind(clause, unknown, tells=tells):
-            offer = offer or self._offers.get(_TOOLS[kind])
+            offer = offer or next((each for each in self._offers if each.name == _TOOLS[kind]), None)
             usual = (each for each, name in _TOOLS.items() if offer and offer.name == name and not offer.topic)
             kind = next(usual, "tool" if offer else kind)
             modes = clause.of("mode") and last is not None and last.of("mode")
@@ -128,11 +128,12 @@ class Calls:
 
     def _offer_for(self, clause: Clause) -> tuple[Offer | None, int]:
         """Return the tool that a clause names, by its name or at least half of its words, and where it names it."""
-        lows, best, most, where = {at: self._text.low(at) for at in clause.span()}, None, 0.49, clause.start
-        for name, offer in self._offers.items():
-            hits = [at for at, low in lows.items() if low == name or stem_of(low) in offer.topic]
-            if hits and len(hits) / max(len(hits), len(offer.topic)) > most:
-                best, most, where = offer, len(hits) / max(len(hits), len(offer.topic)), hits[0]
+        best, most, where = None, 0.49, clause.start
+        for offer in self._offers:
+            stems = offer.topic | {offer.name.casefold()}
+            hits = [at for at in clause.span() if not stems.isdisjoint((low := self._text.low(at), stem_of(low)))]
+            if len(hits) / max(len(hits), len(offer.topic), 1) > most:
+                best, most, where = offer, len(hits) / max(len(hits), len(offer.topic), 1), hits[0]
         return best, where
 
     # The calls of an ask
@@ -176,7 +177,7 @@ class Calls:
 
     def _tool(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         sentences, tokens = {each.sentence for each in ask.clauses}, [at for each in ask.clauses for at in each.span()]
-        if any(clause.lows & WORDS["condition"] for clause in self._clauses if clause.sentence in sentences):
+        if any(each.lows & WORDS["condition"] for each in self._clauses if each.sentence in sentences):
             raise LookupError("the built-in rules do not understand its condition")
         marks = sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")
         said = [mark.when.day or mark.value for mark in marks]
@@ -187,29 +188,28 @@ class Calls:
         else:
             rows = [values or said]
         numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
-        names = [*offer.texts, *offer.numbers]
-        found = [dict(zip(names, [*row, *numbers], strict=False)) for row in rows if len(row) == len(offer.texts)]
-        if not found or offer.others or len(numbers) < len(offer.numbers):
+        if offer.others or len(numbers) < len(offer.numbers) or any(len(row) != len(offer.texts) for row in rows):
             raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
-        held, known = json.dumps(found, ensure_ascii=False).casefold(), FUNCTION | offer.about | {offer.name.casefold()}
+        names = [*offer.texts, *offer.numbers]
+        found = [dict(zip(names, [*row, *numbers], strict=False)) for row in rows]
+        held = json.dumps(found, ensure_ascii=False).casefold()
         for word in map(str.casefold, [*said, *sorted(ask.lows())]):
-            if not {word, stem_of(word)} & known and word not in held:
-                raise LookupError(
-                    f"{offer.name} has no parameter that “{word}” fits, as far as the built-in rules can tell"
-                )
+            if not {word, stem_of(word)} & (FUNCTION | offer.about) and word not in held:
+                raise LookupError(f"the built-in rules do not know where “{word}” goes in a call of {offer.name}")
         yield from found
 
     def _items(self, ask: Ask, offer: Offer) -> list[str]:
         """Return what the clauses of an ask name: their words, without those for the tool and "of the" around them."""
         days = {at for mark in ask.of("day") for at in range(mark.start, mark.stop)}
-        items = list[str]()
         for names, first in ((offer.about, ask.named_at), (offer.topic, ask.named_at), (offer.topic, 0)):
-            known = FUNCTION | WORDS["lead"] | names | {offer.name.casefold()}
-            for clause in ask.clauses if not items else ():
+            known, items = FUNCTION | WORDS["lead"] | names, list[str]()
+            for clause in ask.clauses:
                 at = [n for n in clause.span() if n >= first and n not in days]
                 said = [n for n in at if not {low := self._text.low(n), stem_of(low)} & known]
                 items += [self._text.said(said[0], said[-1] + 1)] if said else []
-        return items
+            if items:
+                return items
+        return []
 
     def _around(self, ask: Ask) -> list[Mark]:
         """Return the places that "there" can mean, with their days: those said last before an ask, else after it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from leadhand.core.value import object_of, objects_of, text_of, texts_of
@@ -14,10 +14,9 @@ _USUAL = {"weather_tool": {"location", "day", "days"}, "directions_tool": {"orig
 
 
 class Offer(NamedTuple):
-    """A tool: ``topic`` are the word stems of its name, ``about`` those of its description, too.
+    """A tool: ``topic`` are the word stems of its name (none for a built-in tool), ``about`` those of its description.
 
-    ``texts`` and ``numbers`` are the required parameters of these types, ``others`` the further required ones. Built-in
-    tools have no topic: what they are for is found by other words.
+    ``texts`` and ``numbers`` are its required parameters of these types, ``others`` the further required ones.
     """
 
     name: str
@@ -28,23 +27,17 @@ class Offer(NamedTuple):
     others: list[str]
 
 
-def offers(tools: Iterable[Mapping[str, Any]]) -> dict[str, Offer]:
-    """Return the tools by name, in lower case."""
-    found: dict[str, Offer] = {}
-    for tool in tools:
-        if not (name := text_of(tool.get("name"))) or name.casefold() in found:
-            continue
-        schema = object_of(tool.get("parameters"))
-        given = object_of(schema.get("properties"))
-        types: dict[str, list[str]] = {"string": [], "number": [], "": []}
-        for each in texts_of(schema.get("required")):
-            described = object_of(given.get(each))
-            kinds = {text_of(part.get("type")) for part in (described, *objects_of(described.get("anyOf")))}
-            kind = "number" if kinds & {"number", "integer"} else "" if kinds.isdisjoint(("string", "")) else "string"
-            types["" if "enum" in described else kind].append(each)
-        stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)] or [name]
-        usual = name in _USUAL and _USUAL[name] <= given.keys()
-        topic = frozenset(() if usual else [each for each in stems if each not in WORDS["not-a-topic"]] or stems)
-        about = map(stem_of, re.findall(r"\w+", text_of(tool.get("description"))[:2_000].casefold()))
-        found[name.casefold()] = Offer(name, topic, topic.union(about, given), *types.values())
-    return found
+def offer_of(tool: Mapping[str, Any]) -> Offer:
+    """Return a tool of a brief as a request may name it."""
+    name, schema = text_of(tool.get("name")), object_of(tool.get("parameters"))
+    given, found = object_of(schema.get("properties")), dict[str, list[str]](text=[], number=[], other=[])
+    for each in texts_of(schema.get("required")):
+        described = object_of(given.get(each))
+        kinds = {text_of(part.get("type")) for part in (described, *objects_of(described.get("anyOf")))} - {"null"}
+        kind = "number" if kinds & {"number", "integer"} else "text" if kinds <= {"string", ""} else "other"
+        found["other" if "enum" in described else kind].append(each)
+    stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)]
+    usual = name in _USUAL and _USUAL[name] <= given.keys()
+    topic = frozenset(() if usual else [each for each in stems if each not in WORDS["not-a-topic"]] or [*stems, name])
+    about = map(stem_of, re.findall(r"\w+", text_of(tool.get("description"))[:2_000].casefold()))
+    return Offer(name, topic, topic.union(about, given, [name.casefold()]), *found.values())

@@ -54,7 +54,7 @@ class Clause:
 
 
 class Text:
-    """A request as words, quotations and marks. No place begins with a ``topic``, the stem of a word of a tool's name."""
+    """A request as words, quotations and marks. A word of a tool's name (``topics``) begins no place."""
 
     def __init__(self, source: str, today: date | None, topics: frozenset[str]) -> None:
         self._source, self._today, self._topics = source, today, topics
