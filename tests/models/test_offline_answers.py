@@ -14,7 +14,7 @@ from leadhand.core.conversation import AssistantMessage, Message, ToolCall, Tool
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.work_result import Review, VerdictKind
-from leadhand.flows.offline.rendering import render
+from leadhand.flows.offline.rule import render
 from leadhand.flows.work_order.offline import BYLINE
 from leadhand.flows.work_order.offline import SAMPLE_NOTE as SAMPLE
 from leadhand.models.offline import OfflineModels

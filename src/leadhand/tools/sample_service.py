@@ -51,7 +51,7 @@ _ISLAND_REGIONS: dict[str, str | None] = {
     **dict.fromkeys(("AR", "BO", "BR", "CL", "CO", "EC", "GF", "GY", "PE", "PY", "SR", "UY", "VE"), "South America"),
 }
 """Countries and regions without a land connection to the rest of their continent, by the land that they are part of.
-Great Britain is not among them: a train carries cars through the Channel Tunnel. No road leads from Panama to Colombia."""
+Great Britain is not among them (the Channel Tunnel carries cars); no road leads from Panama to Colombia."""
 
 _DRY = (0, 1, 2, 3, 45)
 _WET = (51, 61, 61, 63, 80, 81, 95)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 LONGEST_PHRASE = 9  # words: "on Thursday, the 3rd of December 2026"; a punctuation mark counts as one
 _NUMBERS = ("a", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NAMES = "montuewedthufrisatsun"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = f"(?:{'|'.join(_MONTHS)})[a-z]*"
 _DAY = "(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?"
@@ -59,33 +60,22 @@ def day_phrase(said: Sequence[str], today: date | None) -> tuple[When, int] | No
 
 
 def _when(found: dict[str, str], today: date) -> When:
-    said, number = {name: text.lower() for name, text in found.items()}, today.weekday()
+    said, number, later = {name: text.lower() for name, text in found.items()}, today.weekday(), bool(found["next"])
     for day in ("now", "today", "tomorrow"):
         if said[day]:
             return When(day)
-    if said["after"]:
-        return _later(today, 2)
-    if said["week"]:
-        return _later(today, 7 - number, 7) if said["next"] else When("today", 7)
-    if said["weekend"] and number >= 5:  # on a Sunday, one day of the weekend is left
-        return _later(today, 12 - number, 2) if said["next"] else When("today", 7 - number)
-    if first := "sat" if said["weekend"] else said["first"][:3]:
-        names = [name.lower() for name in WEEKDAYS]
-        start, end = (
-            next(n for n, name in enumerate(names) if name.startswith(each))
-            for each in (first, "sun" if said["weekend"] else said["last"][:3] or first)
-        )
-        again = said["next"] and start == number
-        return _later(today, 7) if again else When(names[start], (end - start) % 7 + 1)
-    if count := said["count"]:
-        days = max(1, _NUMBERS.index(count) if count in _NUMBERS else int(count)) * (7 if said["unit"] == "week" else 1)
-        return _later(today, days) if said["ahead"] else When("today", days)
-    if said["iso"]:
-        return When(date.fromisoformat(said["iso"]).isoformat())
-    month, day = said["month"] or said["month_first"], int(said["day"] or said["day_last"])
-    dated = date(int(said["year"] or today.year), _MONTHS.index(month[:3]) + 1, day)
-    return When((dated if said["year"] or dated >= today else dated.replace(year=dated.year + 1)).isoformat())
-
-
-def _later(today: date, days: int, count: int = 1) -> When:
-    return When((today + timedelta(days=days)).isoformat(), count)
+    first, last = (_NAMES.find(said[name][:3]) // 3 if said[name] else -1 for name in ("first", "last"))
+    if said["iso"] or said["day"] or said["day_last"]:
+        month, day = said["month"] or said["month_first"] or "jan", int(said["day"] or said["day_last"] or 1)
+        dated = date(int(said["year"] or today.year), _MONTHS.index(month[:3]) + 1, day)
+        dated = dated if said["year"] or dated >= today else dated.replace(year=dated.year + 1)
+        return When((date.fromisoformat(said["iso"]) if said["iso"] else dated).isoformat())
+    if first >= 0 and not (later and first == number):
+        return When(WEEKDAYS[first].lower(), (last - first) % 7 + 1 if last >= 0 else 1)
+    count = max(1, _NUMBERS.index(said["count"]) if said["count"] in _NUMBERS else int(said["count"] or 1))
+    count *= 7 if said["week"] or said["unit"] == "week" else 1
+    ahead = 7 if first >= 0 else 2 if said["after"] else count if said["ahead"] else 7 - number if later and said["week"] else 0
+    if said["weekend"]:  # on a Sunday, one day of the weekend is left
+        ahead, count = (12 - number if later else 0, 2 if later else 7 - number) if number >= 5 else (5 - number, 2)
+    only = said["ahead"] or said["after"] or first >= 0
+    return When((today + timedelta(days=ahead)).isoformat() if ahead else "today", 1 if only else count)

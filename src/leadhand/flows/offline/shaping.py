@@ -19,9 +19,9 @@ def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return None
     text = text_of(facts.get("answer"))
     title = next((line.strip("# ") for line in text.splitlines() if line.startswith("#")), "")
-    pool = [{**dict.fromkeys(_TEXTS, text), "title": title}]
-    for each in objects_of(facts.get("results")):
-        pool.append({**each, **_flat(object_of(each.get("data"))), **object_of(each.get("args"))})
+    results = objects_of(facts.get("results"))
+    pool = [{**each, **_flat(object_of(each.get("data"))), **object_of(each.get("args"))} for each in results]
+    pool.insert(0, {**dict.fromkeys(_TEXTS, text), "title": title})
     filled = _filled(request.schema, pool, request.schema)
     missing = [name for name in texts_of(request.schema.get("required")) if name not in filled]
     if missing or request.objections:  # the same facts give the same value
@@ -39,15 +39,11 @@ def _filled(schema: Json, pool: list[dict[str, Any]], root: Json) -> dict[str, A
             found = [each[name] for each in pool if isinstance(each.get(name), _TYPES.get(kind, object))]
             if kind == "array" and "properties" in items:
                 given = [_flat(each) for values in found[:1] for each in objects_of(values)] or pool[1:]
-                found = [each for each in [[_filled(items, [one], root) for one in given]] if each]
+                found = [[_filled(items, [one], root) for one in given]] if given else []
             elif kind == "object" and "properties" in option:
                 found = [_filled(option, [_flat(each)], root) for each in found or pool[1:2]]
-            choices = list_of(option.get("enum"))
-            found = [
-                each
-                for each in found
-                if (kind == "boolean" or not isinstance(each, bool)) and (not choices or each in choices)
-            ]
+            choices = list_of(option.get("enum")) or found
+            found = [each for each in found if each in choices and isinstance(each, bool) <= (kind == "boolean")]
             filled |= {name: found[0]} if found and name not in filled else {}
         filled |= {name: None} if {"type": "null"} in options and name not in filled else {}
     return filled

@@ -9,8 +9,7 @@ from typing import Any
 
 from leadhand.core.tool import GIVE_UP
 from leadhand.core.value import Json, is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
-from leadhand.flows.offline.rendering import decoded
-from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
+from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.offline.words import content_of
 
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER

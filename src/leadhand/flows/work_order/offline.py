@@ -11,8 +11,7 @@ from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.core.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
 from leadhand.flows.offline.days import read_date
-from leadhand.flows.offline.rendering import render, reported
-from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
+from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, render, reported
 
 from .briefs import chosen_results
 from .repair import NEW_REASON
