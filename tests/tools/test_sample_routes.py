@@ -11,7 +11,13 @@ from leadhand.tools.directions import directions_tool
 
 @pytest.mark.parametrize(
     ("origin", "destination"),
-    [("Reykjavik", "Oslo"), ("Palermo", "Rome"), ("Dublin", "London"), ("Tokyo", "Los Angeles"), ("Honolulu", "Boston")],
+    [
+        ("Reykjavik", "Oslo"),
+        ("Palermo", "Rome"),
+        ("Dublin", "London"),
+        ("Tokyo", "Los Angeles"),
+        ("Honolulu", "Boston"),
+    ],
 )
 async def test_there_is_no_route_across_a_sea(sample: ToolContext, origin: str, destination: str) -> None:
     with pytest.raises(ToolError) as caught:
@@ -21,7 +27,13 @@ async def test_there_is_no_route_across_a_sea(sample: ToolContext, origin: str, 
 
 @pytest.mark.parametrize(
     ("origin", "destination"),
-    [("Dublin", "Belfast"), ("London", "Paris"), ("Malmo", "Copenhagen"), ("Mexico City", "Toronto"), ("Cairo", "Lagos")],
+    [
+        ("Dublin", "Belfast"),
+        ("London", "Paris"),
+        ("Malmo", "Copenhagen"),
+        ("Mexico City", "Toronto"),
+        ("Cairo", "Lagos"),
+    ],
 )
 async def test_land_bridges_and_tunnels_connect(sample: ToolContext, origin: str, destination: str) -> None:
     assert (await directions_tool(origin, destination, context=sample)).sample

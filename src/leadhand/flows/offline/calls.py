@@ -123,7 +123,7 @@ class Calls:
             return "weather"
         moves = (clause.of("mode") or ("how" in lows and lows & WORDS["movement"])) and (places or "there" in lows)
         known = any(slug(mark.value.partition(",")[0]) in PLACES["city"] | PLACES["sight"] for mark in places)
-        pair = "between" in links or ("to" in links and ("from" in links or (len(places) > 1 and known)))
+        pair = "between" in links or {"from", "to"} <= links or (len(places) > 1 and known and links & {"from", "to"})
         return "route" if (pair or moves) and not tells and "compare" not in lows and len(unknown) <= 1 else ""
 
     def _offer_for(self, clause: Clause) -> tuple[Offer | None, int]:

@@ -74,7 +74,17 @@ def _when(found: dict[str, str], today: date) -> When:
         return When(WEEKDAYS[first].lower(), (last - first) % 7 + 1 if last >= 0 else 1)
     count = max(1, _NUMBERS.index(said["count"]) if said["count"] in _NUMBERS else int(said["count"] or 1))
     count *= 7 if said["week"] or said["unit"] == "week" else 1
-    ahead = 7 if first >= 0 else 2 if said["after"] else count if said["ahead"] else 7 - number if later and said["week"] else 0
+    ahead = (
+        7
+        if first >= 0
+        else 2
+        if said["after"]
+        else count
+        if said["ahead"]
+        else 7 - number
+        if later and said["week"]
+        else 0
+    )
     if said["weekend"]:  # on a Sunday, one day of the weekend is left
         ahead, count = (12 - number if later else 0, 2 if later else 7 - number) if number >= 5 else (5 - number, 2)
     only = said["ahead"] or said["after"] or first >= 0

@@ -115,7 +115,7 @@ class Text:
             return None
         value = _tidy(self.words[start] if start in self.quoted else self.said(start, stop))[:_MOST_CHARACTERS]
         while end := self._region_end(stop, sight=slug(value) in PLACES["sight"]):
-            region = self.said(stop, end).lstrip(",( ")
+            region = self.said(stop, end).strip(",() ")
             value += f", {region if region.isupper() else _tidy(region)}"
             stop = end + (self.words[end : end + 1] == [")"])
         return Mark("place", at, stop, value, "then" if self.low(at - 1) == "then" else link)
