@@ -58,13 +58,23 @@ class Calls:
         self._clauses, self._asks = list(self._text.clauses()), list[Ask]()
         self.found: dict[str, tuple[str, str, dict[str, Any]]] = {}
         self.cannot: dict[str, str] = {}
-        read = [self._hear(clause) for clause in self._clauses]
+        read = {clause.start: self._hear(clause) for clause in self._clauses}
         for ask in self._asks:
             self._plan(ask)
-        read = [each and bool(self._asks or not clause.marks) for each, clause in zip(read, self._clauses, strict=True)]
-        for is_read, group in groupby(zip(read, self._clauses, strict=True), lambda each: each[0]):
+        for is_read, group in groupby(self._clauses, lambda clause: read[clause.start]):
             if not is_read:
-                self._gap([clause for _, clause in group], "no registered tool covers it")
+                self._gap(list(group), "no registered tool covers it")
+        known = SAID.union(*(ask.offer.about for ask in self._asks if ask.offer))
+        values = [f"{value}".casefold() for _, _, args in self.found.values() for value in args.values()]
+        shown = "\n".join([*values, *self.cannot]).casefold()
+        dated = {clause.start for ask in self._asks if ask.kind == "route" for clause in ask.clauses}
+        for clause in self._clauses:  # each word is known, in a call, or in a gap
+            marks = [mark for mark in clause.marks if mark.kind != "day" or clause.start not in dated]
+            left = [(each.start, each.stop) for each in marks if (each.when.day or each.value).casefold() not in shown]
+            words = [at for at in clause.rest if not {low := self._text.low(at), stem_of(low)} & known]
+            left += [(at, at + 1) for at in words if self._text.low(at) not in shown]
+            if left := [each for each in left if self._text.said(*each).casefold() not in shown]:
+                self._gap([Clause(min(left)[0], 0, max(left)[1])], "it was not understood")
 
     def subtasks(self) -> list[dict[str, Any]]:
         """Return the calls as subtasks with distinct names: with what differs, if several are alike."""
@@ -152,9 +162,6 @@ class Calls:
                 self.found.setdefault(key, (ask.name, ask.offer.name, args))
         except LookupError as reason:
             return self._gap(ask.clauses, str(reason))
-        for clause in ask.clauses if ask.kind != "tool" else ():
-            if left := [at for at in clause.rest if self._text.low(at) not in SAID]:
-                self._gap([Clause(left[0], 0, left[-1] + 1)], "it was not understood")
         return None
 
     def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
