@@ -60,7 +60,10 @@ class Calls:
         self.cannot: dict[str, str] = {}
         read = {clause.start: self._hear(clause) for clause in self._clauses}
         for ask in self._asks:
-            self._plan(ask)
+            try:
+                self._plan(ask)
+            except LookupError as reason:
+                self._gap(ask.clauses, str(reason))
         for is_read, group in groupby(self._clauses, lambda clause: read[clause.start]):
             if not is_read:
                 self._gap(list(group), "no registered tool covers it")
@@ -81,7 +84,7 @@ class Calls:
         values, taken = defaultdict[tuple[str, str], set[str]](set), Counter[str]()
         for name, _, args in self.found.values():
             for key, value in args.items():
-                values[name, key].add(f"{value}")
+                values[name, key].add(value if isinstance(value, str) else "")
         subtasks: list[dict[str, Any]] = []
         for name, tool, args in self.found.values():
             own = slug("_".join([name, *(slug(f"{args[key]}") for key in args if len(values[name, key]) > 1)]), 180)
@@ -149,20 +152,15 @@ class Calls:
     # The calls of an ask
 
     def _plan(self, ask: Ask) -> None:
-        """Add the calls of an ask, or the reason why there are none."""
-        if ask.offer is None:
-            return self._gap(ask.clauses, f"this run has no {_TOOLS[ask.kind]}")
-        try:
-            how = {"weather": self._weather, "route": self._routes, "tool": self._tool}[ask.kind]
-            found = list(islice(how(ask, ask.offer), _MOST_LOOKUPS))
-            if not found:
-                raise LookupError("no place was found; give small towns a capital: “weather in Blois tomorrow”")
-            for args in found:
-                key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
-                self.found.setdefault(key, (ask.name, ask.offer.name, args))
-        except LookupError as reason:
-            return self._gap(ask.clauses, str(reason))
-        return None
+        """Add the calls of an ask. Raises LookupError with the reason if it has no calls."""
+        how = {"weather": self._weather, "route": self._routes, "tool": self._tool}[ask.kind]
+        found = list(islice(how(ask, ask.offer), _MOST_LOOKUPS)) if ask.offer else []
+        for args in found if ask.offer else ():
+            key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
+            self.found.setdefault(key, (ask.name, ask.offer.name, args))
+        if not found:
+            no_place = "no place was found; give small towns a capital: “weather in Blois tomorrow”"
+            raise LookupError(no_place if ask.offer else f"this run has no {_TOOLS[ask.kind]}")
 
     def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         units = {mark.kind: mark.value for clause in self._clauses for mark in clause.of("units")}
@@ -190,15 +188,23 @@ class Calls:
         said = [mark.when.day or mark.value for mark in marks]
         values = [self._text.words[at] for at in tokens if at in self._text.quoted]
         if len(offer.texts) == 1:
-            values = values or (said if offer.numbers else self._items(ask, offer))
+            values = values or (said if len(offer.kinds) > 1 else self._items(ask, offer))
             rows = [[each] for each in values or dict.fromkeys(place for place, _ in self._entries(ask))]
         else:
             rows = [values or said]
         numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
-        if offer.others or len(numbers) < len(offer.numbers) or any(len(row) != len(offer.texts) for row in rows):
+        counts = [name for name, kind in offer.kinds.items() if kind in ("number", "integer")]
+        if (
+            {*offer.texts, *counts} < offer.kinds.keys()
+            or len(numbers) < len(counts)
+            or {len(offer.texts)} != {*map(len, rows)}
+        ):
             raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
-        names = [*offer.texts, *offer.numbers]
-        found = [dict(zip(names, [*row, *numbers], strict=False)) for row in rows]
+        amounts = {
+            name: float(n) if offer.kinds[name] == "number" else n for name, n in zip(counts, numbers, strict=False)
+        }
+        every = [{**amounts, **dict(zip(offer.texts, row, strict=True))} for row in rows]
+        found = [{name: args[name] for name in offer.kinds} for args in every]
         held = json.dumps(found, ensure_ascii=False).casefold()
         for word in map(str.casefold, [*said, *sorted(ask.lows())]):
             if not {word, stem_of(word)} & (FUNCTION | offer.about) and word not in held:

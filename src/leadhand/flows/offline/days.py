@@ -72,20 +72,14 @@ def _when(found: dict[str, str], today: date) -> When:
         return When((date.fromisoformat(said["iso"]) if said["iso"] else dated).isoformat())
     if first >= 0 and not (later and first == number):
         return When(WEEKDAYS[first].lower(), (last - first) % 7 + 1 if last >= 0 else 1)
-    count = max(1, _NUMBERS.index(said["count"]) if said["count"] in _NUMBERS else int(said["count"] or 1))
-    count *= 7 if said["week"] or said["unit"] == "week" else 1
-    ahead = (
-        7
-        if first >= 0
-        else 2
-        if said["after"]
-        else count
-        if said["ahead"]
-        else 7 - number
-        if later and said["week"]
-        else 0
-    )
     if said["weekend"]:  # on a Sunday, one day of the weekend is left
         ahead, count = (12 - number if later else 0, 2 if later else 7 - number) if number >= 5 else (5 - number, 2)
-    only = said["ahead"] or said["after"] or first >= 0
-    return When((today + timedelta(days=ahead)).isoformat() if ahead else "today", 1 if only else count)
+    elif said["after"] or first >= 0:
+        ahead, count = 2 if said["after"] else 7, 1
+    elif said["week"]:
+        ahead, count = 7 - number if later else 0, 7
+    else:
+        days = _NUMBERS.index(said["count"]) or 1 if said["count"] in _NUMBERS else int(said["count"]) or 1
+        days *= 7 if said["unit"] == "week" else 1
+        ahead, count = (days, 1) if said["ahead"] else (0, days)
+    return When((today + timedelta(days=ahead)).isoformat() if ahead else "today", count)

@@ -53,10 +53,8 @@ Rules: TypeAlias = Mapping[str, OfflineRule]
 
 def render(raw: Json) -> str:
     """Return a short text for JSON data: a text unchanged, an object as ``key: value``, anything else as JSON."""
-    if is_object(raw):
-        return line(
-            "; ".join(f"{key.replace('_', ' ')}: {render(value)}" for key, value in raw.items()) or "no data", 600
-        )
+    if is_object(raw) and raw:
+        return line("; ".join(f"{key.replace('_', ' ')}: {render(value)}" for key, value in raw.items()), 600)
     return line(raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False), 600)
 
 
@@ -64,13 +62,10 @@ def reported(request: OfflineRequest) -> Reply:
     """Return what the called tools returned; give up with the reasons if all of them failed."""
     said: list[str] = []
     for result in request.results:
-        fields, content = object_of(decoded(result.content)), decoded(result.content)
-        summary = (
-            text_of(fields.get("summary"))
-            or text_of(fields.get("error"))
-            or text_of(object_of(fields.get("error")).get("message"))
-        )
-        said.append(summary or render(message_of(fields.get("raw", content))) or "it returned nothing")
+        content = decoded(result.content)
+        fields = {"raw": content, **object_of(content)}
+        error = object_of(fields.get("error")).get("message") or fields.get("error")
+        said.append(text_of(fields.get("summary") or error) or render(message_of(fields["raw"])) or "nothing")
     return "\n".join(said) if any(each.ok for each in request.results) else request.give_up("; ".join(said))
 
 

@@ -9,9 +9,8 @@ from importlib.resources import files
 
 def read_words(file: str) -> dict[str, frozenset[str]]:
     """Return the words of a file by what they are: paragraphs that begin with a name and a colon."""
-    lines = files("leadhand.flows.offline").joinpath(file).read_text("utf-8").splitlines()
-    text = "\n".join(line for line in lines if not line.startswith("#")).strip()
-    parts = (part.partition(":") for part in text.split("\n\n"))
+    text = re.sub("(?m:^#.*\n?)", "", files("leadhand.flows.offline").joinpath(file).read_text("utf-8")).strip()
+    parts = (part.partition(":") for part in re.split(r"\n{2,}", text))
     return {name: frozenset(words.split()) for name, _, words in parts}
 
 
@@ -30,18 +29,15 @@ WORDS = read_words("words.txt")
 FUNCTION = WORDS["function"]
 SAID = FUNCTION.union(*(WORDS[name] for name in ("topic", "weather", "weather-too", "route", "movement")))
 """The words of a clause that say nothing more than its weather or its route."""
-MEANS = {
-    word: ("units" if value in ("imperial", "metric") else "mode", value)
-    for value in ("drive", "walk", "bicycle", "imperial", "metric")
-    for word in WORDS[value]
-}
+MEANS = {word: ("mode", value) for value in ("drive", "walk", "bicycle") for word in WORDS[value]}
+MEANS |= {word: ("units", value) for value in ("imperial", "metric") for word in WORDS[value]}
 LINKS = {word: link for link in ("in", "from", "between", "to", "via") for word in WORDS[link]}
 REGIONS = read_words("regions.txt")
 """Names and codes of countries and states that qualify a place."""
 PLACES = read_words("cities.txt")
 """Well-known places, which are found in lower case, too; ``word-too`` are names that are also words."""
 NO_NAME = SAID.union(WORDS["other-transport"], WORDS["no-place"], WORDS["separator"], WORDS["negation"], MEANS, LINKS)
-"""A name in capitals is no place if it begins with one of these."""
+"""Words that cannot begin the name of a place."""
 
 
 def content_of(text: str) -> set[str]:
