@@ -34,7 +34,7 @@ def sights_named(name: str) -> list[Place]:
 
 
 def known_at(latitude: float, longitude: float) -> Place | None:
-    """Return the town or sight at exactly these coordinates; None if there is none."""
+    """Return the town or sight at exactly these coordinates, else None."""
     at = f"\t{latitude:.4f}\t{longitude:.4f}\t"
     towns = (_town(line) for line in _lines(_text(), at))
     return next(towns, None) or next((_sight(line) for line in _lines(_sights(), at)), None)
