@@ -153,14 +153,15 @@ class Calls:
 
     def _plan(self, ask: Ask) -> None:
         """Add the calls of an ask. Raises LookupError with the reason if it has no calls."""
+        if ask.offer is None:
+            raise LookupError(f"this run has no {_TOOLS[ask.kind]}")
         how = {"weather": self._weather, "route": self._routes, "tool": self._tool}[ask.kind]
-        found = list(islice(how(ask, ask.offer), _MOST_LOOKUPS)) if ask.offer else []
-        for args in found if ask.offer else ():
+        found = list(islice(how(ask, ask.offer), _MOST_LOOKUPS))
+        for args in found:
             key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
             self.found.setdefault(key, (ask.name, ask.offer.name, args))
         if not found:
-            no_place = "no place was found; give small towns a capital: “weather in Blois tomorrow”"
-            raise LookupError(no_place if ask.offer else f"this run has no {_TOOLS[ask.kind]}")
+            raise LookupError("no place was found; give small towns a capital: “weather in Blois tomorrow”")
 
     def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         units = {mark.kind: mark.value for clause in self._clauses for mark in clause.of("units")}

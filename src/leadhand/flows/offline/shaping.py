@@ -56,5 +56,5 @@ def _resolved(schema: Json, root: Json) -> dict[str, Any]:
 
 def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of an object, and those of the objects in it; the outermost of a name counts."""
-    inner = (part[0] if isinstance(part, list) and len(part) == 1 else part for part in reversed(list(value.values())))
-    return {name: each for part in filter(is_object, inner) for name, each in _flat(part).items()} | dict(value)
+    parts = [list_of(part)[0] if len(list_of(part)) == 1 else part for part in reversed(list(value.values()))]
+    return {name: each for part in parts if is_object(part) for name, each in _flat(part).items()} | dict(value)

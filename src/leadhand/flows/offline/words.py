@@ -29,8 +29,8 @@ WORDS = read_words("words.txt")
 FUNCTION = WORDS["function"]
 SAID = FUNCTION.union(*(WORDS[name] for name in ("topic", "weather", "weather-too", "route", "movement")))
 """The words of a clause that say nothing more than its weather or its route."""
-MEANS = {word: ("mode", value) for value in ("drive", "walk", "bicycle") for word in WORDS[value]}
-MEANS |= {word: ("units", value) for value in ("imperial", "metric") for word in WORDS[value]}
+_KINDS = {"drive": "mode", "walk": "mode", "bicycle": "mode", "imperial": "units", "metric": "units"}
+MEANS = {word: (kind, value) for value, kind in _KINDS.items() for word in WORDS[value]}
 LINKS = {word: link for link in ("in", "from", "between", "to", "via") for word in WORDS[link]}
 REGIONS = read_words("regions.txt")
 """Names and codes of countries and states that qualify a place."""

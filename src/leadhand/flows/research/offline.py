@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from leadhand.core.artifact import MEMORY
-from leadhand.core.conversation import AssistantMessage
+from leadhand.core.conversation import AssistantMessage, ToolMessage
 from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
