@@ -24,7 +24,8 @@ from leadhand.flows.work_order.plans import Plan, issue
 
 _TOOLS = [*SHIPPED, HOTELS, offer("lookup", "key"), offer("dice", "n", n={"type": "integer"}), offer("odd", "a", "b")]
 _VOCABULARY = """weather Paris paris, Texas . from to via between and then in tomorrow Friday the A 10
-    hotels find lookup k1 dice 3 by bike train there both ? ! ; : ( ) " is it will rain What's I'm book New York, , 's days °F Sun 2026-13-45 31
+    hotels find lookup k1 dice 3 by bike train there both ? ! ; : ( ) " is it will rain What's I'm
+    book New York, , 's days °F Sun 2026-13-45 31
     February next week D.C. St. how far get walk 1. 2) weekend Monday through until city of OR TX hot sun umbrella need
     wear here me each for & / Nice please hello my the following: 5-day Hague U.K. first last"""
 _WORDS = st.sampled_from(["\n", *sorted(set(_VOCABULARY.split()))])

@@ -101,9 +101,7 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 
 def _calls_made(request: OfflineRequest) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Yield the calls of a conversation with what they returned, those inside ``parallel_tool_call``, too."""
-    results = {
-        call_id: decoded(each.content) for each in request.messages if (call_id := getattr(each, "call_id", None))
-    }
+    results = {each.call_id: decoded(each.content) for each in request.messages if isinstance(each, ToolMessage)}
     made = (call for each in request.messages if isinstance(each, AssistantMessage) for call in each.tool_calls)
     for call in made:
         args, said = object_of(call.arguments), results.get(call.id)
