@@ -16,8 +16,7 @@ from leadhand.core.tool import GIVE_UP
 from leadhand.core.value import fitting, object_of, text_of, texts_of
 from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.days import read_date
-from leadhand.flows.offline.rendering import reported
-from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules
+from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules, reported
 from leadhand.flows.offline.shaping import shape
 from leadhand.flows.policy import fault_of
 from leadhand.flows.shaping import SHAPE
@@ -130,5 +129,5 @@ def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return Call(tool.name, given)
     text = next((said for name in _TEXTS if (said := text_of(facts.get(name)))), "")
     calls = Calls(text, [tool.model_dump()], read_date(facts.get("today")))
-    found = list(calls.found.values())
-    return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.gaps else None
+    found = calls.subtasks()
+    return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.cannot else None
