@@ -796,10 +796,10 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly ModelChoice: {
-      readonly default: string;
-      readonly roles: {
+      readonly by_use: {
         readonly [key: string]: string;
       };
+      readonly default: string;
       readonly windows: {
         readonly [key: string]: number;
       };

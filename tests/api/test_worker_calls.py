@@ -11,7 +11,7 @@ import pytest
 
 from leadhand import Leadhand, RunStatus, UsageError, tool
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, plans, role_of, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, plans, says, subtask, worker_of
 
 CITIES = ("Paris", "Lyon", "Nice")
 
@@ -47,7 +47,7 @@ def archive(pages: int) -> dict[str, Any]:
 
 
 def roles(model: ScriptedModel) -> Counter[str]:
-    return Counter(role_of(request) for request in model.requests)
+    return Counter(worker_of(request) for request in model.requests)
 
 
 def three(name: str) -> Any:

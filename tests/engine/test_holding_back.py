@@ -167,9 +167,9 @@ async def test_a_run_that_ran_out_goes_on_with_more_and_does_again_only_what_is_
     assert len(models.requests("work")) - before == 40 - len(finished), "finished work was done again"
 
 
-@pytest.mark.parametrize("role", ["plan", "review", "compose"])
-async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any, role: str) -> None:
-    affordable = {"plan": 0, "review": 1, "compose": 2}[role]
+@pytest.mark.parametrize("worker", ["plan", "review", "compose"])
+async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any, worker: str) -> None:
+    affordable = {"plan": 0, "review": 1, "compose": 2}[worker]
 
     def judge_apart(_request: Any, facts: dict[str, Any]) -> dict[str, Any]:
         verdicts = [{"subtask": each["subtask"], "verdict": "accept"} for each in facts["subtasks"]]
@@ -179,7 +179,7 @@ async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any
     world: World = open_world(models, [Bench().look], limits=Limits(max_requests=affordable))
     run_id = await world.start()
     first = await world.drive(run_id)
-    assert not models.requests(role)
+    assert not models.requests(worker)
     assert first.status in (RunStatus.FAILED, RunStatus.PARTIAL, RunStatus.SUCCEEDED)
 
     await world.append(run_id, RunChanged(by="me", limits=Limits()), StepRequested(what="retry", by="me"))
@@ -187,7 +187,7 @@ async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any
     state = await world.drive(run_id)
 
     assert state.status is RunStatus.SUCCEEDED, state.finished
-    assert len(models.requests(role)) == 1
+    assert len(models.requests(worker)) == 1
     assert all(state.steps[key].accepted for key in done(state))
     assert len(done(state)) == 2
     assert len(models.requests("plan")) == 1, "what was planned was planned again"

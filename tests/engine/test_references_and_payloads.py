@@ -149,7 +149,7 @@ async def test_a_large_answer_is_kept_once_and_the_log_only_points_at_it(open_wo
     assert digest == f"sha256:{hashlib.sha256(body).hexdigest()}"
     for event in await world.events(ToolCallReturned):
         assert event.raw == {"$blob": digest, "bytes": len(body)}
-    for entry in (await world.entries())[1:]:  # the first pins roles and tools with their schemas
+    for entry in (await world.entries())[1:]:  # the first pins workers and tools with their schemas
         assert len(entry.event.model_dump_json()) < 2 * BLOB_ABOVE, f"{entry.event.type} holds a copy"
     assert blob_of(state.steps["wo-001.0"].data.raw) == Blob(digest=digest, size=len(body))
     assert json.loads(await world.store.blob(digest)) == LARGE

@@ -1,4 +1,4 @@
-"""What goes over the wire: each role is shown what it uses, stable parts first, with a schema that its answer fits."""
+"""What goes over the wire: each worker sees what it uses, stable parts first, with a schema that its answer fits."""
 
 from __future__ import annotations
 

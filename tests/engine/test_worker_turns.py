@@ -29,8 +29,8 @@ from leadhand.tools.decorator import tool
 
 
 def asked(models: FakeModels) -> dict[str, int]:
-    """How often each role was asked."""
-    return {role: len(models.requests(role)) for role in ("plan", "work", "review", "compose")}
+    """How often each worker was asked."""
+    return {worker: len(models.requests(worker)) for worker in ("plan", "work", "review", "compose")}
 
 
 async def test_a_tool_that_says_it_all_costs_no_model_call(open_world: Any):

@@ -32,7 +32,7 @@ from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import roles
 from leadhand.ports.heads import head_of
 from leadhand.tools.toolbox import Toolbox
-from leadhand.verify.judge import judging_roles
+from leadhand.verify.judge import judging_workers
 
 from .fakes import FakeModels, FixedClock
 
@@ -83,7 +83,7 @@ class World:
         self.redactor = Redactor(secrets)
         self.limits = limits or Limits()
         self._approve = approve
-        self.roles = roles()
+        self.workers = roles()
         self._held_back = held_back
         self._held_back_s = held_back_s
         self._sound = sound
@@ -114,11 +114,11 @@ class World:
     async def start(self, request: str = "do it", **more: Any) -> str:
         """Make a run, with further fields of its definition, and return its id."""
         window = self.models.profile("fake").window
-        judging = judging_roles(self._check, self.roles, verifier=False)
+        judging = judging_workers(self._check, self.workers, verifier=False)
         definition = RunDefinition(
             request=request,
             flow="work-order",
-            workers=(*self.roles, *judging),
+            workers=(*self.workers, *judging),
             subtask_worker="work",
             models=ModelChoice(default="fake", windows={"fake": window} if window is not None else {}),
             tools=self.toolbox.specs(),

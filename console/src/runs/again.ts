@@ -76,9 +76,9 @@ function restOf(
   });
   return {
     ...set({
-      lead_model: modelOf(models.roles.plan, offline),
-      worker_model: modelOf(models.roles.work, offline),
-      review_model: modelOf(models.roles.review, offline),
+      lead_model: modelOf(models.by_use.plan, offline),
+      worker_model: modelOf(models.by_use.work, offline),
+      review_model: modelOf(models.by_use.review, offline),
     }),
     ...(Object.keys(approve_rules).length > 0 && { approve_rules }),
     ...(worker_calls === "always" && { worker_calls }),

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from leadhand.app.arguments import Usual, name, shown
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.judgement import CHECKS, Check
 from leadhand.core.limits import CONCURRENCY, Concurrency, Limits, Money, SharedBudget, SharedLimit
 from leadhand.core.run import WORKER_CALLS, WorkerCalls
 from leadhand.core.tool import ApprovalPolicy
+from leadhand.core.value import FrozenDict
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ LONGEST_HELD_BACK_S = 120.0
 class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
-    ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
+    ``models`` are names by use; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
     ``documents`` is the absolute path of the directory that tools can search ("" for none). With ``only_documents``,
     they search nothing else, so that no query leaves the machine.
     ``project`` is the project that the process works for.
@@ -142,8 +142,8 @@ def settings(
     env = os.environ
     database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
     model = name(model, "model", _MODEL)
-    for role, each in (models or {}).items():
-        name(each, f"{role}_model", _MODEL)
+    for use, each in (models or {}).items():
+        name(each, f"{use}_model", _MODEL)
     if isinstance(home, Path):
         home = str(home)
     home = name(home, "home", "Pass a directory, or omit it.")

@@ -51,20 +51,23 @@ def _is_auto(worker_calls: object) -> bool:
 
 
 class ModelChoice(Value):
-    """The models by role, else ``default``; ``windows`` holds the known context windows in tokens, by model."""
+    """The models by use (a worker's ``model_role``), else ``default``.
+
+    ``windows`` holds the known context windows in tokens, by model.
+    """
 
     default: str
-    roles: dict[str, str] = {}
+    by_use: dict[str, str] = {}
     windows: dict[str, int] = {}
 
-    def of(self, role: str) -> str:
-        """Return the model of a role."""
-        return self.roles.get(role, self.default)
+    def of(self, use: str) -> str:
+        """Return the model for a use."""
+        return self.by_use.get(use, self.default)
 
     @property
     def names(self) -> list[str]:
         """Return the names of all models, without duplicates."""
-        return sorted({self.default, *self.roles.values()})
+        return sorted({self.default, *self.by_use.values()})
 
 
 class ForkPoint(Value):

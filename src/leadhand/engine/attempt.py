@@ -27,6 +27,7 @@ from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
     argument_problems,
+    json_flaw,
     proposed_problems,
     resolved,
     schema_problems,
@@ -192,7 +193,8 @@ class Attempt:
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
             return ["the answer calls a tool, but no tools are available here"]
         if output is not None and (turn.value is None or turn.message.tool_calls):
-            return [f"the answer is not one JSON object that matches the schema of {self._work.worker.name}"]
+            flaw = json_flaw(turn.message.text) if turn.value is None else ""
+            return [f"the answer is not one JSON object that matches the schema of {self._work.worker.name}{flaw}"]
         if output is None and is_blank(turn.message.text):
             return ["the answer is empty"]
         proof = self._support(made)
@@ -269,7 +271,7 @@ class Attempt:
     def _given_up(self, made: Sequence[CallState], turn: Turn, problems: list[str]) -> Failure:
         """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
-        role = self._work.worker
+        worker = self._work.worker
         if not self._one_reply and (proof := self._support(made)) is not None:
             lapse = "the worker gave no answer" if is_blank(turn.said.text) else "the worker answered without it"
             return proof.evolve(message=f"{proof.message}; {lapse}")
@@ -279,7 +281,7 @@ class Attempt:
         if turn.value is None and not turn.message.tool_calls:
             text = " ".join(turn.message.text.split())
             said = f"{text[:80]}…" if len(text) > 80 else text
-            message = f"the model answered with text instead of a JSON object ({role.name}): {said!r}"
+            message = f"the model answered with text instead of a JSON object ({worker.name}): {said!r}"
         return malformed(message)
 
     # --- results -----------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
     delegates = {tool.name for tool in state.definition.tools if tool.delegate}
     calls = [call for call in result.made if call.ok and call.tool not in delegates]
     said = list(dict.fromkeys(call.said for call in calls if call.said))
-    is_code = (role := state.worker(given.worker)) is not None and role.loop == "code"
+    is_code = (worker := state.worker(given.worker)) is not None and worker.loop == "code"
     was_asked = bool(calls or given.subtask or given.parent) and not result.by and not is_code
     written, known = data.summary if result.value is None else result.value, (*said, answer, summary_of(data.raw))
     facts: dict[str, Json] = {

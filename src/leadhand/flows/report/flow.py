@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from leadhand.core.commands import FlowError, Outcome
+from leadhand.core.commands import FlowError
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.plan_approval import is_gated
@@ -26,8 +26,7 @@ from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.run_view import RunView
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
-from leadhand.flows.seam.function import FunctionFlow, FunctionRun
-from leadhand.flows.seam.passes import Pass
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Denied, FlowAnswer, Result
 
@@ -47,8 +46,11 @@ class ReportFlow(FunctionFlow):
     """The report flow of a process with these ``agents``."""
 
     def __init__(self, agents: Mapping[str, BoundAgent] = MappingProxyType({})) -> None:
-        super().__init__(self._write, "report", workers=())
-        self.Options, self.offline, self._agents = Options, RULES, agents  # type: ignore[misc, assignment]
+        def workers(options: Options) -> Sequence[Worker]:
+            return workers_of(options.stages, agents)
+
+        super().__init__(self._write, "report", RULES, workers, unfinished=self._unfinished)
+        self.Options, self._agents = Options, agents
 
     def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
         return completed(options, self._agents)
@@ -58,22 +60,24 @@ class ReportFlow(FunctionFlow):
             if stage.agent:
                 agent_of(stage, self._agents)
 
-    def roles(self, options: Options) -> Sequence[Worker]:
-        return workers_of(options.stages, self._agents)
-
-    def bound(self) -> FunctionRun:
-        return ReportRun(self)
-
     def task(self, run: RunView[Any], entries: Sequence[Entry]) -> ReportTask | None:
-        bound = self.bound()
-        now = bound.advanced(run.state)
-        while now.missing:  # large data of tools, of which a task has nothing
+        report = self._report(run.state)
+        return None if report is None else report_task(report, entries)
+
+    def _unfinished(self, state: RunState) -> FlowAnswer:
+        report = self._report(state)
+        return FlowAnswer(uses=()) if report is None else answer_of(report)
+
+    def _report(self, state: RunState) -> Report | None:
+        """Return what a report has so far: the values of a pass over its log."""
+        run = self.bound()
+        now = run.advanced(state)
+        while now.missing:  # large data of tools, of which nothing is shown
             now.loaded |= {(key, each.attempts): {} for key, each in now.missing.items()}
             now.missing = {}
-            now = bound.advanced(run.state)
-        task = None if now.kept is None else report_task(now.kept, entries)
+            now = run.advanced(state)
         now.close()
-        return task
+        return now.kept
 
     async def _write(
         self, run: FlowContext, max_revisions: int = 1, review: bool = True, agents: tuple[Stage, ...] = ()
@@ -84,14 +88,6 @@ class ReportFlow(FunctionFlow):
         if report.passages:
             await write(report)
         return answer_of(report)
-
-
-class ReportRun(FunctionRun):
-    """One run of the report flow: if it ends early, its answer is what the report has so far."""
-
-    def _stated(self, state: RunState, now: Pass, made: object) -> Outcome:
-        report = now.kept
-        return super()._stated(state, now, answer_of(report) if made is None and report is not None else made)
 
 
 # --- before the writer -----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from leadhand.core.judgement import Judgement
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
-from leadhand.core.value import Json
+from leadhand.core.value import Json, compact_json
 from leadhand.flows.seam.identity import Referred, sha
 from leadhand.verify.material import Material
 
@@ -96,7 +96,7 @@ class StepFailed(Exception):
         super().__init__(f"{result.key}: {self.failure.message if self.failure is not None else 'it failed'}")
 
     def waive(self) -> None:
-        """Do without this step: its failure is no gap of the answer."""
+        """Do without this step: its failure is not a gap of the answer."""
         self._waived.add(self.result.key)
 
 
@@ -105,7 +105,7 @@ class FlowAnswer(NamedTuple):
 
     ``value`` is the answer as data, if there is more than the text. Of a built-in flow, ``sources`` are those that the
     answer cites as [1], [2], …, ``judgement`` is given if it had its text judged, ``writer`` is the worker that
-    corrects it, ``material`` what it is judged beside, ``waived`` are failed steps that are no gaps.
+    corrects it, ``material`` what it is judged beside, ``waived`` are failed steps that are not gaps.
     """
 
     text: str = ""
@@ -117,6 +117,21 @@ class FlowAnswer(NamedTuple):
     writer: str = ""
     material: Callable[[RunState], Material] | None = None
     waived: Sequence[str] = ()
+
+
+def said_by(made: object) -> tuple[str, Json]:
+    """Return the text and the value of what a flow returned: text, a result, a pydantic instance, or JSON."""
+    match made:
+        case FlowAnswer():
+            return made.text, made.value
+        case Result():
+            value = made.state.value
+            return (made.text if value is None else compact_json(value)), value
+        case str():
+            return made, None
+        case _:
+            value = made.model_dump(mode="json") if isinstance(made, BaseModel) else made
+            return compact_json(value), value
 
 
 class Approved(NamedTuple):
