@@ -187,9 +187,9 @@ async def _wants_revision(report: Report, draft: Draft, stages: Sequence[Stage])
     """Carry out stages on a draft, and have it judged; return whether another draft follows."""
     for stage in stages:
         if stage.judges:
-            await draft.judge()  # once the stages before have changed it
+            await draft.rounds.judge(draft.number, draft.text)  # once the stages before have changed it
         await _in_round(report, stage, draft)
-    await draft.judge()
+    await draft.rounds.judge(draft.number, draft.text)
     is_left = report.revisions < report.max_revisions and not draft.ran_out
     return is_left and draft.verdict is Verdict.NEEDS_REVISION
 
