@@ -12,7 +12,8 @@ from leadhand.app import approvals, arguments, operator, questions
 from leadhand.app.answers import Wanted
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.blocking import answer_of
-from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowName, FlowRegistry
+from leadhand.app.flows import DEFAULT, MAP, REPORT, RESEARCH, FlowName, FlowRegistry
+from leadhand.app.led import led
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.report_agents import bound_agents
 from leadhand.app.run_settings import AS_CONFIGURED, RunTool, asked_settings, check_options, run_settings
@@ -25,10 +26,12 @@ from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits
 from leadhand.core.state import RunState
 from leadhand.flows.flow import Flow
+from leadhand.flows.seam.worker import Worker
+from leadhand.mapping import Mapped, MapsInputs
 from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
 from leadhand.ports.runs import RunFilter, RunListing
-from leadhand.runs import Answer, Answering, OnApproval, Run, ValueT
+from leadhand.runs import Answer, OnApproval, Run, ValueT
 from leadhand.tools.decorator import Tool
 from leadhand.verify.judge import Verifier
 
@@ -39,15 +42,15 @@ if TYPE_CHECKING:
 EXAMPLE = 'lead.run("What is the weather in Paris?")'
 
 
-class Leadhand(Answering):
+class Leadhand(MapsInputs):
     """Runs requests with a set of tools, models and limits.
 
     ``model`` names the model of every role (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``; not given, the
     environment decides); ``lead_model``, ``worker_model`` and ``review_model`` those of single roles; ``models`` is a
     port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name beside the built-in
     ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``),
-    ``agents`` stages of your own for reports (see ``leadhand.report``), and ``store`` a context store of your own in
-    place of the database. ``tools`` are functions, plain or decorated with ``@tool``; by default the built-in ones.
+    ``workers`` those that every run has beside the project's, ``agents`` stages of your own for reports (see
+    ``leadhand.report``), and ``store`` a context store of your own in place of the database. ``tools`` are functions, plain or decorated with ``@tool``; by default the built-in ones.
     ``budget`` is in dollars (None: no limit), ``timeout`` in seconds (None: no limit), ``attempt_timeout`` that of one
     attempt; ``model_patience`` is how long a call waits for a model server that is away, or that does not begin to
     answer. ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all of them together,
@@ -81,6 +84,7 @@ class Leadhand(Answering):
         *,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None = None,
         flows: Iterable[Flow | type[Flow]] = (),
+        workers: Iterable[Worker] = (),
         agents: Iterable[Agent | type[Agent]] = (),
         models: Models | Mapping[str, Models] | None = None,
         store: ContextStore | None = None,
@@ -158,11 +162,14 @@ class Leadhand(Answering):
         arguments.check_parts({**parts, "verifier": verifier}, on_text=on_text, on_approval=on_approval)
         self._on_approval = on_approval
         self.agents = bound_agents(agents)
-        self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}))
+        self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}), workers)
+        self._toolbox = toolbox(tools, deps, project)
+        for tool in self._flows.tools_of_workers():
+            self._toolbox.offer(tool)
         self._open = partial(
             open_runtime,
             self._settings,
-            toolbox(tools, deps, project),
+            self._toolbox,
             models=models,
             store=store,
             flows=self._flows,
@@ -219,6 +226,7 @@ class Leadhand(Answering):
         request: str,
         *,
         flow: FlowName | str = DEFAULT,
+        worker: Worker | str | None = None,
         output: Wanted[ValueT] = None,
         name: str = "",
         tags: Mapping[str, str] | None = None,
@@ -226,6 +234,8 @@ class Leadhand(Answering):
         instructions: str | Mapping[str, str] | None = None,
         model: str | Models | None = None,
         budget: float | None = AS_CONFIGURED,
+        limits: Mapping[str, Any] | None = None,
+        check: Check | None = None,
         tools: Iterable[RunTool] | None = None,
         plan_only: bool = False,
         approve_plan: bool = False,
@@ -233,13 +243,13 @@ class Leadhand(Answering):
     ) -> Run[ValueT]:
         """Start a run and return at once; the run continues in the background of this event loop.
 
-        ``options`` are those of the ``flow``, ``output`` is the type of ``answer.value``: a pydantic model or a JSON
-        schema. Lists show ``name`` in place of the request; ``tags`` are texts by key, to find the run by. Waiting runs
+        ``options`` are those of the ``flow``; a ``worker``, or one of the project by name, carries the request out by
+        itself. ``output`` is the type of ``answer.value``: a pydantic model or a JSON schema. Lists show ``name`` in place of the request; ``tags`` are texts by key, to find the run by. Waiting runs
         with a higher ``priority`` (-100 to 100) and their steps are begun first.
 
         What only this run has: ``instructions`` that are added to those of every role, or of roles by name; a ``model``
-        for every role, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; ``tools``, the
-        only ones that it may use of those registered here, by name or as they are. The log records them, so that a
+        for every role, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; other
+        ``limits``, by name; a ``check``; ``tools``, the only ones that it may use of those registered here, by name or as they are. The log records them, so that a
         resumed run has the same.
 
         ``plan_only`` ends with the plan, in ``answer.plan``: the run waits, and :meth:`resume` or :meth:`approve`
@@ -247,24 +257,34 @@ class Leadhand(Answering):
 
         Raises UsageError for an invalid argument, ConfigurationError for a model, home or database that cannot be used.
         """
-        checked, shape = arguments.check_request(request, example=EXAMPLE), cast("Output", output)
+        shape, inputs = cast("Output", output), options.pop("inputs", None) if worker is not None else None
+        request, flow, options, own_worker = led(request, flow, options, worker=worker, inputs=inputs)
+        checked = arguments.check_request(request, example=EXAMPLE)
         check_options(self._flows, flow, options, elsewhere=inspect.signature(Leadhand).parameters)
         _ = answer_role(shape, ())
         own = run_settings(instructions=instructions, tools=tools, plan_only=plan_only, approve_plan=approve_plan)
-        asked, adapter = asked_settings(self._settings, model=model, budget=budget, bounded=self._bounded)
+        found: Any = {"model": model, "budget": budget, "bounded": self._bounded, "check": check, "more": limits}
+        asked, adapter = asked_settings(self._settings, **found)
+        if own_worker is not None:
+            self._flows.keep(own_worker)
+            for tool in self._flows.tools_of_workers(own_worker):
+                self._toolbox.offer(tool)
         labels: Any = {"name": arguments.run_name(name), "tags": arguments.run_tags(tags)}
         labels["priority"] = arguments.run_priority(priority)
         runtime = await self.runtime()
-        state = await runtime.start(
-            checked, flow=flow, options=options, output=shape, asked=asked, run=own, model=adapter, **labels
-        )
-        return self._run(runtime, state, output=shape)
+        labels |= {"output": shape, "worker": own_worker}
+        state = await runtime.start(checked, flow=flow, options=options, asked=asked, run=own, model=adapter, **labels)
+        return self._run(runtime, state, output=self._flows.output_of(state.definition) if shape is None else shape)
 
     async def run(
         self, request: str, *, flow: FlowName | str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
     ) -> Answer[ValueT]:
         """Run a request and return its answer. Raises as :meth:`start` does; a failed run also returns an answer."""
         return await (await self.start(request, flow=flow, output=output, **options)).answer()
+
+    async def _mapped(self, worker: Worker | str, items: Any, given: dict[str, Any]) -> Mapped:
+        run = await self.start("", flow=MAP, worker=worker, inputs=items, **{"check": "off", **given})
+        return Mapped(run, self._flows.output_of(run.state.definition))
 
     async def report(
         self,

@@ -53,6 +53,15 @@ class Toolbox:
     def _on_request(self) -> dict[str, Tool[..., Any]]:
         return {each.name: each for each in self._offered()}
 
+    def offer(self, given: Tool[..., Any] | Callable[..., Any]) -> None:
+        """Add a tool that a run has only if a worker names it, in place of an earlier one. Raises UsageError if another
+        tool of all runs has its name."""
+        tool = given if isinstance(given, Tool) else Tool(given)
+        known = self._tools.get(tool.name)
+        if known is not None and known.function is not tool.function:
+            raise UsageError(f"two tools have the name {tool.name}", 'Rename one of them: @tool(name="…").')
+        self._on_request[tool.name] = tool
+
     def specs(self, named: Iterable[str] = ()) -> tuple[ToolSpec, ...]:
         """The specification of every tool, in the order of addition, and of those on request that are ``named``."""
         extra = [name for name in dict.fromkeys(named) if name not in self._tools and name not in WILDCARDS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from inspect import cleandoc
 from typing import Any
 
 from leadhand.core import commands as do
@@ -17,6 +18,7 @@ from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, is_object, object_of
 from leadhand.core.work_order import ProposedSubtask
+from leadhand.core.worker import EVERY_WORKER
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Desk
 from leadhand.flows.plan_gate import page_id
@@ -50,6 +52,8 @@ class FlowContext:
         self.today: date = state.created_at.date()
         """The day on which the run was started, in UTC."""
         self.deps: Any = None
+        self.own: Mapping[str, Worker] = {}
+        """The workers of the program that the run knows by name, by name and by fingerprint."""
 
     @property
     def state(self) -> RunState:
@@ -240,6 +244,13 @@ class FlowContext:
         """Ask a worker of a built-in flow, with the details of the step."""
         return self._step("ask", key, worker, input, tools=tools, optional=optional, final=final, details=details)
 
+    def worker(self, name: str) -> Recorded:
+        """Return a worker as the run has recorded it. Raises KeyError for a name that the run does not know."""
+        found = self.state.worker(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
     # --- how a step is made ------------------------------------------------------------------------------------------
 
     def _asked_of(
@@ -260,14 +271,10 @@ class FlowContext:
         known = self._named.setdefault(worker.name, worker)
         if (known.base or known) != (worker.base or worker):
             raise FlowMisuse(f"two different workers are called {worker.name!r}: give them different names")
-        written = encoded(given, "input")
-        facts = written.logged or {"request": self.request}
-        recorded = worker.recorded(Given(self.request, facts, deps=self.deps))
-        recorded = recorded if not elements else fingerprinted(recorded.evolve(elements=elements))
         return self._step(
             "ask",
             key or worker.name,
-            recorded,
+            worker.recorded(elements=elements) if elements else worker.recorded(),
             given,
             worker=worker,
             tools=tools,
@@ -292,6 +299,7 @@ class FlowContext:
         early: bool = False,
         details: Details = PLAIN,
     ) -> Pending[Result]:
+        worker = worker or self.own.get(recorded.fingerprint) or self.own.get(recorded.name)
         written = {field: encoded(value, field) for field, value in given.items()}
         digested: dict[str, Json] = {field: each.digested for field, each in written.items()} or {"": self.request}
         if tools is not None or model is not None:
@@ -332,7 +340,7 @@ class FlowContext:
                 line=of_pass.line(),
                 optional=optional,
                 doing=details.doing,
-                instructions=details.instructions,
+                instructions=self._instructions(worker, logged) or details.instructions,
                 judges=details.judges,
                 definition=definition,
             )
@@ -345,6 +353,14 @@ class FlowContext:
             return self._added(pending, is_known=known is not None)
 
         return of_pass.begun(of, make) if early else make()
+
+    def _instructions(self, worker: Worker | None, given: dict[str, Json]) -> str | None:
+        """Return the instructions that a worker has for one step alone, with those that the run gives it."""
+        if worker is None or isinstance(worker.instructions, str):
+            return None
+        text = worker.instructions(Given(self.request, given or {"request": self.request}, deps=self.deps))
+        more = self.state.definition.instructions
+        return "\n\n".join(filter(None, (cleandoc(text), more.get(EVERY_WORKER), more.get(worker.name))))
 
     def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:
         """Return the name under which the run knows a worker, and its definition if the run does not know it yet."""

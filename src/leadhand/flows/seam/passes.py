@@ -71,6 +71,7 @@ class Pass:
         """Large data by step and number of attempts."""
         self._equals: dict[Identity, dict[str, str]] = {}
         self._numbers: Counter[tuple[Identity, str]] = Counter()
+        self._named: Counter[str] = Counter()
         self._begun: dict[Identity, Pending[Any]] = {}
         self._used: dict[str, tuple[int, int]] = {}
         self._elements: list[Element] = []
@@ -108,11 +109,11 @@ class Pass:
     def _new_key(self, name: str) -> str:
         base = "".join(each if each.isalnum() or each in "._-" else "-" for each in name).strip(".") or "step"
         base = f"_{base}" if base.startswith("wo-") else base
-        number, key = 1, base
-        while key in self.state.steps or key in self.steps or key in self.unfit:
-            number += 1
-            key = f"{base}-{number}"
-        return key
+        while True:
+            self._named[base] += 1
+            key = base if self._named[base] == 1 else f"{base}-{self._named[base]}"
+            if key not in self.state.steps and key not in self.steps and key not in self.unfit:
+                return key
 
     def claimed(self, of: Identity) -> Pending[Any] | None:
         """Return the step that began early and that an equal ask claims now, if there is one."""
