@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 from leadhand.app import approvals, arguments, operator, questions
 from leadhand.app.answers import Wanted
 from leadhand.app.approvals import OpenApproval
-from leadhand.app.blocking import answer_of
 from leadhand.app.flows import DEFAULT, MAP, REPORT, RESEARCH, FlowName, FlowRegistry
 from leadhand.app.led import led
 from leadhand.app.new_limits import NewLimits, known_limits
@@ -21,13 +20,13 @@ from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, budget_source, settings, user
 from leadhand.app.toolsets import toolbox
 from leadhand.app.typed_answers import Output, answer_role
-from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits
 from leadhand.core.state import RunState
 from leadhand.flows.flow import Flow
 from leadhand.flows.seam.worker import Worker
-from leadhand.mapping import Mapped, MapsInputs
+from leadhand.in_sync import InSync
+from leadhand.mapping import Mapped
 from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
 from leadhand.ports.runs import RunFilter, RunListing
@@ -42,15 +41,15 @@ if TYPE_CHECKING:
 EXAMPLE = 'lead.run("What is the weather in Paris?")'
 
 
-class Leadhand(MapsInputs):
+class Leadhand(InSync):
     """Runs requests with a set of tools, models and limits.
 
     ``model`` names the model of every role (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``; not given, the
     environment decides); ``lead_model``, ``worker_model`` and ``review_model`` those of single roles; ``models`` is a
     port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name beside the built-in
     ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``),
-    ``workers`` those that every run has beside the project's, ``agents`` stages of your own for reports (see
-    ``leadhand.report``), and ``store`` a context store of your own in place of the database. ``tools`` are functions, plain or decorated with ``@tool``; by default the built-in ones.
+    ``agents`` stages of your own for reports (see ``leadhand.report``), and ``store`` a context store of your own in
+    place of the database. ``tools`` are functions, plain or decorated with ``@tool``; by default the built-in ones.
     ``budget`` is in dollars (None: no limit), ``timeout`` in seconds (None: no limit), ``attempt_timeout`` that of one
     attempt; ``model_patience`` is how long a call waits for a model server that is away, or that does not begin to
     answer. ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all of them together,
@@ -70,7 +69,8 @@ class Leadhand(MapsInputs):
 
     ``on_approval`` answers approvals while runs are driven here: it is called with each open approval, and returns True
     (approve), False (deny) or None (leave it to people); of an interrupted call (kind ``effect``), whether it happened.
-    ``deps`` is what your tools find in ``context.deps``, and in no log. ``hooks`` check calls and answers.
+    ``deps`` is what your tools find in ``context.deps``, and in no log. ``hooks`` check calls and answers. ``workers``
+    are those that every run has beside the project's.
 
     ``check`` says how answers are checked: by a ``judge`` (the review model, else the lead's) and the exact checks, by
     the exact checks alone (``exact``), or not at all (``off``). With ``strict``, doubts make a run partial.
@@ -178,7 +178,7 @@ class Leadhand(MapsInputs):
             hooks=arguments.hooks(hooks),
             verifier=verifier,
         )
-        self._runtime: Runtime | None = None
+        self._runtime = None
 
     @classmethod
     def of_project(cls, path: Path | str = ".", **settings: Any) -> Self:
@@ -243,14 +243,17 @@ class Leadhand(MapsInputs):
     ) -> Run[ValueT]:
         """Start a run and return at once; the run continues in the background of this event loop.
 
-        ``options`` are those of the ``flow``; a ``worker``, or one of the project by name, carries the request out by
-        itself. ``output`` is the type of ``answer.value``: a pydantic model or a JSON schema. Lists show ``name`` in place of the request; ``tags`` are texts by key, to find the run by. Waiting runs
+        ``options`` are those of the ``flow``, ``output`` is the type of ``answer.value``: a pydantic model or a JSON
+        schema. Lists show ``name`` in place of the request; ``tags`` are texts by key, to find the run by. Waiting runs
         with a higher ``priority`` (-100 to 100) and their steps are begun first.
 
         What only this run has: ``instructions`` that are added to those of every role, or of roles by name; a ``model``
-        for every role, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; other
-        ``limits``, by name; a ``check``; ``tools``, the only ones that it may use of those registered here, by name or as they are. The log records them, so that a
+        for every role, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; ``tools``, the
+        only ones that it may use of those registered here, by name or as they are. The log records them, so that a
         resumed run has the same.
+
+        A ``worker``, or one of the project by name, carries the request out by itself. ``limits`` and ``check`` are
+        those of this run, where it has others.
 
         ``plan_only`` ends with the plan, in ``answer.plan``: the run waits, and :meth:`resume` or :meth:`approve`
         carries the plan out. With ``approve_plan``, a person has to approve the plan before any work begins.
@@ -385,35 +388,3 @@ class Leadhand(MapsInputs):
     async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
         runtime = await self.runtime()
         return runtime, await approvals.find_approval(runtime, question)
-
-    def run_sync(
-        self, request: str, *, flow: FlowName | str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
-    ) -> Answer[ValueT]:
-        """Call :meth:`run` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        return self._sync(self.start(request, flow=flow, output=output, **options))
-
-    def report_sync(self, topic: str, *, output: Wanted[ValueT] = None, **options: Any) -> Answer[ValueT]:
-        """Call :meth:`report` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        given: dict[str, Any] = {"agents": list(self.agents), **options}
-        return self._sync(self.start(topic, flow=REPORT, output=output, **given))
-
-    def follow_up_sync(self, run_id: str, request: str, **options: Any) -> Answer:
-        """Call :meth:`follow_up` and return the answer, from code without an event loop. Ctrl-C pauses the run."""
-        return self._sync(self.follow_up(run_id, request, **options))
-
-    def research_sync(self, question: str, *, output: Wanted[ValueT] = None, **options: Any) -> Answer[ValueT]:
-        """Call :meth:`research` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        return self._sync(self.start(question, flow=RESEARCH, output=output, **options))
-
-    def resume_sync(self, run_id: str, **limits: Unpack[NewLimits]) -> Answer:
-        """Resume a run and return its answer, from code without an event loop. Ctrl-C pauses the run."""
-        return self._sync(self.resume(run_id, **limits))
-
-    def _sync(self, starting: Coroutine[Any, Any, Run[ValueT]]) -> Answer[ValueT]:
-        """Drive a run to its rest. On KeyboardInterrupt it is paused, and the error says how to resume it."""
-        if self._runtime is not None:
-            starting.close()
-            raise UsageError(
-                "this Leadhand is open in a running loop", "Await run() there, or use another Leadhand for run_sync()."
-            )
-        return answer_of(starting, self.aclose)

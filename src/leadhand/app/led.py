@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import sys
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
@@ -11,7 +14,7 @@ from pydantic import BaseModel
 from leadhand.app.arguments import json_value
 from leadhand.app.flows import DEFAULT, MAP, SOLO
 from leadhand.core.errors import UsageError
-from leadhand.core.value import Json, shown
+from leadhand.core.value import Json, one_line, shown
 from leadhand.flows.seam.worker import Worker
 
 HOW = "Pass a Worker, or the name of one of the project."
@@ -72,6 +75,26 @@ async def listed(items: Iterable[Any] | AsyncIterable[Any]) -> object:
     if isinstance(items, AsyncIterable):
         return [each async for each in cast("AsyncIterator[Any]", items)]
     return items
+
+
+def lines_of_json(path: str) -> list[Json]:
+    """Return the values in a file with one of JSON on each line; ``-`` is stdin.
+
+    Raises UsageError, with the line, for a file that cannot be read.
+    """
+    found: list[Json] = []
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).expanduser().read_text("utf-8")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"cannot read the inputs {path}: {why}", "Name a file with one JSON value a line.") from error
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            found += [json.loads(line)] if line.strip() else []
+        except (ValueError, RecursionError) as error:
+            how = "Write one value on each line, text in quotes."
+            raise UsageError(f"{path}:{number}: the line is not JSON: {one_line(error)}", how) from error
+    return found
 
 
 def _plain(given: object) -> object:
