@@ -286,7 +286,8 @@ class Leadhand(InSync):
         return await (await self.start(request, flow=flow, output=output, **options)).answer()
 
     async def _mapped(self, worker: Worker | str, items: Any, given: dict[str, Any]) -> Mapped:
-        run = await self.start("", flow=MAP, worker=worker, inputs=items, **{"check": "off", **given})
+        settings: dict[str, Any] = {"check": "off", **given}
+        run = await self.start("", flow=MAP, worker=worker, inputs=items, **settings)
         return Mapped(run, self._flows.output_of(run.state.definition))
 
     async def report(

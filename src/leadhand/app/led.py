@@ -63,7 +63,7 @@ def led(
 def plain_inputs(inputs: object) -> list[Json]:
     """Return inputs as JSON. Raises UsageError for what is not a list of JSON, and for none or too many."""
     if isinstance(inputs, str | bytes | Mapping) or not isinstance(inputs, Iterable):
-        raise UsageError(f"the inputs are no list: {shown(inputs)}", INPUTS)
+        raise UsageError(f"the inputs are no list: {shown(cast('object', inputs))}", INPUTS)
     found = [json_value(_plain(each), "an input", INPUTS) for each in cast("Iterable[object]", inputs)]
     if not 1 <= len(found) <= MOST_INPUTS:
         raise UsageError(f"there are {len(found):,} inputs", f"Pass 1 to {MOST_INPUTS:,}.")

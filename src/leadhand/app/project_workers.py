@@ -55,7 +55,7 @@ def declared_workers(
     Raises ConfigurationError for a worker that names a tool or a toolset that does not exist, UsageError for two of one
     name, and for a worker among tools that has the name of one of them.
     """
-    files = {} if project is None else project.workers
+    files: Mapping[str, ProgramWorker] = {} if project is None else project.workers
     sources = {worker.name: source for source, worker in files.items()}
     every = tuple(with_tools((*files.values(), *of_program)))
     known = [*toolbox.known(every=True), *(as_tool(each.recorded()) for each in every)]

@@ -74,7 +74,10 @@ def _is_unasked(state: RunState, tool: ToolSpec) -> bool:
 
 
 def is_work(state: RunState, step: StepState) -> bool:
-    """Whether it, or one above it, counts or leads others: it ends when only the time for the answer is left."""
+    """Whether it, or one above it, counts and is not the answer, or leads others: it ends when only the time for the
+    answer is left."""
     line = (step, *ancestors(state, step.step))
     workers = (state.worker(each.step.worker) for each in line)
-    return any(each.counts for each in line) or any(worker is not None and worker.delegates for worker in workers)
+    return any(each.counts and not (each.step.kind and each.step.final) for each in line) or any(
+        worker is not None and worker.delegates for worker in workers
+    )

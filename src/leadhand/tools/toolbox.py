@@ -56,7 +56,7 @@ class Toolbox:
     def offer(self, given: Tool[..., Any] | Callable[..., Any]) -> None:
         """Add a tool that a run has only if a worker names it, in place of an earlier one. Raises UsageError if another
         tool of all runs has its name."""
-        tool = given if isinstance(given, Tool) else Tool(given)
+        tool: Tool[..., Any] = given if isinstance(given, Tool) else Tool(given)
         known = self._tools.get(tool.name)
         if known is not None and known.function is not tool.function:
             raise UsageError(f"two tools have the name {tool.name}", 'Rename one of them: @tool(name="…").')

@@ -108,7 +108,7 @@ class Worker:
             output=self.output,
             tools=(ALL_TOOLS,) if self.tools is None else tuple(map(_tool_name, self.tools)),
             model=first,
-            fallbacks=tuple(others),  # type: ignore[arg-type]
+            fallbacks=tuple(others),
             settings=CallSettings(**self.settings) if self.settings else None,
             loop=self.loop,
             counts=True,
