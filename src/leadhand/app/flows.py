@@ -195,6 +195,17 @@ class FlowRegistry:
             found.checked_options(run.options)
         return found
 
+    def check_workers(self, run: RunDefinition) -> None:
+        """Raise ConfigurationError if a worker of a run uses a function that is not in this process."""
+        flow = self.of(run)
+        if not isinstance(flow, FunctionFlow) or not (using := [each for each in run.workers if each.code]):
+            return
+        here = {*flow.own, *(each.name for each in flow.roles(flow.checked_options(run.options)))}
+        for each in using:
+            if each.name not in here:
+                what = f"the worker {each.name} uses the function {each.code}, which is not in this process"
+                raise ConfigurationError(what, "Continue the run from its program, with Leadhand(workers=[…]).")
+
     def check_code(self, run: RunDefinition) -> None:
         """Raise ConfigurationError if this process lacks code of a run, and warn of code that has changed since."""
         recorded = {role.name: role for role in run.workers if role.code}
@@ -202,11 +213,6 @@ class FlowRegistry:
             return
         flow = self.of(run)
         options = flow.checked_options(run.options)
-        roles = {role.name for role in flow.roles(options)}
-        for each in recorded.values():
-            if isinstance(flow, FunctionFlow) and each.name not in (*roles, *flow.own):
-                what = f"the worker {each.name} uses the function {each.code}, which is not in this process"
-                raise ConfigurationError(what, "Continue the run from its program, with Leadhand(workers=[…]).")
         try:
             flow.check_code(options)
         except UsageError as error:

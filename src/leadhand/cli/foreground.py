@@ -13,7 +13,6 @@ from typing import Any
 from leadhand.api import Leadhand
 from leadhand.app.document.event_line import event_line
 from leadhand.app.document.outcome import waits_for
-from leadhand.app.flows import MAP
 from leadhand.app.formatting import clean, one_line
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
@@ -38,7 +37,8 @@ from leadhand.core.plan_approval import open_plan
 from leadhand.core.relations import open_question
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.value import list_of
+from leadhand.flows.map import MAP, line_of
+from leadhand.mapping import Mapped
 from leadhand.ports import ContextStore
 from leadhand.runs import Run
 
@@ -202,7 +202,7 @@ async def print_result(run: Run, output: Output) -> None:
     elif _only_planned(run.state) and (plan := open_plan(run.state)) is not None:
         write("".join(f"{clean(line)}\n" for line in plan_lines(plan.args)))
     elif (finished := run.state.finished) is not None and run.state.definition.flow == MAP:
-        write("".join(as_json(each) + "\n" for each in list_of(finished.value)))
+        write("".join([as_json(line_of(each)) + "\n" async for each in Mapped(run, None).results()]))
     elif finished is not None and run.state.definition.shape and finished.value is not None:
         write_json(finished.value)
     elif finished is not None and finished.answer.strip():

@@ -10,8 +10,10 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, is_object
 
 from .seam.context import FlowContext
+from .seam.details import Details
 from .seam.function import FunctionFlow
 from .seam.identity import sha
+from .seam.pending import Pending
 from .seam.results import FlowAnswer, Result
 from .seam.worker import Worker
 
@@ -28,11 +30,14 @@ def map_flow(workers: Mapping[str, Worker]) -> FunctionFlow:
 
 async def _map(run: FlowContext, worker: str, inputs: list[Any]) -> FlowAnswer:
     """Have one worker carry out many inputs, side by side; the results have the order of the inputs."""
-    of_run = run.worker(worker)
-    steps = [run.step(of_run, key=worker, input=fields_of(each)) for each in inputs]
+    of_run, steps = run.worker(worker), list[Pending[Result]]()
+    for number, each in enumerate(inputs, start=1):
+        title = Details(title=f"{worker} {number}")
+        steps.append(run.step(of_run, key=worker, input=fields_of(each), details=title))
     results: list[Result] = await run.gather(steps, return_failures=True)
     done = sum(each.ok for each in results)
-    return FlowAnswer(f"{done:,} of {len(results):,} inputs have a result.", value=[line_of(each) for each in results])
+    value = [None if not each.ok else each.text if each.state.value is None else each.state.value for each in results]
+    return FlowAnswer(f"{done:,} of {len(results):,} inputs have a result.", value=value)
 
 
 def fields_of(given: Json) -> dict[str, Json]:
@@ -43,7 +48,8 @@ def fields_of(given: Json) -> dict[str, Json]:
 def line_of(result: Result) -> dict[str, Json]:
     """Return a result as one line of JSON."""
     if not result.ok:
-        return {"ok": False, "error": None if result.failure is None else result.failure.model_dump(mode="json")}
+        fields = {"message", "type", "class_"}
+        return {"ok": False, "error": result.failure and result.failure.model_dump(mode="json", include=fields)}
     value = result.state.value
     return {"ok": True, "text": result.text} | ({} if value is None else {"value": value})
 

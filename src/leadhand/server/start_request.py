@@ -117,7 +117,8 @@ class Submission(Body):
     inputs: list[Any] | None = Field(
         None,
         exclude_if=unset,
-        description="Texts or objects, each of which the worker carries out; `value` of the run has the results.",
+        description="Texts or objects, each of which the worker carries out. `value` of the run is the list of their"
+        " results, null for a failed one, which is a gap.",
     )
     name: str = NAME
     tags: dict[str, str] = Field({}, exclude_if=operator.not_, description='For example {"team": "data"}.')
