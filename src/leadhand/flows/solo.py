@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from leadhand.core.conversation import ToolMessage
 from leadhand.core.state import RunState, StepState
+from leadhand.core.tool import GIVE_UP
+from leadhand.core.value import object_of, objects_of, text_of
+from leadhand.core.work_order import result_reference
 from leadhand.core.worker import Worker as Recorded
 
 from .facts import earlier_facts, today
+from .offline.rule import Call, OfflineRequest, Reply
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.function import FunctionFlow
 from .seam.results import Result
 from .seam.worker import Worker
+from .work_order.offline import compose, plan
 
 SOLO = "solo"
 """The name of the flow, and of its worker if a run names none."""
@@ -28,7 +35,7 @@ ALONE = Worker(
 
 def solo_flow(workers: Mapping[str, Worker]) -> FunctionFlow:
     """Return the flow; ``workers`` are those of the program, by name and by fingerprint."""
-    flow = FunctionFlow(_solo, SOLO, workers=_workers, own=workers)
+    flow = FunctionFlow(_solo, SOLO, {ALONE: _offline}, workers=_workers, own=workers)
     flow.plans = False  # type: ignore[misc]
     return flow
 
@@ -47,3 +54,16 @@ def _workers(options: Any) -> Sequence[Recorded]:
 def _shown(state: RunState, _step: StepState) -> dict[str, Any]:
     """Return what the worker is given: the request, the day, and the run that this one follows up."""
     return {"request": state.definition.request, **today(state), **earlier_facts(state)}
+
+
+def _offline(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+    """Call what the built-in model would plan, one call after the other, and answer with what the tools returned."""
+    tools = [each.model_dump() for each in request.tools if each.name != GIVE_UP]
+    planned = object_of(plan({**facts, "tools": tools}, request))
+    returned = [json.loads(each.content) for each in request.messages if isinstance(each, ToolMessage)]
+    for each in objects_of(planned.get("subtasks"))[len(returned) :]:
+        args = object_of(each.get("args"))
+        return Call(text_of(each.get("tool")), {key: arg for key, arg in args.items() if result_reference(arg) is None})
+    if returned:
+        return compose({**facts, "results": returned}, request)
+    return request.give_up("; ".join(text_of(each.get("reason")) for each in objects_of(planned.get("cannot"))))
