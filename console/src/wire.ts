@@ -268,6 +268,11 @@ export interface components {
       readonly tool_calls: readonly components["schemas"]["WrittenCall"][];
       readonly value: unknown;
     };
+    readonly CallSettings: {
+      readonly max_output_tokens: number | null;
+      readonly reasoning_effort: ("minimal" | "low" | "medium" | "high") | null;
+      readonly temperature: number | null;
+    };
     readonly CallUsage: {
       readonly cache_write_tokens: number;
       readonly cached_tokens: number;
@@ -838,6 +843,7 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly epoch: number;
+      readonly key?: string;
       readonly message: string;
       readonly refused?: boolean;
       readonly seq: number;
@@ -1494,6 +1500,7 @@ export interface components {
     readonly Step: {
       readonly ceiling: components["schemas"]["Ceiling"] | null;
       readonly counts: boolean;
+      readonly digest?: string;
       readonly doing?: string;
       readonly final: boolean;
       readonly input: {
@@ -1502,13 +1509,17 @@ export interface components {
       readonly instructions: string | null;
       readonly judges?: string;
       readonly key?: string;
+      readonly kind?: string;
+      readonly line?: string;
       readonly max_calls?: number | null;
       readonly model: string | null;
       readonly needs: readonly string[];
+      readonly optional?: boolean;
       readonly output?: {
         readonly [key: string]: unknown;
       } | null;
       readonly parent: string | null;
+      readonly place?: string;
       readonly step_id: string;
       readonly subtask: components["schemas"]["Subtask"] | null;
       readonly title: string;
@@ -1616,6 +1627,7 @@ export interface components {
       } | null;
       readonly check?: ("judge" | "exact" | "off") | null;
       readonly flow?: string;
+      readonly inputs?: readonly unknown[] | null;
       readonly instructions?: string | {
         readonly [key: string]: string;
       } | null;
@@ -1634,13 +1646,14 @@ export interface components {
       } | null;
       readonly plan_only?: boolean;
       readonly priority?: number;
-      readonly request: string;
+      readonly request?: string;
       readonly review_model?: string | null;
       readonly strict?: boolean;
       readonly tags?: {
         readonly [key: string]: string;
       };
       readonly tools?: readonly string[] | null;
+      readonly worker?: string | null;
       readonly worker_model?: string | null;
     };
     readonly Subtask: {
@@ -1929,6 +1942,7 @@ export interface components {
       readonly description?: string;
       readonly doing?: string;
       readonly elements?: string;
+      readonly fallbacks?: readonly string[];
       readonly fingerprint?: string;
       readonly input?: {
         readonly [key: string]: unknown;
@@ -1945,6 +1959,7 @@ export interface components {
       readonly model_role?: "" | "plan" | "work" | "review" | "compose";
       readonly name: string;
       readonly output: unknown;
+      readonly settings?: components["schemas"]["CallSettings"] | null;
       readonly tools: readonly string[];
     };
     readonly WorkerDefined: {
@@ -2065,6 +2080,7 @@ export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
 export type CallReply = components["schemas"]["CallReply"];
+export type CallSettings = components["schemas"]["CallSettings"];
 export type CallUsage = components["schemas"]["CallUsage"];
 export type Ceiling = components["schemas"]["Ceiling"];
 export type CheckLine = components["schemas"]["CheckLine"];

@@ -288,7 +288,8 @@ class Leadhand(InSync):
     async def _mapped(self, worker: Worker | str, items: Any, given: dict[str, Any]) -> Mapped:
         settings: dict[str, Any] = {"check": "off", **given}
         run = await self.start("", flow=MAP, worker=worker, inputs=items, **settings)
-        return Mapped(run, self._flows.output_of(run.state.definition))
+        log = (await self.runtime()).log(run.run_id)
+        return Mapped(run, self._flows.output_of(run.state.definition), log.unpack)
 
     async def report(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
 from leadhand.app.blocking import Driven, T
@@ -12,6 +12,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import ENDED
 from leadhand.core.state import RunState, StepState
+from leadhand.core.value import Json
 from leadhand.core.work_order import Step
 from leadhand.flows.map import steps_of
 from leadhand.flows.seam.results import Result
@@ -22,9 +23,11 @@ from leadhand.runs import Answering, Run
 class Mapped:
     """The run of a map, whose answer is the list of its results."""
 
-    def __init__(self, run: Run[Any], output: Any) -> None:
-        """``output`` is that of the worker."""
-        self.run, self._output = run, output
+    def __init__(
+        self, run: Run[Any], output: Any = None, unpack: Callable[[Json], Awaitable[Json]] | None = None
+    ) -> None:
+        """``output`` is that of the worker; ``unpack`` loads large data of tools."""
+        self.run, self._output, self._unpack = run, output, unpack
         self.run_id, self.wait, self.pause = run.run_id, run.wait, run.pause
 
     async def answer(self) -> list[Result]:
@@ -61,8 +64,9 @@ class Mapped:
         if step is None or not step.closed:
             step = step or StepState(step=Step(step_id="", worker=str(state.definition.options["worker"])))
             step = step._replace(failure=step.failure or _cause(state, step))
-        loaded = None if step.data is None else await self.run.unpacked(step.data.raw)
-        return Result(step, self._output, loaded)
+        if step.data is None or self._unpack is None:
+            return Result(step, self._output)
+        return Result(step, self._output, await self._unpack(step.data.raw))
 
 
 def _cause(state: RunState, step: StepState) -> Failure:

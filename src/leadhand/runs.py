@@ -219,10 +219,6 @@ class Run(Answering, Generic[ValueT]):
         await self.wait()
         return Answer(await self.document(), self._output)
 
-    async def unpacked(self, data: Json) -> Json:
-        """Return data of a result, loading what the log only refers to."""
-        return await self._runtime.log(self.run_id).unpack(data)
-
     async def document(self) -> dict[str, Any]:
         """Return the current run document."""
         return (await self._runtime.document(self.run_id)).as_json()

@@ -37,7 +37,7 @@ def repeated(request: ModelRequest) -> Step:
     given = brief_of(request)["input"]
     if str(given).startswith("bad"):
         return fails("invalid", "refused", f"{given} is bad")
-    return says(f"<{given}>").after(random.random() * 0.01)  # noqa: S311
+    return says(f"<{given}>").after(random.random() * 0.01)
 
 
 def lead_of(home: Path, models: Any = None, **settings: Any) -> Leadhand:

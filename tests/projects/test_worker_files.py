@@ -12,8 +12,8 @@ from leadhand.app.project_workers import tool_names
 from leadhand.app.worker_files import load_worker_file, parse_worker, worker_schema, worker_text
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import ToolSpec
-from leadhand.flows.seam.worker import Worker
 from leadhand.engine.gate import schema_problems
+from leadhand.flows.seam.worker import Worker
 
 WHOLE = """---
 # a comment

@@ -50,7 +50,7 @@ def led(
     if flow not in (DEFAULT, MAP if inputs is not None else SOLO):
         raise UsageError("a worker and a flow exclude each other", "Give one of them.")
     if not isinstance(worker, Worker | str) or not (name := worker if isinstance(worker, str) else worker.name).strip():
-        raise UsageError(f"{shown(worker)} is no worker", HOW)
+        raise UsageError(f"{shown(worker)} is not a worker", HOW)
     found = worker if isinstance(worker, Worker) else None
     if inputs is None:
         return Led(request, SOLO, {**options, "worker": name}, found)
@@ -63,7 +63,7 @@ def led(
 def plain_inputs(inputs: object) -> list[Json]:
     """Return inputs as JSON. Raises UsageError for what is not a list of JSON, and for none or too many."""
     if isinstance(inputs, str | bytes | Mapping) or not isinstance(inputs, Iterable):
-        raise UsageError(f"the inputs are no list: {shown(cast('object', inputs))}", INPUTS)
+        raise UsageError(f"the inputs are not a list: {shown(cast('object', inputs))}", INPUTS)
     found = [json_value(_plain(each), "an input", INPUTS) for each in cast("Iterable[object]", inputs)]
     if not 1 <= len(found) <= MOST_INPUTS:
         raise UsageError(f"there are {len(found):,} inputs", f"Pass 1 to {MOST_INPUTS:,}.")

@@ -197,7 +197,7 @@ def unknown_worker(name: str, names: Sequence[str]) -> UsageError:
     return UsageError(f"unknown worker {name!r}", how)
 
 
-_DECLARE = "There is none: pass Leadhand(workers=[…]), or name files in worker_files of leadhand.toml."
+_DECLARE = "No worker is declared: pass Leadhand(workers=[…]), or name files in worker_files of leadhand.toml."
 
 
 def _check_toolsets(wanted: Sequence[str], known: Sequence[ToolSpec], where: str) -> None:

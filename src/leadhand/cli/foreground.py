@@ -202,7 +202,7 @@ async def print_result(run: Run, output: Output) -> None:
     elif _only_planned(run.state) and (plan := open_plan(run.state)) is not None:
         write("".join(f"{clean(line)}\n" for line in plan_lines(plan.args)))
     elif (finished := run.state.finished) is not None and run.state.definition.flow == MAP:
-        write("".join([as_json(line_of(each)) + "\n" async for each in Mapped(run, None).results()]))
+        write("".join([as_json(line_of(each)) + "\n" async for each in Mapped(run).results()]))
     elif finished is not None and run.state.definition.shape and finished.value is not None:
         write_json(finished.value)
     elif finished is not None and finished.answer.strip():

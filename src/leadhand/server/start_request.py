@@ -10,7 +10,8 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 from ulid import ULID
 
 from leadhand.app.arguments import FIELDS, approval_policy, approval_rules, check_request, limits, name, number
@@ -109,7 +110,6 @@ class Submission(Body):
         }
     )
 
-    request: str = Field("", description="The request in natural language. Required without `inputs`.", min_length=1)
     flow: str = Field("work-order", description="The name of the flow.")
     worker: str | None = Field(
         None, exclude_if=unset, description="A worker of the project that carries out the request by itself."
@@ -119,6 +119,9 @@ class Submission(Body):
         exclude_if=unset,
         description="Texts or objects, each of which the worker carries out. `value` of the run is the list of their"
         " results, null for a failed one, which is a gap.",
+    )
+    request: str = Field(
+        "", description="The request in natural language. Required without `inputs`.", validate_default=True
     )
     name: str = NAME
     tags: dict[str, str] = Field({}, exclude_if=operator.not_, description='For example {"team": "data"}.')
@@ -172,6 +175,13 @@ class Submission(Body):
         exclude_if=unset,
         description="The JSON schema of an object: `value` of the run is the answer in that shape.",
     )
+
+    @field_validator("request")
+    @classmethod
+    def _is_there(cls, request: str, info: ValidationInfo) -> str:
+        if not request and info.data.get("inputs") is None:
+            raise PydanticCustomError("missing", "it is required without inputs")
+        return request
 
 
 def of_worker(submission: Submission) -> Submission:

@@ -163,5 +163,5 @@ def _check_names(what: str, worker: str, given: Mapping[str, Any] | None, known:
 def _tool_name(tool: object) -> str:
     name = tool if isinstance(tool, str) else getattr(tool, "name", None) or getattr(tool, "__name__", None)
     if not isinstance(name, str):
-        raise ValueError(f"{shown(tool)} is no tool")
+        raise ValueError(f"{shown(tool)} is not a tool")
     return name
