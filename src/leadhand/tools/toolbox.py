@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from leadhand.core.errors import UsageError
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
@@ -56,7 +56,7 @@ class Toolbox:
     def offer(self, given: Tool[..., Any] | Callable[..., Any]) -> None:
         """Add a tool that a run has only if a worker names it, in place of an earlier one. Raises UsageError if another
         tool of all runs has its name."""
-        tool: Tool[..., Any] = given if isinstance(given, Tool) else Tool(given)
+        tool = cast("Tool[..., Any]", given if isinstance(given, Tool) else Tool(given))
         known = self._tools.get(tool.name)
         if known is not None and known.function is not tool.function:
             raise UsageError(f"two tools have the name {tool.name}", 'Rename one of them: @tool(name="…").')
