@@ -65,8 +65,8 @@ class FlowRegistry:
         self._agents = agents or {}
         self._installed = False
         self._of_program: dict[str, ProgramWorker] = {}
-        self.workers = tuple(workers)
-        for worker in self.workers:
+        self._for_all = tuple(workers)
+        for worker in self._for_all:
             self.keep(worker)
         self._add(WorkOrderFlow())
         for each in flows:
@@ -100,7 +100,7 @@ class FlowRegistry:
         flows = [flow for versions in self._flows.values() for flow in versions.values()]
         named = [each for flow in flows if isinstance(flow, FunctionFlow) for each in flow.named]
         return [
-            tool for one in workers or (*self.workers, *named) for each in with_tools([one]) for tool in each.own_tools
+            tool for one in workers or (*self._for_all, *named) for each in with_tools([one]) for tool in each.own_tools
         ]
 
     def output_of(self, run: RunDefinition) -> Any:
@@ -117,7 +117,7 @@ class FlowRegistry:
         of_project = () if project is None else [each.name for each in project.workers.values()]
         if worker is None and name not in of_project:
             worker = self._of_program.get(name)
-        return self.workers if worker is None else (*self.workers, worker)
+        return self._for_all if worker is None else (*self._for_all, worker)
 
     def _find(self, name: str) -> dict[int, Flow]:
         """Return the versions of a flow, loaded when it is first looked up; none if the name is not known."""
@@ -208,7 +208,7 @@ class FlowRegistry:
 
     def check_code(self, run: RunDefinition) -> None:
         """Raise ConfigurationError if this process lacks code of a run, and warn of code that has changed since."""
-        recorded = {role.name: role for role in run.workers if role.code}
+        recorded = {worker.name: worker for worker in run.workers if worker.code}
         if not recorded:
             return
         flow = self.of(run)
@@ -216,15 +216,15 @@ class FlowRegistry:
         try:
             flow.check_code(options)
         except UsageError as error:
-            files = " ".join(f"--agent {role.code}" for role in recorded.values())
+            files = " ".join(f"--agent {worker.code}" for worker in recorded.values())
             raise ConfigurationError(error.what, f"Pass {files}, or Leadhand(agents=[…]) in Python.") from error
-        for role in flow.roles(options):
-            before = recorded.get(role.name)
-            if before is not None and before.fingerprint and role.fingerprint not in ("", before.fingerprint):
+        for worker in flow.roles(options):
+            before = recorded.get(worker.name)
+            if before is not None and before.fingerprint and worker.fingerprint not in ("", before.fingerprint):
                 LOGGER.warning(
                     "the stage %s is not the one that the run was started with: its code has changed (%s)",
-                    role.name,
-                    role.code,
+                    worker.name,
+                    worker.code,
                 )
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,22 +238,22 @@ class FlowRegistry:
             raise UsageError(f"the options of the flow {name} cannot be stored as JSON: {error}", OPTIONS) from error
         return json_value(options, f"the options of the flow {name}", OPTIONS)
 
-    def roles(self, name: str, options: Mapping[str, Any]) -> Sequence[Worker]:
-        """The roles of a run with these options. Raises ConfigurationError if the flow fails to return them."""
+    def workers(self, name: str, options: Mapping[str, Any]) -> Sequence[Worker]:
+        """The workers of a run with these options. Raises ConfigurationError if the flow fails to return them."""
         flow = self.get(name)
         with _calling(flow, "roles"):
-            roles = listed(flow.roles(flow.checked_options(options)), (Worker,), "Worker")
-            for role in roles:
-                if role.output is not None:
-                    schema_problems(role.output, None)  # raises for what is not a JSON schema
-            return roles
+            workers = listed(flow.roles(flow.checked_options(options)), (Worker,), "Worker")
+            for worker in workers:
+                if worker.output is not None:
+                    schema_problems(worker.output, None)  # raises for what is not a JSON schema
+            return workers
 
     def naming(self, tool: str) -> tuple[str, ...]:
-        """Return the flows whose roles name a tool when a run sets no options."""
+        """Return the flows whose workers name a tool when a run sets no options."""
         found: list[str] = []
         for name in self.names():
             try:
-                if any(tool in role.tools for role in self.roles(name, {})):
+                if any(tool in worker.tools for worker in self.workers(name, {})):
                     found.append(name)
             except (ConfigurationError, UsageError):  # it needs options, or is broken: a run of it says so
                 continue

@@ -10,9 +10,8 @@ from pydantic import Field
 
 from leadhand.app.config_files import Place, fault, read_text, validated
 from leadhand.core.errors import ConfigurationError
-from leadhand.core.frozen import thawed
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import Value, is_object
+from leadhand.core.value import Value, is_object, thawed
 from leadhand.core.worker import WORKER_NAME, CallSettings
 from leadhand.core.worker import Worker as Recorded
 from leadhand.engine.gate import schema_flaw

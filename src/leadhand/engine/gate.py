@@ -7,9 +7,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 
-from leadhand.core.frozen import thawed
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Json, json_problem
+from leadhand.core.value import Json, json_problem, thawed
 from leadhand.core.work_order import result_reference
 from leadhand.core.work_result import ResultData
 from leadhand.engine.schema_size import MOST_PARTS, is_too_large

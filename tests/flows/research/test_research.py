@@ -67,10 +67,10 @@ def test_a_lead_plans_dispatches_reads_and_answers_with_citations(home: Path) ->
     assert json.loads(listed["message"]) == [{**todos[0], "id": "1"}]
     assert file["message"] == f"# costs\n\n{PASSAGES['bbbbbbbb.1']} [bbbbbbbb.1]"
     offered = {
-        role: {tool.name for tool in each.tools}
-        for role in ("lead", "subagent")
+        worker: {tool.name for tool in each.tools}
+        for worker in ("lead", "subagent")
         for each in scripted.requests
-        if each.worker == role
+        if each.worker == worker
     }
     assert offered["lead"] == {
         *("todo_list_read", "todo_list_write", "filesystem_read", "filesystem_tree", "subagent_run"),

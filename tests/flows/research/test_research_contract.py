@@ -25,8 +25,8 @@ class TestResearch(FlowContract):
     request = QUESTION
     tools = (web_search.spec, *TOOLS)
 
-    def returned(self, step: StepView, role: Worker) -> ToolReturn | None:
-        match role.name:
+    def returned(self, step: StepView, worker: Worker) -> ToolReturn | None:
+        match worker.name:
             case "lead":
                 return subagent_run(Task.model_validate(task("size")["task"]))
             case "subagent":
@@ -34,8 +34,8 @@ class TestResearch(FlowContract):
             case _:
                 return None
 
-    def reply(self, step: StepView, role: Worker) -> str | dict[str, Any]:
-        match role.name:
+    def reply(self, step: StepView, worker: Worker) -> str | dict[str, Any]:
+        match worker.name:
             case "lead":
                 return WRONG
             case "subagent":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from leadhand.core.state import RunState, StepState
@@ -32,6 +32,10 @@ class Details:
     keeps: Callable[[RunState, StepState, Result], Json] | None = None
     proposes: Callable[[RunState, StepState, Json], Sequence[ProposedCall]] | None = None
     draft: Callable[[RunState, StepState], Callable[[Json], bool] | None] | None = None
+
+    def of(self, **changes: Any) -> Details:
+        """Return the details with changes."""
+        return replace(self, **changes)
 
 
 PLAIN = Details()

@@ -16,10 +16,9 @@ from leadhand.core.approval import Question
 from leadhand.core.commands import Command, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
-from leadhand.core.outcome import gap_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, Value, compact_json, one_line, shown
+from leadhand.core.value import Json, Value, one_line, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
@@ -27,14 +26,16 @@ from leadhand.flows.flow import Result as Returned
 from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.refused_options import refusal
 from leadhand.flows.run_view import RunView, StepView
+from leadhand.verify.judge import Verifier
 
-from .context import FlowContext
+from .context import FlowContext, Judging, unjudged
 from .details import PLAIN, Details
 from .identity import resolved
 from .options import RESERVED, options_of
+from .outcomes import outcome_of, outcome_with
 from .passes import Pass, Stale
 from .pending import Pending
-from .results import FlowAnswer, FlowMisuse, Result, Retry, StepFailed
+from .results import FlowAnswer, FlowMisuse, Retry, StepFailed
 from .worker import Given, Worker, with_tools
 
 Function = Callable[..., Coroutine[Any, Any, Any]]
@@ -118,6 +119,11 @@ class FunctionRun(Flow):
         self.passes = 0
         """How many passes were begun."""
         self.deps: Any = None
+        self.fits: Callable[[Json], list[str]] | None = None
+        self.verifier: Verifier | None = None
+        self.judging: Judging = unjudged
+        self.close: Close = _as_it_is
+        """Ends the flow with further steps, which give its answer a shape and judge it."""
         self.clock: Callable[[], float] = lambda: 0.0
 
     def checked_options(self, given: Mapping[str, Any]) -> BaseModel:
@@ -148,11 +154,19 @@ class FunctionRun(Flow):
         options = dict(self.checked_options(state.definition.options))
         of_subtasks = _subtask_workers(state.definition)
 
+        async def whole(context: FlowContext) -> Outcome:
+            made = await self._flow.function(context, **copy.deepcopy(options))
+            stated = outcome_with(context.of, made)
+            answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
+            return await self.close(context, stated, answer)
+
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
             context = FlowContext(of, state, of_subtasks)
-            context.deps, context.own = self.deps, self._flow.own
-            return self._flow.function(context, **copy.deepcopy(options))
+            context.own = self._flow.own
+            context.deps, context.fits, context.verifier = self.deps, self.fits, self.verifier
+            context.judging = self.judging
+            return whole(context)
 
         self._pass = Pass(state, begin, self._flow.function.__code__.co_filename, self.clock)
         return self._pass
@@ -177,15 +191,15 @@ class FunctionRun(Flow):
     def next(self, run: RunView[Any]) -> Iterable[Command]:
         state = run.state
         now = self.advanced(state)
-        told = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
+        notes = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
         if now.main.done:
             error = now.main.error
             failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
-            return [*told, *self._forgotten(now), do.Finish(failure=failure)]
+            return [*notes, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
         if not wanted or not now.strays:
-            return [*told, *wanted]
-        return [*told, *self._diverged(state, now, wanted)]
+            return [*notes, *wanted]
+        return [*notes, *self._diverged(state, now, wanted)]
 
     def _diverged(self, state: RunState, now: Pass, wanted: Sequence[Command]) -> Iterator[Command]:
         """Yield what a run does whose flow asks for other steps than before: nothing new, if one of those has acted."""
@@ -288,29 +302,14 @@ class FunctionRun(Flow):
         return now.steps.get(key)
 
     def outcome(self, run: RunView[Any]) -> Outcome:
-        state = run.state
-        now = self._pass if self._pass is not None else self.advanced(state)
-        subtasks = (
-            each for order in now.steps if order in state.orders for each in state.orders[order].order.subtask_keys()
-        )
-        asked = [key for key in (*now.steps, *subtasks) if key in state.steps]
-        early = set(now.unclaimed_early())
-        left_out = [key for key in (*now.unclaimed, *early) if key in state.steps]
-        waived = {key for key in asked if key in now.steps and (now.steps[key].optional or not _counts(now, key))}
-        used = [key for key in asked if key not in early and state.steps[key].ok]
-        error = now.main.error if now.main.done else None
-        gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
-        made = now.main.value if now.main.done and error is None else None
-        found = _outcome(made)
-        if isinstance(made, FlowAnswer) and made.uses is not None:
-            used = [each.key for each in made.uses]
-        return found._replace(
-            uses=used,
-            gaps=[*gaps, *found.gaps],
-            waived=[*(waived | now.waived)],
-            left_out=left_out,
-            returned=now.main.done and error is None,
-        )
+        return outcome_of(self._pass if self._pass is not None else self.advanced(run.state))
+
+
+Close = Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome]]
+
+
+async def _as_it_is(_run: FlowContext, outcome: Outcome, _answer: FlowAnswer) -> Outcome:
+    return outcome
 
 
 def _named(function: Function) -> list[object]:
@@ -322,31 +321,6 @@ def _named(function: Function) -> list[object]:
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]
     around = inspect.getclosurevars(function).nonlocals
     return [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
-
-
-def _counts(now: Pass, key: str) -> bool:
-    """Whether the failure of a step is a gap: not if the flow returned without waiting for it."""
-    pending = now.steps[key]
-    return pending.done or pending.awaited or not now.main.done
-
-
-def _outcome(made: object) -> Outcome:
-    """Return the outcome for what a flow returned: text, a result, an instance of a pydantic model, or a FlowAnswer."""
-    match made:
-        case None:
-            return Outcome()
-        case FlowAnswer():
-            return Outcome(answer=made.text, value=made.value, gaps=list(made.gaps))
-        case Result():
-            value = made.state.value
-            return Outcome(answer=made.text if value is None else compact_json(value), value=value)
-        case BaseModel():
-            value = made.model_dump(mode="json")
-            return Outcome(answer=compact_json(value), value=value)
-        case str():
-            return Outcome(answer=made)
-        case _:
-            return Outcome(answer=compact_json(made), value=made)
 
 
 def _subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:

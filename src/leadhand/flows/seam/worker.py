@@ -61,6 +61,9 @@ class Worker:
     base: Worker | None = field(default=None, repr=False, compare=False)
     """What it is a new version of."""
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __post_init__(self) -> None:
         _check_names("limit", self.name, self.limits, LIMITS)
         _check_names("setting", self.name, self.settings, tuple(CallSettings.model_fields))
