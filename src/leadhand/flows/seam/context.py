@@ -230,7 +230,9 @@ class FlowContext:
         worker = Recorded(name=f"flow.{flow.name}", loop="code", tools=(ALL_TOOLS,)).evolve(**(limits or {}))
         step = self._step("flow", name, fingerprinted(worker), given)
         context = FlowContext(self._pass, self.state, self._workers, request, step.key)
-        context.__dict__ |= {each: getattr(self, each) for each in ("deps", "fits", "verifier", "judging", "judged")}
+        context.__dict__ |= {
+            each: getattr(self, each) for each in ("deps", "own", "fits", "verifier", "judging", "judged")
+        }
         data = failure = None
         try:
             made = await flow(context, **options)
