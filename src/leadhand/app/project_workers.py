@@ -58,6 +58,8 @@ def declared_workers(
     files: Mapping[str, ProgramWorker] = {} if project is None else project.workers
     sources = {worker.name: source for source, worker in files.items()}
     every = tuple(with_tools((*files.values(), *of_program)))
+    if not every:
+        return ()  # few runs need the tools on request
     known = [*toolbox.known(every=True), *(as_tool(each.recorded()) for each in every)]
     found: list[Worker] = []
     for each in every:
