@@ -136,9 +136,9 @@ class FlowRegistry:
 
                 flow = ReportFlow(self._agents)
             case "research":
-                from leadhand.flows.research.flow import ResearchFlow
+                from leadhand.flows.research.flow import research
 
-                flow = ResearchFlow()
+                flow = research
             case "solo":
                 from leadhand.flows.solo import solo_flow
 

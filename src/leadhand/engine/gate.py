@@ -48,6 +48,17 @@ def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
 
 
+def json_flaw(text: str) -> str:
+    """Return where the JSON object in a text is malformed, to be put after a message; "" if no place can be named."""
+    try:
+        json.JSONDecoder().raw_decode(text, max(text.find("{"), 0))
+    except json.JSONDecodeError as error:
+        return f": {error.msg} in line {error.lineno}, column {error.colno}" if "{" in text else ""
+    except RecursionError:
+        pass
+    return ""
+
+
 def schema_flaw(schema: Mapping[str, Any]) -> str:
     """Return why a schema that a model wrote cannot be used for a result; "" if it can. Nothing is fetched for it."""
     import jsonschema_rs  # imported late, as below

@@ -23,9 +23,7 @@ MAP = "map"
 
 def map_flow(workers: Mapping[str, Worker]) -> FunctionFlow:
     """Return the flow; ``workers`` are those of the program, by name and by fingerprint."""
-    flow = FunctionFlow(_map, MAP, workers=(), own=workers)
-    flow.plans = False  # type: ignore[misc]
-    return flow
+    return FunctionFlow(_map, MAP, workers=(), own=workers, plans=False)
 
 
 async def _map(run: FlowContext, worker: str, inputs: list[Any]) -> FlowAnswer:

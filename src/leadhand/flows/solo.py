@@ -35,9 +35,7 @@ ALONE = Worker(
 
 def solo_flow(workers: Mapping[str, Worker]) -> FunctionFlow:
     """Return the flow; ``workers`` are those of the program, by name and by fingerprint."""
-    flow = FunctionFlow(_solo, SOLO, {ALONE: _offline}, workers=_workers, own=workers)
-    flow.plans = False  # type: ignore[misc]
-    return flow
+    return FunctionFlow(_solo, SOLO, {ALONE: _offline}, workers=_workers, own=workers, plans=False)
 
 
 async def _solo(run: FlowContext, worker: str = "") -> Result:

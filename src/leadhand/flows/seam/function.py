@@ -16,6 +16,7 @@ from leadhand.core.approval import Question
 from leadhand.core.commands import Command, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
+from leadhand.core.ids import step_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, Value, one_line, shown
@@ -55,17 +56,24 @@ class FunctionFlow(Flow):
         self,
         function: Function,
         name: str = "",
-        offline: Mapping[Worker, Callable[..., Any]] | None = None,
+        offline: Mapping[Worker, Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
         workers: Callable[[Any], Sequence[Recorded]] | Sequence[Recorded] | None = None,
+        *,
+        plans: bool = True,
+        reads_artifacts: bool = False,
+        unfinished: Callable[[RunState], FlowAnswer] | None = None,
         own: Mapping[str, Worker] | None = None,
     ) -> None:
-        """``workers`` are those of a built-in flow, or with some options (None: the workers that the function names);
-        ``own`` are those of the program that it knows by name."""
+        """``workers`` are those of a built-in flow, or with some options (None: the workers that the function names).
+        ``unfinished`` returns the answer of a run that ends before its function returns, ``own`` are the workers of
+        the program that it knows by name."""
         self.function = function
         self.name = name or function.__name__.replace("_", "-")  # type: ignore[misc]
         self.description = inspect.getdoc(function) or ""  # type: ignore[misc]
-        self.offline = {worker.name: rule for worker, rule in (offline or {}).items()}  # type: ignore[misc]
-        self.plans = True  # type: ignore[misc]
+        rules = (offline or {}).items()
+        self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in rules}  # type: ignore[misc]
+        self.plans, self.reads_artifacts = plans, reads_artifacts  # type: ignore[misc]
+        self.unfinished = unfinished
         taken = RESERVED if workers is None else frozenset[str]()
         self.Options = options_of(self.name, function, taken)  # type: ignore[misc, assignment]
         self._own = own
@@ -208,7 +216,8 @@ class FunctionRun(Flow):
         what = f"the flow asks at line {line} for {key}, which is new, and not yet again for {before}"
         acted = next((each for each in now.unclaimed if state.steps[each].has_acted), None)
         if acted is None:
-            yield do.Note(what, f"!new-{key}")
+            if not state.redone:  # what follows from a result that is another one now is new
+                yield do.Note(what, f"!new-{key}")
             yield from wanted
             return
         id_ = f"other-{key}"
@@ -242,8 +251,7 @@ class FunctionRun(Flow):
             from leadhand.flows.work_order.briefs import work  # few flows issue orders
 
             return work(state, given)
-        shows = None if (pending := self._pending(state, given.step_id)) is None else pending.details.shows
-        if shows is not None:
+        if (shows := self._details(state, given.step_id).shows) is not None:
             return shows(state, step)
         found = resolved({**given.input}, state)
         return found if found or given.kind != "ask" else {"request": run.request}
@@ -251,8 +259,8 @@ class FunctionRun(Flow):
     def problems(self, run: RunView[Any], step: StepView, result: Returned) -> list[str]:
         pending = self._pending(run.state, step.id)
         worker = self._flow.own.get(step.worker) if pending is None else pending.worker
-        if pending is not None and pending.details.checks is not None:
-            return list(pending.details.checks(run.state, run.state.steps[step.id], result))
+        if (checks := self._details(run.state, step.id).checks) is not None:
+            return list(checks(run.state, run.state.steps[step.id], result))
         if worker is None:
             return []
         value: Any = result.text if result.value is None else result.value
@@ -294,15 +302,19 @@ class FunctionRun(Flow):
         return self._flow.task(run, entries)
 
     def _details(self, state: RunState, key: str) -> Details:
-        pending = self._pending(state, key)
-        return PLAIN if pending is None else pending.details
+        if (pending := self._pending(state, key)) is not None:
+            return pending.details
+        parent = state.steps[key].step.parent
+        return PLAIN if parent is None else self._details(state, step_of(parent)).children or PLAIN
 
     def _pending(self, state: RunState, key: str) -> Pending[Any] | None:
         now = self.advanced(state) if self._pass is None else self._pass
         return now.steps.get(key)
 
     def outcome(self, run: RunView[Any]) -> Outcome:
-        return outcome_of(self._pass if self._pass is not None else self.advanced(run.state))
+        now = self._pass if self._pass is not None else self.advanced(run.state)
+        unfinished = self._flow.unfinished
+        return outcome_of(now, None if unfinished is None or now.main.done else unfinished(run.state))
 
 
 Close = Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome]]

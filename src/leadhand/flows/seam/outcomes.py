@@ -12,15 +12,16 @@ from .passes import Pass
 from .results import FlowAnswer, Result, StepFailed, said_by
 
 
-def outcome_of(now: Pass) -> Outcome:
+def outcome_of(now: Pass, unfinished: FlowAnswer | None = None) -> Outcome:
     """Return the outcome of a run as far as its pass has come.
 
-    The function of the pass ends with an outcome. If it has not ended, or failed, its outcome is what it has received.
+    The function of the pass ends with an outcome. If it has not ended, or failed, its outcome is what it has received,
+    unless it is ``unfinished`` with this answer.
     """
     state = now.state
     error = now.main.error if now.main.done else None
     returned = now.main.done and error is None
-    stated = cast("Outcome", now.main.value) if returned else outcome_with(now, None)
+    stated = cast("Outcome", now.main.value) if returned else outcome_with(now, unfinished)
     gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
     early = now.unclaimed_early()
     left_out = [key for key in (*now.unclaimed, *early) if key in state.steps]
