@@ -268,6 +268,11 @@ export interface components {
       readonly tool_calls: readonly components["schemas"]["WrittenCall"][];
       readonly value: unknown;
     };
+    readonly CallSettings: {
+      readonly max_output_tokens: number | null;
+      readonly reasoning_effort: ("minimal" | "low" | "medium" | "high") | null;
+      readonly temperature: number | null;
+    };
     readonly CallUsage: {
       readonly cache_write_tokens: number;
       readonly cached_tokens: number;
@@ -1624,6 +1629,7 @@ export interface components {
       } | null;
       readonly check?: ("judge" | "exact" | "off") | null;
       readonly flow?: string;
+      readonly inputs?: readonly unknown[] | null;
       readonly instructions?: string | {
         readonly [key: string]: string;
       } | null;
@@ -1642,13 +1648,14 @@ export interface components {
       } | null;
       readonly plan_only?: boolean;
       readonly priority?: number;
-      readonly request: string;
+      readonly request?: string;
       readonly review_model?: string | null;
       readonly strict?: boolean;
       readonly tags?: {
         readonly [key: string]: string;
       };
       readonly tools?: readonly string[] | null;
+      readonly worker?: string | null;
       readonly worker_calls?: ("auto" | "always") | null;
       readonly worker_model?: string | null;
     };
@@ -1938,6 +1945,7 @@ export interface components {
       readonly description?: string;
       readonly doing?: string;
       readonly elements?: string;
+      readonly fallbacks?: readonly string[];
       readonly fingerprint?: string;
       readonly input?: {
         readonly [key: string]: unknown;
@@ -1954,6 +1962,7 @@ export interface components {
       readonly model_role?: "" | "plan" | "work" | "review" | "compose";
       readonly name: string;
       readonly output: unknown;
+      readonly settings?: components["schemas"]["CallSettings"] | null;
       readonly tools: readonly string[];
     };
     readonly WorkerDefined: {
@@ -2074,6 +2083,7 @@ export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
 export type CallReply = components["schemas"]["CallReply"];
+export type CallSettings = components["schemas"]["CallSettings"];
 export type CallUsage = components["schemas"]["CallUsage"];
 export type Ceiling = components["schemas"]["Ceiling"];
 export type CheckLine = components["schemas"]["CheckLine"];

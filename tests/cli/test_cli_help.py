@@ -36,6 +36,8 @@ FLAGS: dict[str, set[str]] = {
         "--output-schema",
         *FILES,
         "--worker",
+        "--solo",
+        "--inputs",
     },
     "report": COMMON
     | {"--check", "--strict", "--worker-calls"}

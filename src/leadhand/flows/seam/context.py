@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from inspect import cleandoc
 from typing import Any, Protocol
 
 from leadhand.core import commands as do
@@ -19,7 +20,7 @@ from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, is_object, object_of
 from leadhand.core.work_order import ProposedSubtask
 from leadhand.core.work_result import ResultData
-from leadhand.core.worker import ALL_TOOLS
+from leadhand.core.worker import ALL_TOOLS, EVERY_WORKER
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code, Desk
 from leadhand.flows.plan_gate import page_id
@@ -74,6 +75,8 @@ class FlowContext:
         self.today: date = state.created_at.date()
         """The day on which the run was started, in UTC."""
         self.deps: Any = None
+        self.own: Mapping[str, Worker] = {}
+        """The workers of the program that the run knows by name, by name and by fingerprint."""
         self.fits: Callable[[Json], list[str]] | None = None
         """Why a value does not fit the typed answer that was asked for, one sentence each (None: nobody asked)."""
         self.verifier: Verifier | None = None
@@ -227,7 +230,9 @@ class FlowContext:
         worker = Recorded(name=f"flow.{flow.name}", loop="code", tools=(ALL_TOOLS,)).evolve(**(limits or {}))
         step = self._step("flow", name, fingerprinted(worker), given)
         context = FlowContext(self._pass, self.state, self._workers, request, step.key)
-        context.__dict__ |= {each: getattr(self, each) for each in ("deps", "fits", "verifier", "judging", "judged")}
+        context.__dict__ |= {
+            each: getattr(self, each) for each in ("deps", "own", "fits", "verifier", "judging", "judged")
+        }
         data = failure = None
         try:
             made = await flow(context, **options)
@@ -344,14 +349,10 @@ class FlowContext:
         known = self._named.setdefault(worker.name, worker)
         if (known.base or known) != (worker.base or worker):
             raise FlowMisuse(f"two different workers are called {worker.name!r}: give them different names")
-        written = encoded(given, "input")
-        facts = written.logged or {"request": self.request}
-        recorded = worker.recorded(Given(self.request, facts, deps=self.deps))
-        recorded = recorded if not elements else fingerprinted(recorded.evolve(elements=elements))
         return self._step(
             "ask",
             key or worker.name,
-            recorded,
+            worker.recorded(elements=elements) if elements else worker.recorded(),
             given,
             worker=worker,
             tools=tools,
@@ -376,6 +377,7 @@ class FlowContext:
         early: bool = False,
         details: Details = PLAIN,
     ) -> Pending[Result]:
+        worker = worker or self.own.get(recorded.fingerprint) or self.own.get(recorded.name)
         if self._inside:
             name, given = f"{self._inside}/{name}", given or {"request": self.request}
         written = {field: encoded(value, field) for field, value in given.items()}
@@ -418,7 +420,7 @@ class FlowContext:
                 line=of_pass.line(),
                 optional=optional,
                 doing=details.doing,
-                instructions=details.instructions,
+                instructions=self._instructions(worker, logged) or details.instructions,
                 judges=details.judges,
                 parent=attempt_id(self._inside, 1) if self._inside else None,
                 definition=definition,
@@ -432,6 +434,14 @@ class FlowContext:
             return self._added(pending, is_known=known is not None)
 
         return of_pass.begun(of, make) if early else make()
+
+    def _instructions(self, worker: Worker | None, given: dict[str, Json]) -> str | None:
+        """Return the instructions that a worker has for one step alone, with those that the run gives it."""
+        if worker is None or isinstance(worker.instructions, str):
+            return None
+        text = worker.instructions(Given(self.request, given or {"request": self.request}, deps=self.deps))
+        more = self.state.definition.instructions
+        return "\n\n".join(filter(None, (cleandoc(text), more.get(EVERY_WORKER), more.get(worker.name))))
 
     def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:
         """Return the name under which the run knows a worker, and its definition if the run does not know it yet."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from types import CodeType
 from typing import Any, overload
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ValidationError
 
 from leadhand.core import commands as do
 from leadhand.core.approval import Question
@@ -31,16 +32,15 @@ from leadhand.verify.judge import Verifier
 from .context import FlowContext, Judging, unjudged
 from .details import PLAIN, Details
 from .identity import resolved
+from .options import RESERVED, options_of
 from .outcomes import outcome_of, outcome_with
 from .passes import Pass, Stale
 from .pending import Pending
 from .results import FlowAnswer, FlowMisuse, Retry, StepFailed
-from .worker import Given, Worker
+from .worker import Given, Worker, with_tools
 
 Function = Callable[..., Coroutine[Any, Any, Any]]
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
-RESERVED = frozenset({"request", "flow", "options", "limits", "deps", "worker"})
-"""Names of what every door takes besides the options of a flow."""
 GO_ON, STOP = "continue", "stop"
 
 
@@ -62,9 +62,11 @@ class FunctionFlow(Flow):
         plans: bool = True,
         reads_artifacts: bool = False,
         unfinished: Callable[[RunState], FlowAnswer] | None = None,
+        own: Mapping[str, Worker] | None = None,
     ) -> None:
         """``workers`` are those of a built-in flow, or with some options (None: the workers that the function names).
-        ``unfinished`` returns the answer of a run that ends before its function returns."""
+        ``unfinished`` returns the answer of a run that ends before its function returns, ``own`` are the workers of
+        the program that it knows by name."""
         self.function = function
         self.name = name or function.__name__.replace("_", "-")  # type: ignore[misc]
         self.description = inspect.getdoc(function) or ""  # type: ignore[misc]
@@ -72,7 +74,9 @@ class FunctionFlow(Flow):
         self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in rules}  # type: ignore[misc]
         self.plans, self.reads_artifacts = plans, reads_artifacts  # type: ignore[misc]
         self.unfinished = unfinished
-        self.Options = _options(self.name, function)  # type: ignore[misc, assignment]
+        taken = RESERVED if workers is None else frozenset[str]()
+        self.Options = options_of(self.name, function, taken)  # type: ignore[misc, assignment]
+        self._own = own
         self._workers = workers
         self.__wrapped__ = function
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
@@ -92,9 +96,20 @@ class FunctionFlow(Flow):
         """Return the workers that the function names as globals or from its closure, with the one of subtasks."""
         if self._workers is not None:
             return self._workers(options) if callable(self._workers) else self._workers
-        named = _named(self.function)
-        workers = {each.name: each for each in named if isinstance(each, Worker) and isinstance(each.instructions, str)}
-        return [each.recorded() for each in workers.values()]
+        tools = {inner.name for each in self.named for inner in each.workers}
+        return [each.recorded().evolve(declared=each.name in tools) for each in self.named]
+
+    @cached_property
+    def named(self) -> Sequence[Worker]:
+        """The workers that the function names, with those among their tools."""
+        if self._workers is not None:
+            return ()
+        return tuple(with_tools(each for each in _named(self.function) if isinstance(each, Worker)))
+
+    @property
+    def own(self) -> Mapping[str, Worker]:
+        """The workers of the program that runs know by name, by name and by fingerprint."""
+        return {each.name: each for each in self.named} if self._own is None else self._own
 
     def bound(self) -> FunctionRun:
         """Return one run of the flow."""
@@ -156,6 +171,7 @@ class FunctionRun(Flow):
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
             context = FlowContext(of, state, of_subtasks)
+            context.own = self._flow.own
             context.deps, context.fits, context.verifier = self.deps, self.fits, self.verifier
             context.judging = self.judging
             return whole(context)
@@ -244,7 +260,7 @@ class FunctionRun(Flow):
 
     def problems(self, run: RunView[Any], step: StepView, result: Returned) -> list[str]:
         pending = self._pending(run.state, step.id)
-        worker = None if pending is None else pending.worker
+        worker = self._flow.own.get(step.worker) if pending is None else pending.worker
         if (checks := self._details(run.state, step.id).checks) is not None:
             return list(checks(run.state, run.state.steps[step.id], result))
         if worker is None:
@@ -326,24 +342,6 @@ def _subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:
     from leadhand.flows.work_order.roles import RoleName, roles
 
     return {each.name: each for each in roles() if each.name == RoleName.WORK}
-
-
-def _options(name: str, function: Function) -> type[BaseModel]:
-    """Return the options of a flow: the parameters of its function after the first."""
-    if not inspect.iscoroutinefunction(function):
-        raise UsageError(f"the flow {name} is not a coroutine function", "Define it with `async def`.")
-    parameters = [*inspect.signature(function, eval_str=True).parameters.values()]
-    if not parameters:
-        raise UsageError(f"the flow {name} takes no argument", "Its first parameter is the run: `async def flow(run)`.")
-    fields: dict[str, Any] = {}
-    for each in parameters[1:]:
-        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY):
-            raise UsageError(f"the flow {name} takes {each}", "Name each option as a parameter of its own.")
-        if each.name in RESERVED:
-            raise UsageError(f"the flow {name} has an option {each.name!r}, a name that is taken", "Rename it.")
-        kind = Any if each.annotation is each.empty else each.annotation
-        fields[each.name] = (kind, ... if each.default is each.empty else each.default)
-    return create_model(f"Options of {name}", __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 
 @overload
