@@ -113,6 +113,8 @@ class Controller:
                 await batches.aclose()
                 # The run ended, is paused or has another owner: nothing of it may continue here.
                 self._dispatcher.cancel(self._state.run_id)
+                if self._policy.run is not None:
+                    self._policy.run.close()
 
     def _at_rest(self) -> bool:
         state = self._state

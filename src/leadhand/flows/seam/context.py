@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
@@ -43,7 +44,7 @@ class FlowContext:
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
         self._orders: set[str] = set()
-        self._asked, self._noted = 0, 0
+        self._numbers = Counter[str]()
         self.request: str = state.definition.request
         self.earlier: Follows | None = state.definition.follows
         """The run that this one follows up; what it answered was not checked in this run."""
@@ -176,10 +177,7 @@ class FlowContext:
 
     async def person(self, question: str, *, choices: Sequence[str] = ()) -> str:
         """Ask the person who started the run, and return what they answer."""
-        digest = sha([question, list(choices)])
-        same = [key for key, each in self.state.questions.items() if each.text == question and key.startswith("q-")]
-        free = (key for key in same if f"?{key}" not in self._pass.steps)
-        key = next(free, f"q-{digest[:8]}" + (f"-{len(same) + 1}" if same else ""))
+        key = self._numbered(f"q-{sha([question, list(choices)])[:8]}")
         asked = Question(id=key, text=question, choices=tuple(choices))
 
         def read(now: RunState) -> str:
@@ -192,18 +190,21 @@ class FlowContext:
         """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``."""
         if not is_gated(self.state):
             return Approved()
-        self._asked += 1
-        key = page_id(1, self._asked)
         shown = plan.value if isinstance(plan, Result) else encoded(plan, "plan").logged
         shown = shown.model_dump(mode="json") if hasattr(shown, "model_dump") else shown
         step = plan if isinstance(plan, Result) else None
+        args = shown if is_object(shown) else {"plan": shown}
+        number, known = 1, self.state.approvals
+        while (key := page_id(1, number)) in self._numbers or (key in known and known[key].args != args):
+            number += 1
+        self._numbers[key] += 1
         attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))
         asked = Approval(
             approval_id=key,
             kind="plan",
             attempt=attempt,
             tool="",
-            args=shown if is_object(shown) else {"plan": shown},
+            args=args,
             effect=Effect.PURE,
             asked_for="" if step is None else step.state.step.name,
         )
@@ -220,8 +221,7 @@ class FlowContext:
 
     def note(self, text: str) -> None:
         """Write a line into the log of the run, once, whatever the passes."""
-        self._noted += 1
-        key = f"!{self._noted}"
+        key = self._numbered(f"!{sha(text)[:8]}")
         if key not in self.state.settled:
             pending = Pending[None](self._pass.waived, key, lambda _: [do.Note(text, key)], lambda _: None)
             self._pass.add(pending, is_known=False)
@@ -313,7 +313,7 @@ class FlowContext:
                     break
                 except ValueError:  # its value does not fit the output any more
                     of_pass.unfit.add(key)
-            worker_key, definition = self._version(recorded)
+            worker_key, definition = (known.step.worker, None) if known is not None else self._version(recorded)
             logged: dict[str, Json] = {field: each.logged for field, each in written.items()}
             needs = dict.fromkeys(needed for each in written.values() for needed in each.steps)
             command = do.IssueStep(
@@ -356,6 +356,11 @@ class FlowContext:
             if known.fingerprint == recorded.fingerprint:
                 return name, None
         raise FlowMisuse(f"two versions of the worker {recorded.name} have one fingerprint")
+
+    def _numbered(self, key: str) -> str:
+        """Return a key of a question or a note, with a number if this pass has used it before."""
+        self._numbers[key] += 1
+        return key if self._numbers[key] == 1 else f"{key}-{self._numbers[key]}"
 
     def _added(self, pending: Pending[Any], *, is_known: bool) -> Pending[Any]:
         self._pass.add(pending, is_known=is_known)

@@ -15,6 +15,7 @@ from leadhand.core.approval import Question
 from leadhand.core.commands import Command, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
+from leadhand.core.ids import step_of
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
@@ -153,9 +154,20 @@ class FunctionRun(Flow):
             now = self.advanced(state)
 
     def wants(self, state: RunState, key: str) -> bool:
-        """Whether the flow has asked for a step again; after a take-over, others do not begin."""
-        step = state.steps[key].step
-        return not step.digest or self._pass is None or key in self._pass.steps
+        """Whether the flow has asked for a step, or for what it belongs to, again; after a take-over, others do not
+        begin."""
+        if self._pass is None:
+            return True
+        step = state.steps[key]
+        while step.step.parent is not None:
+            step = state.steps[step_of(step.step.parent)]
+        asked = step.order or (step.key if step.step.digest else "")
+        return not asked or asked in self._pass.steps
+
+    def close(self) -> None:
+        """End the pass of the run, which nothing drives any more."""
+        if self._pass is not None:
+            self._pass.close()
 
     # --- as a flow of the engine -------------------------------------------------------------------------------------
 
@@ -168,30 +180,31 @@ class FunctionRun(Flow):
             failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
             return [*told, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
-        if not wanted or not now.strays:
+        if not wanted or not now.strays or not now.unclaimed:
             return [*told, *wanted]
         return [*told, *self._diverged(state, now, wanted)]
 
     def _diverged(self, state: RunState, now: Pass, wanted: Sequence[Command]) -> Iterator[Command]:
         """Yield what a run does whose flow asks for other steps than before: nothing new, if one of those has acted."""
         key, line = now.strays[0]
-        before = next(iter(now.unclaimed), key)
-        what = f"the flow asks at line {line} for {key}, which is new, and not yet again for {before}"
-        acted = next((each for each in now.unclaimed if state.steps[each].has_acted), None)
-        if acted is None:
-            yield do.Note(what, f"!new-{key}")
-            yield from wanted
-            return
-        id_ = f"other-{key}"
-        asked = state.questions.get(id_)
-        if asked is None:
-            text = f"{what}. {acted} has acted, or may have: if the flow goes on, this may happen a second time."
-            yield do.Ask(Question(id=id_, text=text, choices=(GO_ON, STOP)))
-        elif asked.reply == GO_ON:
-            yield from wanted
-        elif asked.reply is not None:
-            message = f"{what}; {acted} has acted, and {asked.by or 'a person'} stopped the run"
-            yield do.Finish(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX))
+        what = f"the flow asks at line {line} for {key}, which is new, and not yet again for "
+        for acted in now.unclaimed:
+            if not any(state.steps[each].has_acted for each in steps_asked(state, acted)):
+                continue
+            id_ = f"again-{acted}"
+            asked = state.questions.get(id_)
+            if asked is None:
+                text = f"{what}{acted}, which has acted, or may have: if the run goes on, this may happen once more."
+                yield do.Ask(Question(id=id_, text=text, choices=(GO_ON, STOP)))
+                return
+            if asked.reply is None:
+                return
+            if asked.reply.strip().casefold() != GO_ON:
+                message = f"{what}{acted}, which has acted, and {asked.by or 'a person'} stopped the run"
+                yield do.Finish(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX))
+                return
+        yield do.Note(f"{what}{next(iter(now.unclaimed))}", f"!new-{key}")
+        yield from wanted
 
     def _forgotten(self, now: Pass) -> Iterator[Command]:
         """Yield notes about steps that were asked for, never awaited, and are not finished."""
@@ -275,12 +288,9 @@ class FunctionRun(Flow):
     def outcome(self, run: RunView[Any]) -> Outcome:
         state = run.state
         now = self._pass if self._pass is not None else self.advanced(state)
-        subtasks = (
-            each for order in now.steps if order in state.orders for each in state.orders[order].order.subtask_keys()
-        )
-        asked = [key for key in (*now.steps, *subtasks) if key in state.steps]
+        asked = [each for key in now.steps for each in steps_asked(state, key)]
         early = set(now.unclaimed_early())
-        left_out = [key for key in (*now.unclaimed, *early) if key in state.steps]
+        left_out = [each for key in (*now.unclaimed, *early) for each in steps_asked(state, key)]
         waived = {key for key in asked if key in now.steps and (now.steps[key].optional or not _counts(now, key))}
         used = [key for key in asked if key not in early and state.steps[key].ok]
         error = now.main.error if now.main.done else None
@@ -296,6 +306,13 @@ class FunctionRun(Flow):
             left_out=left_out,
             returned=now.main.done and error is None,
         )
+
+
+def steps_asked(state: RunState, key: str) -> Sequence[str]:
+    """Return the steps of what a flow asks for: itself, or the subtasks of an order."""
+    if (order := state.orders.get(key)) is not None:
+        return order.order.subtask_keys()
+    return (key,) if key in state.steps else ()
 
 
 def _named(function: Function) -> list[object]:

@@ -60,7 +60,7 @@ class Pass:
         self.unfit: set[str] = set()
         """Finished steps whose values do not fit the output of their workers any more: they are asked for again."""
         self.unclaimed: dict[str, None] = {}
-        """Steps of the log that were not asked for yet."""
+        """Steps and orders of the log that were not asked for yet."""
         self.strays: list[tuple[str, str]] = []
         """Steps that are new although steps of the log have not been asked for, with their lines."""
         self.slow: list[str] = []
@@ -85,6 +85,7 @@ class Pass:
                 identity = each.step.kind, each.step.key, each.step.digest
                 self._equals.setdefault(identity, {})[key] = each.step.place
                 self.unclaimed[key] = None
+        self.unclaimed |= dict.fromkeys(state.orders)
         self.current = self.main = Task(begin(self))
         self._start(self.main)
 
