@@ -17,7 +17,7 @@ from .value import Value, unset
 class Question(Value):
     """A question to the person who started a run. ``reply`` is the answer of ``by`` (None: it is open).
 
-    A person may answer with one of the ``choices``, or in other words.
+    A person may answer with one of the ``choices``, or in other words. If it ``holds``, nothing begins before that.
     """
 
     id: str
@@ -25,6 +25,7 @@ class Question(Value):
     choices: tuple[str, ...] = ()
     reply: str | None = None
     by: str = Field(default="", exclude_if=operator.not_)
+    holds: bool = Field(default=False, exclude_if=operator.not_)
 
 
 class ApprovalStatus(StrEnum):

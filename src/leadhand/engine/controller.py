@@ -81,7 +81,7 @@ class Controller:
         self._epoch = state.epoch
         self._started: dict[str, str] = {}
         self._held: dict[str, None] = {}
-        """Scheduled steps that do not begin before the flow asks for them again."""
+        """Steps that do not begin, and are not settled, before the flow asks for them again."""
         self._check_at = 0.0
         self._decided_at = clock.now()
         self._not_started: list[do.Command] = []
@@ -122,7 +122,7 @@ class Controller:
             return True
         if state.status is RunStatus.PAUSED:
             return not state.unsettled and not state.resume_wanted
-        return state.status is RunStatus.WAITING and not state.live and not due(state)
+        return state.status is RunStatus.WAITING and len(state.live) <= len(self._held) and not due(state)
 
     # --- deciding ----------------------------------------------------------------------------------------------------
 
@@ -132,7 +132,9 @@ class Controller:
         """
         if (run := self._policy.run) is not None:
             await run.prepare(self._state, self._log.unpack)
-            self._start(key for key in tuple(self._held) if run.wants(self._state, key))
+            state = self._state
+            self._held = {key: None for key in self._held if key in state.live or key in state.unsettled}
+            self._start(key for key in tuple(self._held) if run.wants(state, key))
         events, after = self._decisions(first)
         if not events:
             return False
@@ -173,7 +175,7 @@ class Controller:
                 commands, postponed = [do.Finish(failure=failure)], False
             else:
                 # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
-                commands = when_idle(state, reason) if not made else []
+                commands = when_idle(state, reason, len(self._held)) if not made else []
                 if not commands or commands == tried:
                     return made, state
                 tried = commands
@@ -216,12 +218,24 @@ class Controller:
             return [do.Finish(failure=out_of_time(message, state.definition.limits.timeout_s))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if running and (run := self._policy.run) is not None:
-            commands = [each for each in commands if not _is_unwanted(run, state, each)]
+            commands = [each for each in commands if not self._is_unwanted(run, state, each)]
         if work_deadline is not None and now >= work_deadline:
             commands = run_out(state) or commands  # what is due is decided on the state after it
         if commands or not running or (self._policy.run is not None and state is not self._state):
             return commands  # a function goes on with what is committed alone
-        return list(self._policy.next(state)) or when_idle(state)
+        return list(self._policy.next(state)) or when_idle(state, held=len(self._held))
+
+    def _is_unwanted(self, run: FunctionRun, state: RunState, command: do.Command) -> bool:
+        """Whether a command would begin a step that the flow has not asked for since the run was taken over, or ask
+        people about a call of one while they are asked whether the flow may go on without it."""
+        if not isinstance(command, do.Start | do.Settle) or run.wants(state, command.step):
+            return False
+        if isinstance(command, do.Start):
+            return command.step in state.ready
+        if not run.diverges or not state.steps[command.step].indeterminate_calls:
+            return False
+        self._held[command.step] = None
+        return True
 
     def _sleep(self) -> list[do.Command]:
         """The time in which this process was not running since the last decision, if there was any."""
@@ -266,7 +280,7 @@ class Controller:
             if current is None or current.status is not AttemptStatus.SCHEDULED:
                 continue
             if (run := self._policy.run) is not None and not run.wants(self._state, key):
-                self._held[key] = None
+                self._held[key] = None  # nothing of it begins before the flow asks for it again
                 continue
             self._held.pop(key, None)
             if self._started.get(key) != current.attempt:
@@ -300,15 +314,6 @@ class Controller:
             # What a process finished before it died may not have been read yet.
             if lost and not await self._store.read(self._state.run_id, self._state.seq, 1):
                 self._not_started += lost
-
-
-def _is_unwanted(run: FunctionRun, state: RunState, command: do.Command) -> bool:
-    """Whether a command would begin, or try again, a step that the flow has not asked for since it was taken over."""
-    if not isinstance(command, do.Start | do.Settle) or run.wants(state, command.step):
-        return False
-    attempt = state.steps[command.step].attempt
-    result = attempt.result if attempt is not None else None
-    return isinstance(command, do.Start) or (result is not None and not result.ok)
 
 
 def lost_attempts(state: RunState, carried_out: Collection[str], *, taking_over: bool) -> Iterator[do.Command]:

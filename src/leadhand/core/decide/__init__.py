@@ -107,12 +107,15 @@ def due(state: RunState) -> list[do.Command]:
         return wanted + ([do.SetStatus(RunStatus.RUNNING)] if state.resume_wanted else [])
     if stop is not None:
         return [*wanted, stop]
+    asked = open_question(state)
+    if state.status is RunStatus.WAITING and asked is not None and asked.holds:
+        return []
     if calls := list(asks.due_calls(state)):
         wanted.append(do.Answer(calls))
     wanted += [do.GiveUp(key, needs_failed(cause)) for key, cause in state.blocked.items()]
     answered: list[do.Command] = [do.Start(key) for key in state.due if under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (
-        answered or not (state.parked or open_plan(state) or open_question(state))
+        answered or not (state.parked or open_plan(state) or asked)
     ):
         wanted.append(do.SetStatus(RunStatus.RUNNING))
     return [*wanted, *answered, *_starts(state)]
@@ -141,12 +144,13 @@ def run_out(state: RunState) -> list[do.Command]:
     return [do.GiveUp(each.key, attempts.time_is_up(state, each)) for each in found if is_work(state, each)]
 
 
-def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
+def when_idle(state: RunState, refused: str = "", held: int = 0) -> list[do.Command]:
     """Return what to do if the flow has no valid command and nothing is running: wait for people, or end the run.
 
-    ``refused`` is the reason why the flow's commands are not allowed, if it returned any.
+    ``refused`` is the reason why the flow's commands are not allowed, if it returned any; ``held`` is the number of
+    steps that do not begin, since the flow has not asked for them again.
     """
-    if state.status is not RunStatus.RUNNING or state.live or state.unsettled:
+    if state.status is not RunStatus.RUNNING or len(state.live) + len(state.unsettled) > held:
         return []
     if state.parked:
         return [do.SetStatus(RunStatus.WAITING, f"{len(state.parked)} waiting for an answer")]

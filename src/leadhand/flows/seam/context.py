@@ -260,9 +260,10 @@ class FlowContext:
         known = self._named.setdefault(worker.name, worker)
         if (known.base or known) != (worker.base or worker):
             raise FlowMisuse(f"two different workers are called {worker.name!r}: give them different names")
-        written = encoded(given, "input")
-        facts = written.logged or {"request": self.request}
-        recorded = worker.recorded(Given(self.request, facts, deps=self.deps))
+        facts: dict[str, Json] = {}
+        if not isinstance(worker.instructions, str):
+            facts = {field: encoded(value, field).logged for field, value in given.items()}
+        recorded = worker.recorded(Given(self.request, facts or {"request": self.request}, deps=self.deps))
         recorded = recorded if not elements else fingerprinted(recorded.evolve(elements=elements))
         return self._step(
             "ask",

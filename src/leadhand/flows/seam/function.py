@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from types import CodeType
-from typing import Any, overload
+from types import CodeType, SimpleNamespace
+from typing import Any, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -40,6 +40,7 @@ Function = Callable[..., Coroutine[Any, Any, Any]]
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
 RESERVED = frozenset({"request", "flow", "options", "limits", "deps", "worker"})
 """Names of what every door takes besides the options of a flow."""
+GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
 GO_ON, STOP = "continue", "stop"
 
 
@@ -164,6 +165,11 @@ class FunctionRun(Flow):
         asked = step.order or (step.key if step.step.digest else "")
         return not asked or asked in self._pass.steps
 
+    @property
+    def diverges(self) -> bool:
+        """Whether the flow asks for what is new, and not yet again for what it asked for before."""
+        return self._pass is not None and bool(self._pass.strays and self._pass.unclaimed)
+
     def close(self) -> None:
         """End the pass of the run, which nothing drives any more."""
         if self._pass is not None:
@@ -180,7 +186,7 @@ class FunctionRun(Flow):
             failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
             return [*told, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
-        if not wanted or not now.strays or not now.unclaimed:
+        if not wanted or not self.diverges:
             return [*told, *wanted]
         return [*told, *self._diverged(state, now, wanted)]
 
@@ -195,7 +201,7 @@ class FunctionRun(Flow):
             asked = state.questions.get(id_)
             if asked is None:
                 text = f"{what}{acted}, which has acted, or may have: if the run goes on, this may happen once more."
-                yield do.Ask(Question(id=id_, text=text, choices=(GO_ON, STOP)))
+                yield do.Ask(Question(id=id_, text=text, choices=(GO_ON, STOP), holds=True))
                 return
             if asked.reply is None:
                 return
@@ -203,6 +209,9 @@ class FunctionRun(Flow):
                 message = f"{what}{acted}, which has acted, and {asked.by or 'a person'} stopped the run"
                 yield do.Finish(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX))
                 return
+            for each in steps_asked(state, acted):
+                if not state.steps[each].closed:
+                    yield do.GiveUp(each, GIVEN_UP)
         yield do.Note(f"{what}{next(iter(now.unclaimed))}", f"!new-{key}")
         yield from wanted
 
@@ -362,17 +371,22 @@ def _options(name: str, function: Function) -> type[BaseModel]:
     """Return the options of a flow: the parameters of its function after the first."""
     if not inspect.iscoroutinefunction(function):
         raise UsageError(f"the flow {name} is not a coroutine function", "Define it with `async def`.")
-    parameters = [*inspect.signature(function, eval_str=True).parameters.values()]
+    parameters = [*inspect.signature(function).parameters.values()]
     if not parameters:
         raise UsageError(f"the flow {name} takes no argument", "Its first parameter is the run: `async def flow(run)`.")
     fields: dict[str, Any] = {}
+    written = {each.name: each.annotation for each in parameters[1:] if each.annotation is not each.empty}
+    around = inspect.getclosurevars(function).nonlocals
+    try:  # the annotation of the run need not be defined where the function is
+        kinds = get_type_hints(SimpleNamespace(__annotations__=written), function.__globals__, {**around}, True)
+    except NameError as error:
+        raise UsageError(f"the flow {name} has an option of an unknown type: {error}", "Import the type.") from error
     for each in parameters[1:]:
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY):
             raise UsageError(f"the flow {name} takes {each}", "Name each option as a parameter of its own.")
         if each.name in RESERVED:
             raise UsageError(f"the flow {name} has an option {each.name!r}, a name that is taken", "Rename it.")
-        kind = Any if each.annotation is each.empty else each.annotation
-        fields[each.name] = (kind, ... if each.default is each.empty else each.default)
+        fields[each.name] = (kinds.get(each.name, Any), ... if each.default is each.empty else each.default)
     return create_model(f"Options of {name}", __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 

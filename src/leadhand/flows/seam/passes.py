@@ -270,7 +270,9 @@ class Pass:
             task.done, task.value = True, stop.value
         except BaseException as error:
             task.done, task.error = True, error
-            if "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError":
+            if _needs_loop(error):
+                while error.__context__ is not None and _needs_loop(error.__context__):  # what leaving a block raised
+                    error = error.__context__
                 task.error = FlowMisuse(f"the flow uses asyncio at line {self.raised_at(error)}: {HOW}")
         if (seconds := self.clock() - began) > LONG_S:
             self.slow.append(f"line {self._line_of(task.coroutine)} blocked the loop for {seconds:.1f} s: {HOW}")
@@ -281,6 +283,8 @@ class Pass:
             what = "asyncio.sleep(0)" if waits is None else f"a {type(waits).__module__}.{type(waits).__name__}"
             task.done = True
             task.error = FlowMisuse(f"the flow awaits {what} at line {self._line_of(task.coroutine)}: {HOW}")
+            if isinstance(waits, asyncio.Future):
+                waits.cancel()
             task.coroutine.close()
         self._tasks.pop(id(task), None)
         if isinstance(task.error, FlowMisuse) and task is not self.main:  # no gather hides it
@@ -326,6 +330,10 @@ class Pass:
 
 _FRAMES = ("cr_frame", "gi_frame", "ag_frame")
 _INNER = ("cr_await", "gi_yieldfrom", "ag_await")
+
+
+def _needs_loop(error: BaseException) -> bool:
+    return "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError"
 
 
 def _place(file: str, line: int) -> str:
