@@ -63,7 +63,7 @@ class Theatre:
         """A process; killed at the end of the block, if it is still there."""
         given = {"home": str(self.folder / "home"), "calls": str(self.folder / "calls"), **config}
         given |= {"url": self.url} if self.url else {}
-        pipes = {name: asyncio.subprocess.PIPE for name in ("stdout", "stderr")}
+        pipes = dict.fromkeys(("stdout", "stderr"), asyncio.subprocess.PIPE)
         environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
         process = await start_async(sys.executable, str(CHILD), json.dumps(given), **pipes, env=environment)
         try:

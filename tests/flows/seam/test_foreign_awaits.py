@@ -63,8 +63,8 @@ async def task_group(run: FlowContext) -> Any:
 
 
 async def http(run: FlowContext) -> Any:
-    async with httpx.AsyncClient() as client:
-        return str(await client.get("http://127.0.0.1:9/"))  # here
+    async with httpx.AsyncClient() as client:  # here
+        return str(await client.get("http://127.0.0.1:9/"))
 
 
 async def future(run: FlowContext) -> Any:

@@ -271,8 +271,6 @@ class Pass:
         except BaseException as error:
             task.done, task.error = True, error
             if _needs_loop(error):
-                while error.__context__ is not None and _needs_loop(error.__context__):  # what leaving a block raised
-                    error = error.__context__
                 task.error = FlowMisuse(f"the flow uses asyncio at line {self.raised_at(error)}: {HOW}")
         if (seconds := self.clock() - began) > LONG_S:
             self.slow.append(f"line {self._line_of(task.coroutine)} blocked the loop for {seconds:.1f} s: {HOW}")
@@ -285,6 +283,7 @@ class Pass:
             task.error = FlowMisuse(f"the flow awaits {what} at line {self._line_of(task.coroutine)}: {HOW}")
             if isinstance(waits, asyncio.Future):
                 waits.cancel()
+                waits.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             task.coroutine.close()
         self._tasks.pop(id(task), None)
         if isinstance(task.error, FlowMisuse) and task is not self.main:  # no gather hides it
