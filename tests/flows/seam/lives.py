@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -49,6 +50,12 @@ class Lives:
         given: dict[str, Any] = {"budget": None, "check": "off", **self.settings, **settings}
         async with Leadhand(flows=flows, models=models, home=self.home, **given) as lead:
             yield lead
+
+    async def until_asked(self, count: int = 1) -> None:
+        """Wait until the model was called so many times."""
+        async with asyncio.timeout(30):
+            while len(self.asked) < count:  # noqa: ASYNC110 (a model notes it)
+                await asyncio.sleep(0.005)
 
     def new(self) -> list[str]:
         """The workers that were asked since this was called last."""
