@@ -256,7 +256,8 @@ class RunState:
     undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the number
     of the event that reopened it last (0: none). ``settled`` has, in the order of the log, the steps and orders that
     are settled, the questions that are answered (``?`` and their ids) and the notes (``!``), by the number of the
-    event; ``redone`` is the number of the latest event that changed something settled.
+    event; ``redone`` is the number of the latest event that changed something settled, ``status_seq`` of that which set
+    its status.
     """
 
     run_id: str
@@ -313,6 +314,7 @@ class RunState:
     reopened: int = 0
     settled: dict[str, int] = field(default_factory=FrozenDict[str, int])
     redone: int = 0
+    status_seq: int = 0
 
     @property
     def order(self) -> OrderState | None:

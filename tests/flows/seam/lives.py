@@ -117,13 +117,13 @@ def pass_over(flow: FunctionFlow, state: RunState) -> tuple[Pass, FunctionRun]:
 def wrong_prefixes(flow: FunctionFlow, entries: Sequence[Entry], run_id: str) -> list[tuple[int, list[str], list[str]]]:
     """Return, of the prefixes of a log, those after which a new pass asks for steps that the log never had, or not for
     some that were finished: their lengths, the unknown steps and the lost ones."""
-    issued = steps_of(entries)
+    issued = {*steps_of(entries), *(each.event.subject for each in entries if each.event.type == "order_issued")}
     found: list[tuple[int, list[str], list[str]]] = []
     state = start(run_id, entries[0])
     for length, entry in enumerate(entries, 1):
         state = evolve(state, entry)
         now, bound = pass_over(flow, state)
-        unknown = [key for key in now.steps if key[0] not in "?!" and key not in issued and key not in state.orders]
+        unknown = [key for key in now.steps if key[0] not in "?!" and key not in issued]
         lost = [key for key, step in state.steps.items() if step.closed and step.step.digest and key not in now.steps]
         if unknown or lost or now.strays:
             found.append((length, unknown, lost))

@@ -115,10 +115,15 @@ def due(state: RunState) -> list[do.Command]:
     wanted += [do.GiveUp(key, needs_failed(cause)) for key, cause in state.blocked.items()]
     answered: list[do.Command] = [do.Start(key) for key in state.due if under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (
-        answered or not (state.parked or open_plan(state) or asked)
+        answered or not (state.parked or open_plan(state) or asked) or _settled_since(state)
     ):
         wanted.append(do.SetStatus(RunStatus.RUNNING))
     return [*wanted, *answered, *_starts(state)]
+
+
+def _settled_since(state: RunState) -> bool:
+    """Whether something was settled since the run waits, which its flow has not seen."""
+    return next(reversed(state.settled.values()), 0) > state.status_seq
 
 
 def stopping(state: RunState) -> do.Finish | do.SetStatus | None:

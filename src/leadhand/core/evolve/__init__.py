@@ -137,7 +137,7 @@ def _status_set(state: RunState, entry: ev.Entry, event: ev.RunStatusSet) -> Non
             state.answers = (*state.answers, state.finished)
         state.finished = state.finished_at = state.cancel_by = state.pause_reason = None
         state.reopened = entry.seq
-    state.status = event.status
+    state.status, state.status_seq = event.status, entry.seq
     match event.status:
         case RunStatus.RUNNING:
             if state.rest_since is not None:

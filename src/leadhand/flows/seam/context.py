@@ -15,16 +15,17 @@ from leadhand.core.ids import attempt_id, order_id
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
+from leadhand.core.text import is_blank
 from leadhand.core.tool import Effect
-from leadhand.core.value import Json, compact_json, is_object, object_of
-from leadhand.core.work_order import ProposedSubtask
+from leadhand.core.value import Json, compact_json, is_object, object_of, text_of
+from leadhand.core.work_order import ProposedSubtask, WorkOrder
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Desk
 from leadhand.flows.plan_gate import page_id
-from leadhand.flows.work_order.plans import issue
 
 from .details import PLAIN, Details
 from .identity import encoded, sha
+from .orders import asked_order
 from .passes import Pass
 from .pending import Asking, Join, Pending
 from .results import Approved, Denied, FlowMisuse, Result
@@ -43,7 +44,7 @@ class FlowContext:
         self._random = random.Random(state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
-        self._orders: set[str] = set()
+        self._orders: dict[str, WorkOrder] = {}
         self._numbers = Counter[str]()
         self.request: str = state.definition.request
         self.earlier: Follows | None = state.definition.follows
@@ -104,7 +105,8 @@ class FlowContext:
 
         async def called(desk: Desk) -> str:
             made = await desk.call(tool, **desk.brief)
-            return made.summary or compact_json(made.raw)[:LONGEST_SUMMARY]
+            text = made.summary or text_of(made.raw)
+            return text if not is_blank(text) else compact_json(made.raw)[:LONGEST_SUMMARY]
 
         step.code = called
         return step
@@ -148,22 +150,14 @@ class FlowContext:
     ) -> Pending[list[Result]]:
         """Issue a work order; await it for the results of its subtasks, in order, failed ones with ``ok=False``.
 
-        ``repairs`` is the id of the order that it repairs.
+        ``repairs`` is the id of the order that it repairs, and ``repairs_subtask`` of a subtask the key of the one that
+        this one replaces. Raises ValueError for an order that cannot be carried out; nothing of it runs.
         """
-        state, proposed = (
-            self.state,
-            [ProposedSubtask.model_validate(encoded(each, "subtasks").logged) for each in subtasks],
-        )
+        state = self.state
         fresh = order_id(len(state.orders) + sum(each.key.startswith("wo-") for each in self._pass.new) + 1)
-        known = (
-            key
-            for key, each in state.orders.items()
-            if key not in self._orders
-            and each.order == issue(proposed, key, goal, repairs, workers=state.definition.declared)
-        )
-        key = next(known, fresh)
-        order = issue(proposed, key, goal, repairs, workers=state.definition.declared)
-        self._orders.add(key)
+        order = asked_order(state, goal, subtasks, repairs, self._orders, fresh)
+        key = order.work_order_id
+        self._orders[key] = order
 
         def commands(_: RunState) -> Sequence[do.Command]:
             return [do.IssueOrder(order=order, workers=tuple(self._workers.values()))]
@@ -190,7 +184,7 @@ class FlowContext:
         """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``."""
         if not is_gated(self.state):
             return Approved()
-        shown = plan.value if isinstance(plan, Result) else encoded(plan, "plan").logged
+        shown = (plan.value or plan.text) if isinstance(plan, Result) else encoded(plan, "plan").logged
         shown = shown.model_dump(mode="json") if hasattr(shown, "model_dump") else shown
         step = plan if isinstance(plan, Result) else None
         args = shown if is_object(shown) else {"plan": shown}
