@@ -20,7 +20,7 @@ from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, gives, says
 
-CONFIG: dict[str, Any] = json.loads(sys.argv[1])
+CONFIG: dict[str, Any] = json.loads(sys.argv[1]) if __name__ == "__main__" else {}
 DELAY_S: float = CONFIG.get("delay_s", 0.05)
 
 
@@ -60,7 +60,7 @@ async def send_mail(to: str, text: str) -> str:
 
 
 @flow
-async def report(run: FlowContext, max_revisions: int = 2) -> Any:
+async def researched(run: FlowContext, max_revisions: int = 2) -> Any:
     """Plan, research and summarise side by side, write, and revise."""
     plan = await run.ask(planner, topic=run.request)
 
@@ -130,7 +130,7 @@ async def answer(request: ModelRequest) -> Any:
 
 async def live() -> None:
     models = ScriptedModel().on(lambda _: True, always=answer)
-    flows = [report, mails, posts, orders, rolls]
+    flows = [researched, mails, posts, orders, rolls]
     given: dict[str, Any] = {"database": CONFIG["url"]} if "url" in CONFIG else {}
     async with Leadhand(
         flows=flows,

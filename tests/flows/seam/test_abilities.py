@@ -324,3 +324,10 @@ async def test_options_are_checked_like_any_arguments(tmp_path: Path) -> None:
         @flow
         def plain(run: FlowContext) -> None:  # type: ignore[type-var]
             pass
+
+
+async def test_a_flow_may_not_have_the_name_of_another_one(tmp_path: Path) -> None:
+    for name in ("report", "work-order", "part"):
+        with pytest.raises(UsageError, match=name):
+            async with Lives(tmp_path).life(part, flow(name=name)(part.function)) as lead:
+                await lead.start("go", flow=name)
