@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from flows.seam.killing import Theatre
-from flows.seam.lives import Lives, cut, log_of
-from leadhand import Leadhand, tool
+from flows.seam.lives import Lives, a, cut, log_of
+from leadhand import Leadhand, RunStatus, tool
 from leadhand.core.evolve import replay
 from leadhand.flows import FlowContext, flow
 from leadhand.testing.scripted_model import ScriptedModel, says
@@ -117,3 +117,34 @@ async def test_a_call_that_is_asked_for_again_with_the_same_input_is_settled_by_
         await again.settle_effect(asked, happened=True, summary="it was sent")
         answer = await again.answer()
     assert answer.text == "done: it was sent"
+
+
+@pytest.mark.parametrize("reply", ["continue", "stop"])
+async def test_a_retry_before_a_step_that_has_acted_asks_before_it_acts_with_other_arguments(
+    reply: str, tmp_path: Path
+) -> None:
+    sent: list[str] = []
+
+    @tool(effect="once", approval="auto")
+    def send(text: str) -> str:
+        """Send something."""
+        sent.append(text)
+        return f"sent {text}"
+
+    @flow
+    async def sends(run: FlowContext) -> Any:
+        draft = await run.ask(a)
+        return await run.call("send", text=draft.text)
+
+    drafts = iter(["one", "two"])
+    async with Lives(tmp_path, lambda worker, given: says(next(drafts)), tools=[send]).life(sends) as lead:
+        run = await lead.start("go", flow="sends")
+        assert (await run.answer()).text == "sent one"
+        await run.retry(["a"])
+        waits = await run.answer()
+        assert (waits.status, waits.question.choices) == (RunStatus.WAITING, ("continue", "stop"))
+        await run.reply(reply)
+        answer = await run.answer()
+    assert sent == (["one", "two"] if reply == "continue" else ["one"])
+    assert answer.status is (RunStatus.SUCCEEDED if reply == "continue" else RunStatus.PARTIAL)
+    assert [call.event_id for call in answer.done]

@@ -184,8 +184,8 @@ class FlowContext:
         """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``."""
         if not is_gated(self.state):
             return Approved()
-        shown = (plan.value or plan.text) if isinstance(plan, Result) else encoded(plan, "plan").logged
-        shown = shown.model_dump(mode="json") if hasattr(shown, "model_dump") else shown
+        given: Any = (plan.value or plan.text) if isinstance(plan, Result) else plan
+        shown = encoded(given, "plan").logged
         step = plan if isinstance(plan, Result) else None
         args = shown if is_object(shown) else {"plan": shown}
         number, known = 1, self.state.approvals

@@ -282,8 +282,9 @@ class Pass:
             task.done = True
             task.error = FlowMisuse(f"the flow awaits {what} at line {self._line_of(task.coroutine)}: {HOW}")
             if isinstance(waits, asyncio.Future):
-                waits.cancel()
-                waits.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+                future = cast("asyncio.Future[Any]", waits)
+                future.cancel()
+                future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             task.coroutine.close()
         self._tasks.pop(id(task), None)
         if isinstance(task.error, FlowMisuse) and task is not self.main:  # no gather hides it
