@@ -20,10 +20,10 @@ from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, budget_source, settings, user
 from leadhand.app.toolsets import toolbox
 from leadhand.app.typed_answers import Output, answer_role
-from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits
 from leadhand.core.state import RunState
+from leadhand.core.value import Json
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
@@ -357,6 +357,10 @@ class Leadhand(Answering):
         _ = await questions.reply(runtime, run_id, text, by=user())
         return self._run(runtime, await runtime.load(run_id), drive=False)
 
+    async def signal(self, run_id: str, name: str, value: Json = None) -> None:
+        """Send a signal to a run, as :meth:`Run.signal` does. Raises NoSuchRun, and UsageError if it has ended."""
+        await questions.signal(await self.runtime(), arguments.run_id(run_id), name, value, by=user())
+
     async def approvals(self) -> list[OpenApproval]:
         """Return the open approvals of all runs in the database, newest first."""
         asked = await approvals.open_approvals(await self.runtime())
@@ -391,9 +395,4 @@ class Leadhand(Answering):
 
     def _sync(self, starting: Coroutine[Any, Any, Run[ValueT]]) -> Answer[ValueT]:
         """Drive a run to its rest. On KeyboardInterrupt it is paused, and the error says how to resume it."""
-        if self._runtime is not None:
-            starting.close()
-            raise UsageError(
-                "this Leadhand is open in a running loop", "Await run() there, or use another Leadhand for run_sync()."
-            )
-        return answer_of(starting, self.aclose)
+        return answer_of(starting, self.aclose, is_open=self._runtime is not None)

@@ -116,13 +116,14 @@ class Judge(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """Ask a person about a call or a plan, or ask a question."""
+    """Ask a person about a call or a plan, or ask a question, which expires after ``timeout_s`` seconds."""
 
     asked: Approval | Question
+    timeout_s: float | None = None
 
 
 class Expire(NamedTuple):
-    """Deny a call because nobody answered in time."""
+    """Deny a call because nobody answered in time, or answer a question with its default."""
 
     approval_id: str
 

@@ -20,7 +20,7 @@ from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet
 from leadhand.core.evolve import fold, foreseen
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.relations import ended_by
+from leadhand.core.relations import dozes, ended_by
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.words.failures import out_of_time
@@ -122,7 +122,9 @@ class Controller:
             return True
         if state.status is RunStatus.PAUSED:
             return not state.unsettled and not state.resume_wanted
-        return state.status is RunStatus.WAITING and len(state.live) <= len(self._held) and not due(state)
+        if state.status is not RunStatus.WAITING or len(state.live) > len(self._held) or due(state):
+            return False
+        return all(state.questions[key].kind == "person" for key in state.unanswered)  # timers go on
 
     # --- deciding ----------------------------------------------------------------------------------------------------
 
@@ -212,7 +214,8 @@ class Controller:
     def _commands(self, state: RunState) -> list[do.Command]:
         now, running = self._clock.now(), state.finished is None and state.status is RunStatus.RUNNING
         self._decided_at = now
-        deadline, work_deadline = (state.deadline, state.work_deadline) if running else (None, None)
+        timed = running and not dozes(state)
+        deadline, work_deadline = (state.deadline, state.work_deadline) if timed else (None, None)
         if deadline is not None and now >= deadline:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
             return [do.Finish(failure=out_of_time(message, state.definition.limits.timeout_s))]
@@ -294,10 +297,11 @@ class Controller:
                 self._dispatcher.start(work)
 
     def _seconds_left(self) -> float | None:
-        """Return the seconds until the next deadline: that of the run, or of an approval."""
-        ends = [each for each in self._state.asking.values() if each is not None]
+        """Return the seconds until the next deadline: that of the run, of an approval or of a question."""
         state, now = self._state, self._clock.now()
-        if state.deadline is not None and state.work_deadline is not None and state.status is RunStatus.RUNNING:
+        ends = [each for each in (*state.asking.values(), *state.unanswered.values()) if each is not None]
+        timed = state.status is RunStatus.RUNNING and not dozes(state)
+        if state.deadline is not None and state.work_deadline is not None and timed:
             # One that passes between the last decision and this line is still to be decided on.
             ends.append(state.work_deadline if self._decided_at < state.work_deadline else state.deadline)
         left = max(0.0, (min(ends) - now) / timedelta(seconds=1)) if ends else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import assert_never
 
@@ -65,6 +65,9 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.Ask():
             return _ask(state, command, now)
         case do.Expire():
+            if command.approval_id in state.unanswered:
+                asked = state.questions[command.approval_id]
+                return [ev.QuestionAnswered(question_id=asked.id, text=asked.default, expired=True)]
             if command.approval_id not in state.asking:
                 raise do.Refused(f"{command.approval_id} is not open")
             return [ev.ApprovalAnswered(approval_id=command.approval_id, approve=False, expired=True)]
@@ -86,6 +89,8 @@ def _ask(state: RunState, command: do.Ask, now: datetime) -> list[ev.AnyEvent]:
     if not isinstance(asked, Approval):
         if asked.id in state.questions:
             raise do.Refused(f"{asked.id} was already asked")
+        if command.timeout_s is not None:
+            asked = asked.evolve(expires_at=now + timedelta(seconds=command.timeout_s))
         return [ev.QuestionAsked(question=asked)]
     before = state.approvals.get(asked.approval_id)
     if before is not None and before.attempt == asked.attempt:
@@ -163,6 +168,8 @@ def when_idle(state: RunState, refused: str = "", held: int = 0) -> list[do.Comm
         return [do.SetStatus(RunStatus.WAITING, "the plan waits for approval")]
     if open_question(state) is not None:
         return [do.SetStatus(RunStatus.WAITING, "a question waits for an answer")]
+    if state.unanswered:  # a timer, or a signal
+        return []
     message = f"the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
         message = f"the flow {state.definition.flow} returned an invalid command: {refused}"

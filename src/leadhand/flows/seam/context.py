@@ -3,60 +3,51 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
 from leadhand.core import commands as do
-from leadhand.core.approval import Approval, ApprovalStatus, Question
 from leadhand.core.blob import blob_of
-from leadhand.core.ids import attempt_id, order_id
-from leadhand.core.plan_approval import is_gated
+from leadhand.core.ids import order_id
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.text import is_blank
-from leadhand.core.tool import Effect
-from leadhand.core.value import Json, compact_json, is_object, object_of, text_of
+from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.core.work_order import ProposedSubtask, WorkOrder
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Desk
-from leadhand.flows.plan_gate import page_id
 
 from .details import PLAIN, Details
 from .identity import encoded, sha
 from .orders import asked_order
 from .passes import Pass
 from .pending import Asking, Join, Pending
-from .results import Approved, Denied, FlowMisuse, Result
+from .results import FlowMisuse, Result
+from .waits import Waits
 from .worker import Given, Worker, fingerprinted
 
 LONGEST_SUMMARY = 300
 """Characters of a value as JSON that stand for it as text."""
 
 
-class FlowContext:
+class FlowContext(Waits):
     """A run as its flow sees it. What it returns can be awaited; nothing else can."""
 
     def __init__(self, of: Pass, state: RunState, workers: Mapping[str, Recorded]) -> None:
         """``workers`` are those that have a definition besides those of the run, such as the one of subtasks."""
-        self._pass, self._workers = of, workers
+        super().__init__(of)
+        self._workers = workers
         self._random = random.Random(state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
         self._orders: dict[str, WorkOrder] = {}
-        self._numbers = Counter[str]()
         self.request: str = state.definition.request
         self.earlier: Follows | None = state.definition.follows
         """The run that this one follows up; what it answered was not checked in this run."""
         self.today: date = state.created_at.date()
         """The day on which the run was started, in UTC."""
         self.deps: Any = None
-
-    @property
-    def state(self) -> RunState:
-        """The full state of the run, for built-in flows; its shape can change between releases."""
-        return self._pass.state
 
     def now(self) -> datetime:
         """Return the time of the latest result that the flow has received; it is the same in each pass."""
@@ -166,52 +157,6 @@ class FlowContext:
             return [self._result(now, each, None) for each in order.subtask_keys()]
 
         return self._added(Pending(self._pass.waived, key, commands, read), is_known=key in state.orders)
-
-    # --- people ------------------------------------------------------------------------------------------------------
-
-    async def person(self, question: str, *, choices: Sequence[str] = ()) -> str:
-        """Ask the person who started the run, and return what they answer."""
-        key = self._numbered(f"q-{sha([question, list(choices)])[:8]}")
-        asked = Question(id=key, text=question, choices=tuple(choices))
-
-        def read(now: RunState) -> str:
-            return now.questions[key].reply or ""
-
-        pending = Pending[str](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
-        return await self._added(pending, is_known=key in self.state.questions)
-
-    async def approve(self, plan: Result | Mapping[str, Any]) -> Approved | Denied:
-        """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``."""
-        if not is_gated(self.state):
-            return Approved()
-        given: Any = (plan.value or plan.text) if isinstance(plan, Result) else plan
-        shown = encoded(given, "plan").logged
-        step = plan if isinstance(plan, Result) else None
-        args = shown if is_object(shown) else {"plan": shown}
-        number, known = 1, self.state.approvals
-        while (key := page_id(1, number)) in self._numbers or (key in known and known[key].args != args):
-            number += 1
-        self._numbers[key] += 1
-        attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))
-        asked = Approval(
-            approval_id=key,
-            kind="plan",
-            attempt=attempt,
-            tool="",
-            args=args,
-            effect=Effect.PURE,
-            asked_for="" if step is None else step.state.step.name,
-        )
-
-        def read(now: RunState) -> Approved | Denied:
-            answered = now.approvals[key]
-            if answered.status is ApprovalStatus.APPROVED:
-                return Approved(answered.by)
-            late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
-            return Denied(answered.reason or late, answered.by)
-
-        pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
-        return await self._added(pending, is_known=key in self.state.approvals)
 
     def note(self, text: str) -> None:
         """Write a line into the log of the run, once, whatever the passes."""
@@ -351,15 +296,6 @@ class FlowContext:
             if known.fingerprint == recorded.fingerprint:
                 return name, None
         raise FlowMisuse(f"two versions of the worker {recorded.name} have one fingerprint")
-
-    def _numbered(self, key: str) -> str:
-        """Return a key of a question or a note, with a number if this pass has used it before."""
-        self._numbers[key] += 1
-        return key if self._numbers[key] == 1 else f"{key}-{self._numbers[key]}"
-
-    def _added(self, pending: Pending[Any], *, is_known: bool) -> Pending[Any]:
-        self._pass.add(pending, is_known=is_known)
-        return pending
 
     def _result(self, state: RunState, key: str, output: Any) -> Result:
         """Return the result of a step; its large data has to be loaded before."""

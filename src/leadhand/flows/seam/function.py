@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from types import CodeType, SimpleNamespace
-from typing import Any, get_type_hints, overload
+from typing import Any, overload
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ValidationError
 
 from leadhand.core import commands as do
 from leadhand.core.approval import Question
@@ -17,7 +16,6 @@ from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
 from leadhand.core.ids import step_of
 from leadhand.core.outcome import gap_of
-from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, Value, compact_json, one_line, shown
 from leadhand.core.worker import Worker as Recorded
@@ -29,6 +27,7 @@ from leadhand.flows.refused_options import refusal
 from leadhand.flows.run_view import RunView, StepView
 
 from .context import FlowContext
+from .definition import Function, named_values, options_of, subtask_workers
 from .details import PLAIN, Details
 from .identity import resolved
 from .passes import Pass, Stale
@@ -36,10 +35,7 @@ from .pending import Pending
 from .results import FlowAnswer, FlowMisuse, Result, Retry, StepFailed
 from .worker import Given, Worker
 
-Function = Callable[..., Coroutine[Any, Any, Any]]
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
-RESERVED = frozenset({"request", "flow", "options", "limits", "deps", "worker"})
-"""Names of what every door takes besides the options of a flow."""
 GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
 GO_ON, STOP = "continue", "stop"
 
@@ -65,7 +61,7 @@ class FunctionFlow(Flow):
         self.description = inspect.getdoc(function) or ""  # type: ignore[misc]
         self.offline = {worker.name: rule for worker, rule in (offline or {}).items()}  # type: ignore[misc]
         self.plans = True  # type: ignore[misc]
-        self.Options = _options(self.name, function)  # type: ignore[misc, assignment]
+        self.Options = options_of(self.name, function)  # type: ignore[misc, assignment]
         self._workers = workers
         self.__wrapped__ = function
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
@@ -85,7 +81,7 @@ class FunctionFlow(Flow):
         """Return the workers that the function names as globals or from its closure, with the one of subtasks."""
         if self._workers is not None:
             return self._workers
-        named = _named(self.function)
+        named = named_values(self.function)
         workers = {each.name: each for each in named if isinstance(each, Worker) and isinstance(each.instructions, str)}
         return [each.recorded() for each in workers.values()]
 
@@ -133,7 +129,7 @@ class FunctionRun(Flow):
             self._pass.close()
         self.passes += 1
         options = dict(self.checked_options(state.definition.options))
-        of_subtasks = _subtask_workers(state.definition)
+        of_subtasks = subtask_workers(state.definition)
 
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
@@ -324,17 +320,6 @@ def steps_asked(state: RunState, key: str) -> Sequence[str]:
     return (key,) if key in state.steps else ()
 
 
-def _named(function: Function) -> list[object]:
-    """Return the values that a function names as globals or from its closure, also in functions inside of it."""
-    names: dict[str, None] = {}
-    codes: list[CodeType] = [function.__code__]
-    for code in codes:  # it grows
-        names |= dict.fromkeys(code.co_names)
-        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
-    around = inspect.getclosurevars(function).nonlocals
-    return [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
-
-
 def _counts(now: Pass, key: str) -> bool:
     """Whether the failure of a step is a gap: not if the flow returned without waiting for it."""
     pending = now.steps[key]
@@ -358,36 +343,6 @@ def _outcome(made: object) -> Outcome:
             return Outcome(answer=made)
         case _:
             return Outcome(answer=compact_json(made), value=made)
-
-
-def _subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:
-    """Return the workers that carry out the subtasks of orders, which a run defines with its first order."""
-    from leadhand.flows.work_order.roles import RoleName, roles
-
-    return {each.name: each for each in roles() if each.name == RoleName.WORK}
-
-
-def _options(name: str, function: Function) -> type[BaseModel]:
-    """Return the options of a flow: the parameters of its function after the first."""
-    if not inspect.iscoroutinefunction(function):
-        raise UsageError(f"the flow {name} is not a coroutine function", "Define it with `async def`.")
-    parameters = [*inspect.signature(function).parameters.values()]
-    if not parameters:
-        raise UsageError(f"the flow {name} takes no argument", "Its first parameter is the run: `async def flow(run)`.")
-    fields: dict[str, Any] = {}
-    written = {each.name: each.annotation for each in parameters[1:] if each.annotation is not each.empty}
-    around = inspect.getclosurevars(function).nonlocals
-    try:  # the annotation of the run need not be defined where the function is
-        kinds = get_type_hints(SimpleNamespace(__annotations__=written), function.__globals__, {**around}, True)
-    except NameError as error:
-        raise UsageError(f"the flow {name} has an option of an unknown type: {error}", "Import the type.") from error
-    for each in parameters[1:]:
-        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY):
-            raise UsageError(f"the flow {name} takes {each}", "Name each option as a parameter of its own.")
-        if each.name in RESERVED:
-            raise UsageError(f"the flow {name} has an option {each.name!r}, a name that is taken", "Rename it.")
-        fields[each.name] = (kinds.get(each.name, Any), ... if each.default is each.empty else each.default)
-    return create_model(f"Options of {name}", __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 
 @overload

@@ -213,6 +213,8 @@ class Pass:
             return False
         heapq.heappop(self._ready)
         pending.settle(result)
+        if (asked := self.state.questions.get(key[1:])) is not None and asked.answered_at is not None:
+            self.now = max(self.now, asked.answered_at)
         for each in cast("list[Any]", result) if isinstance(result, list) else [result]:
             if isinstance(each, Result):
                 self._used[each.key] = _version(each.state)
