@@ -501,7 +501,8 @@ export interface components {
       | components["schemas"]["ApprovalRequested"]
       | components["schemas"]["ApprovalAnswered"]
       | components["schemas"]["QuestionAsked"]
-      | components["schemas"]["QuestionAnswered"];
+      | components["schemas"]["QuestionAnswered"]
+      | components["schemas"]["SignalSent"];
     readonly EventRefs: {
       readonly step?: string | null;
       readonly subtask_index?: number | null;
@@ -838,6 +839,7 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly epoch: number;
+      readonly key?: string;
       readonly message: string;
       readonly refused?: boolean;
       readonly seq: number;
@@ -966,9 +968,15 @@ export interface components {
       readonly worker: string | null;
     };
     readonly Question: {
+      readonly answered_at?: string | null;
       readonly by?: string;
       readonly choices: readonly string[];
+      readonly default?: string;
+      readonly expires_at?: string | null;
+      readonly holds?: boolean;
       readonly id: string;
+      /** @enum {string} */
+      readonly kind?: "person" | "timer" | "signal";
       readonly reply: string | null;
       readonly text: string;
     };
@@ -976,6 +984,7 @@ export interface components {
       readonly at: string;
       readonly by: string;
       readonly epoch: number;
+      readonly expired?: boolean;
       readonly question_id: string;
       readonly seq: number;
       readonly text: string;
@@ -1457,6 +1466,20 @@ export interface components {
       readonly most: number;
       readonly scope: string;
     };
+    readonly SignalBody: {
+      readonly value?: unknown;
+    };
+    readonly SignalSent: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly name: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "signal_sent";
+      readonly value: unknown;
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly SkipBody: {
       readonly reason?: string;
       readonly subtask: string;
@@ -1494,6 +1517,7 @@ export interface components {
     readonly Step: {
       readonly ceiling: components["schemas"]["Ceiling"] | null;
       readonly counts: boolean;
+      readonly digest?: string;
       readonly doing?: string;
       readonly final: boolean;
       readonly input: {
@@ -1502,13 +1526,17 @@ export interface components {
       readonly instructions: string | null;
       readonly judges?: string;
       readonly key?: string;
+      readonly kind?: string;
+      readonly line?: string;
       readonly max_calls?: number | null;
       readonly model: string | null;
       readonly needs: readonly string[];
+      readonly optional?: boolean;
       readonly output?: {
         readonly [key: string]: unknown;
       } | null;
       readonly parent: string | null;
+      readonly place?: string;
       readonly step_id: string;
       readonly subtask: components["schemas"]["Subtask"] | null;
       readonly title: string;
@@ -2190,6 +2218,8 @@ export type SessionDocument = components["schemas"]["SessionDocument"];
 export type SetTodos = components["schemas"]["SetTodos"];
 export type SharedBudget = components["schemas"]["SharedBudget"];
 export type SharedLimit = components["schemas"]["SharedLimit"];
+export type SignalBody = components["schemas"]["SignalBody"];
+export type SignalSent = components["schemas"]["SignalSent"];
 export type SkipBody = components["schemas"]["SkipBody"];
 export type Source = components["schemas"]["Source"];
 export type SpendPart = components["schemas"]["SpendPart"];

@@ -232,6 +232,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     ),
     events.QuestionAsked(question=Question(id="q-1", text="Which Paris?", choices=("France", "Texas"))),
     events.QuestionAnswered(by="me", question_id="q-1", text="France"),
+    events.SignalSent(by="me", name="paid", value={"amount": 12.5}),
     events.AttemptStarted(attempt=ATTEMPT, host="host-1-abcd"),
     events.ModelCallBegan(
         attempt=ATTEMPT,

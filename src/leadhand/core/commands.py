@@ -194,7 +194,7 @@ class Outcome(NamedTuple):
     are those that the answer cites as [1], [2], …; without them, all sources of what it ``uses`` are its sources.
     ``value`` is the answer as data, if there is more than the text. ``judgement`` says what its claims rest on (None:
     nobody judged them). ``left_out`` are steps that the flow no longer asks for. ``returned``: the flow came to its
-    end, so an answer that rests on no result is one all the same.
+    end, so also an answer that rests on no result counts.
     """
 
     answer: str = ""

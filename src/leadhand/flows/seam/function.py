@@ -176,15 +176,15 @@ class FunctionRun(Flow):
     def next(self, run: RunView[Any]) -> Iterable[Command]:
         state = run.state
         now = self.advanced(state)
-        told = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
+        noted = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
         if now.main.done:
             error = now.main.error
             failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
-            return [*told, *self._forgotten(now), do.Finish(failure=failure)]
+            return [*noted, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
         if not wanted or not self.diverges:
-            return [*told, *wanted]
-        return [*told, *self._diverged(state, now, wanted)]
+            return [*noted, *wanted]
+        return [*noted, *self._diverged(state, now, wanted)]
 
     def _diverged(self, state: RunState, now: Pass, wanted: Sequence[Command]) -> Iterator[Command]:
         """Yield what a run does whose flow asks for other steps than before: nothing new, if one of those has acted."""

@@ -92,7 +92,7 @@ class Pass:
     # --- what the context asks for -----------------------------------------------------------------------------------
 
     def identity(self, of: Identity, *, early: bool = False) -> tuple[str, str]:
-        """Return the key and the place of the step of the log that an ask means; a new key if there is none.
+        """Return the key and the place of the step of the log that an ask means; else a new key.
 
         Of those that this pass has not asked for, it is the one that was first asked for at this place, else the first.
         """

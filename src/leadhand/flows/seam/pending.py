@@ -52,7 +52,7 @@ class Pending(Waited, Generic[_T]):
     """A step that was asked for. It is issued at once; awaiting it gives its result.
 
     ``key`` is its key in ``RunState.settled``, ``commands`` returns what issues it, ``read`` its result once it is
-    settled. The keys of failures that are no gaps are added to ``waived``.
+    settled. ``waived`` collects the keys of failures that are not gaps.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Element(Waited):
 class Asking:
     """The answer of a worker while it is written: ``async with run.asking(…) as reply: async for element in reply``.
 
-    It is no asynchronous generator, since those are closed by the loop of the thread.
+    It is not an asynchronous generator, since the loop of the thread would close that.
     """
 
     def __init__(self, step: Pending[Result], name: str, read: Callable[[Element], None]) -> None:

@@ -93,7 +93,7 @@ class StepFailed(Exception):
         super().__init__(f"{result.key}: {self.failure.message if self.failure is not None else 'it failed'}")
 
     def waive(self) -> None:
-        """Do without this step: its failure is no gap of the answer."""
+        """Do without this step: its failure is not a gap of the answer."""
         self._waived.add(self.result.key)
 
 
