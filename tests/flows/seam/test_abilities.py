@@ -59,6 +59,31 @@ async def test_what_begins_early_is_claimed_by_the_first_equal_ask(tmp_path: Pat
     assert kinds.index(("step_issued", "a")) < kinds.index(("step_settled", "planner"))
 
 
+async def test_a_call_begins_early_and_is_claimed(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    @tool
+    def look(town: str) -> str:
+        """Look up a town."""
+        made.append(town)
+        return f"seen {town}"
+
+    @flow
+    async def looks(run: FlowContext) -> str:
+        for town in ("Oslo", "Rome"):
+            run.begin("look", town=town)
+        await run.ask(b)
+        return str(await run.call("look", town="Oslo"))
+
+    async with Lives(tmp_path, tools=[look]).life(looks) as lead:
+        run, answer = await finished(lead, looks)
+        state = replay(run.run_id, await log_of(lead, run.run_id))
+    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, "seen Oslo")
+    assert sorted(made) == ["Oslo", "Rome"]
+    assert state.finished is not None
+    assert state.finished.left_out == ("look-2",)
+
+
 async def test_what_began_early_and_nobody_claims_is_left_out(tmp_path: Path) -> None:
     lives = Lives(tmp_path, Planner(["one", "two", "three"]))
     async with lives.life(early) as lead:

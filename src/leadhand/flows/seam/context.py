@@ -79,9 +79,14 @@ class FlowContext(Waits):
         """
         return self._asked_of(worker, key, tools, model, {**(input or {}), **fields}, optional=optional, final=final)
 
-    def begin(self, worker: Worker, *, input: Mapping[str, Any] | None = None, **fields: Any) -> None:
-        """Begin early what the first equal ``ask`` claims. What nobody claims is left out."""
-        self._asked_of(worker, None, None, None, {**(input or {}), **fields}, early=True)
+    def begin(self, what: Worker | str, /, *, input: Mapping[str, Any] | None = None, **fields: Any) -> None:
+        """Begin early what the first equal ``ask`` of a worker, or ``call`` of a tool, claims. What nobody claims is
+        left out."""
+        given = {**(input or {}), **fields}
+        if isinstance(what, str):
+            self._called(what, None, given, early=True)
+        else:
+            self._asked_of(what, None, None, None, given, early=True)
 
     def asking(self, worker: Worker, *, elements: str, input: Mapping[str, Any] | None = None, **fields: Any) -> Asking:
         """Ask a worker, and read the list ``elements`` of its structured answer while it is written."""
@@ -91,8 +96,13 @@ class FlowContext(Waits):
 
     def call(self, tool: str, /, *, key: str | None = None, optional: bool = False, **args: Any) -> Pending[Result]:
         """Call a tool without a model: logged, limited and approved like any call."""
+        return self._called(tool, key, args, optional=optional)
+
+    def _called(
+        self, tool: str, key: str | None, args: Mapping[str, Any], *, optional: bool = False, early: bool = False
+    ) -> Pending[Result]:
         worker = fingerprinted(Recorded(name=f"call.{tool}", loop="code", tools=(tool,), counts=True))
-        step = self._step("call", key or tool, worker, args, optional=optional)
+        step = self._step("call", key or tool, worker, args, optional=optional, early=early)
 
         async def called(desk: Desk) -> str:
             made = await desk.call(tool, **desk.brief)

@@ -208,7 +208,10 @@ class Pass:
             return False
         key = self._ready[0][1]
         pending = self.steps[key]
-        result = pending.read(self.state)
+        try:
+            result = pending.read(self.state)
+        except ValueError as error:  # a result that does not fit the output is asked for again by another pass
+            raise Stale(key) from error
         if self.missing:  # it is read again when its data has been loaded
             return False
         heapq.heappop(self._ready)
