@@ -33,7 +33,7 @@ from leadhand.engine.work import work_of
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import Fits
-from leadhand.flows.seam.function import FunctionRun
+from leadhand.flows.seam.function import GIVEN_UP, FunctionRun
 from leadhand.ports import Clock, ContextStore, Dispatcher
 from leadhand.ports.heads import RunHead, head_of
 from leadhand.verify.judge import Verifier
@@ -229,7 +229,13 @@ class Controller:
             commands = run_out(state) or commands  # what is due is decided on the state after it
         if commands or not running or (self._policy.run is not None and state is not self._state):
             return commands  # a function continues only from what is committed
-        return list(self._policy.next(state)) or when_idle(state, held=len(self._held))
+        return list(self._policy.next(state)) or self._released(state) or when_idle(state, held=len(self._held))
+
+    def _released(self, state: RunState) -> list[do.Command]:
+        """Give up the steps that the flow does not ask for again if they alone keep the next batch from its start."""
+        if not state.ready or len(state.live) + len(state.unsettled) > len(self._held):
+            return []
+        return [do.GiveUp(key, GIVEN_UP) for key in self._held]
 
     def _is_unwanted(self, run: FunctionRun, state: RunState, command: do.Command) -> bool:
         """Whether a command would begin a step that the flow has not asked for since the run was taken over, or ask

@@ -10,7 +10,7 @@ as :meth:`FlowContract.replied` says, and a judge confirms every claim.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -25,12 +25,11 @@ from leadhand.core.decide import decide, due, when_idle
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.evolve import evolve, replay
 from leadhand.core.ids import model_call_id, tool_call_id
-from leadhand.core.relations import open_question
 from leadhand.core.rights import tools_of_worker
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
-from leadhand.core.value import objects_of
+from leadhand.core.value import Json, objects_of
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import Worker
@@ -68,6 +67,10 @@ class FlowContract:
     def replied(self, question: Question) -> str:
         """Return what a person answers to a question."""
         return next(iter(question.choices), "yes")
+
+    def sent(self, signal: str) -> Json:
+        """Return the value of a signal that the flow waits for."""
+        return None
 
     # --- playing -----------------------------------------------------------------------------------------------------
 
@@ -107,7 +110,7 @@ class FlowContract:
         )
 
     @contextmanager
-    def _policy(self, definition: RunDefinition) -> Iterator[FlowPolicy]:
+    def _policy(self, definition: RunDefinition) -> Generator[FlowPolicy]:
         """Yield the flow of a run; the coroutines of a function are closed after it."""
         policy = policy_of(self.flow, definition)
         try:
@@ -117,12 +120,14 @@ class FlowContract:
                 policy.run.close()
 
     def _answered(self, state: RunState) -> list[ev.AnyEvent]:
-        asked = open_question(state)
-        return (
-            []
-            if asked is None
-            else [ev.QuestionAnswered(by="a person", question_id=asked.id, text=self.replied(asked))]
-        )
+        """What the oldest open question waits for: a person, a signal, or the end of a time."""
+        if state.finished is not None or not state.unanswered:
+            return []
+        asked = state.questions[next(iter(state.unanswered))]
+        if asked.kind == "signal":
+            return [ev.SignalSent(name=asked.text, value=self.sent(asked.text))]
+        expired, text = (True, asked.default) if asked.kind == "timer" else (False, self.replied(asked))
+        return [ev.QuestionAnswered(question_id=asked.id, text=text, expired=expired)]
 
     def _decided(self, state: RunState, policy: FlowPolicy) -> list[ev.AnyEvent]:
         commands = due(state) or ([] if state.finished is not None else policy.next(state) or when_idle(state))

@@ -165,3 +165,20 @@ async def test_only_steps_with_another_input_run_again_when_the_source_has_chang
     noted = [each.event.message for each in entries if each.event.type == "note_emitted"]
     if left_out:  # the first new step is named, with its line
         assert any(" of test_changed_sources.py" in each and "writer-2" in each for each in noted)
+
+
+async def test_a_step_that_nobody_asks_for_any_more_does_not_keep_the_next_batch_from_its_start(tmp_path: Path) -> None:
+    lives = Lives(tmp_path, written, batch_size=1)
+    async with lives.life(flow(name="parked")(report)) as lead:
+        run = await lead.start("go", flow="parked")
+        await run.wait()
+        log = await log_of(lead, run.run_id)
+        begun = next(
+            each.seq for each in log if each.event.type == "attempt_started" and "writer/" in each.event.attempt
+        )
+        await cut(lead, log[:begun], "cut")
+    lives.new()
+    async with lives.life(flow(name="parked")(with_another_input)) as lead:
+        answer = await (await lead.resume("cut")).answer()
+    assert answer.status is RunStatus.SUCCEEDED, answer.document["failure"]
+    assert lives.new() == ["Write", "Criticise", "Write"]

@@ -40,7 +40,9 @@ async def everything(run: FlowContext, rounds: int = 2) -> Any:
     except StepFailed as failed:
         failed.waive()
         extra = None
-    draft = await run.ask(writer, found=found, called=called, done=done, style=style, extra=extra)
+    await run.sleep(60)
+    paid = await run.wait_for("paid", timeout=60)
+    draft = await run.ask(writer, paid=paid, found=found, called=called, done=done, style=style, extra=extra)
     for _ in range(rounds):
         if (await run.ask(critic, draft=draft)).value.approved:
             break

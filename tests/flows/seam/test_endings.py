@@ -163,6 +163,26 @@ async def test_a_typed_answer_of_the_run_is_made_from_what_the_flow_returns(tmp_
     assert found.value == Weather(town="Oslo", warm=True)
 
 
+@pytest.mark.parametrize("made", [{1, 2}, FlowAnswer(5), object()], ids=["set", "number", "object"])  # type: ignore[arg-type]
+async def test_what_is_no_answer_is_a_bug_that_a_retry_continues_once_it_is_fixed(made: Any, tmp_path: Path) -> None:
+    returned = [made]
+
+    @flow
+    async def returns(run: FlowContext) -> Any:
+        await run.ask(a, n=0)
+        return returned[0]
+
+    lives = Lives(tmp_path, refusing)
+    async with lives.life(returns) as lead:
+        run, found = await finished(lead, returns)
+        assert (found.status, found.document["failure"]["type"]) == (RunStatus.PARTIAL, "flow_error")
+        returned[0] = "fine"
+        await run.retry()
+        found = await run.answer()
+    assert (found.status, found.text) == (RunStatus.SUCCEEDED, "fine")
+    assert lives.new() == ["A"]
+
+
 async def test_what_is_asked_for_and_never_awaited_is_noted_and_no_gap(tmp_path: Path) -> None:
     @flow
     async def forgetful(run: FlowContext) -> str:

@@ -17,7 +17,7 @@ from leadhand.core.events import Entry
 from leadhand.core.ids import step_of
 from leadhand.core.outcome import gap_of
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, Value, compact_json, one_line, shown
+from leadhand.core.value import Json, Value, compact_json, fitting, one_line, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
@@ -180,6 +180,7 @@ class FunctionRun(Flow):
         if now.main.done:
             error = now.main.error
             failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
+            failure = failure or self._outcome_of(now)[1]
             return [*noted, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
         if not wanted or not self.diverges:
@@ -216,6 +217,18 @@ class FunctionRun(Flow):
         for key, pending in now.steps.items():
             if not pending.done and not pending.awaited and key in now.state.steps:
                 yield do.Note(f"{key} was asked for at line {pending.line} and never awaited", f"!lost-{key}")
+
+    def _outcome_of(self, now: Pass) -> tuple[Outcome, Failure | None]:
+        """Return the outcome that the function returned, and the failure of the run if that is not an answer."""
+        if not now.main.done or now.main.error is not None:
+            return Outcome(), None
+        try:
+            return fitting(Outcome, _outcome(now.main.value)), None
+        except (TypeError, ValueError) as error:
+            message = (
+                f"the flow {self.name} returned {shown(now.main.value)}, which is not an answer: {one_line(error)}"
+            )
+            return Outcome(), Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, FIX)
 
     def _fault(self, now: Pass, error: BaseException) -> Failure:
         if isinstance(error, FlowMisuse):
@@ -301,7 +314,7 @@ class FunctionRun(Flow):
         error = now.main.error if now.main.done else None
         gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
         made = now.main.value if now.main.done and error is None else None
-        found = _outcome(made)
+        found, _ = self._outcome_of(now)
         if isinstance(made, FlowAnswer) and made.uses is not None:
             used = [each.key for each in made.uses]
         return found._replace(

@@ -38,14 +38,21 @@ class Waits:
         return self._pass.state
 
     def person(
-        self, question: str, choices: Sequence[str] = (), *, timeout: float | None = None, default: str = ""
+        self,
+        question: str,
+        choices: Sequence[str] | None = None,
+        timeout: float | None = None,
+        default: str | None = None,
     ) -> Pending[str]:
         """Ask who started the run; await it for the answer, or after ``timeout`` seconds for the ``default``.
 
         They may answer with one of the ``choices``, or in other words.
         """
-        asked = Question(id=f"q-{sha([question, list(choices)])[:8]}", text=question, choices=tuple(choices))
-        return self._waits(asked.evolve(default=default), timeout, lambda reply: reply)
+        given = list(choices or ())
+        asked = Question(
+            id=f"q-{sha([question, given])[:8]}", text=question, choices=tuple(given), default=default or ""
+        )
+        return self._waits(asked, timeout, lambda reply: reply)
 
     def sleep(self, until: float | timedelta | datetime) -> Pending[None]:
         """Wait for seconds, or until a time; the run may be taken over by another process in between.
