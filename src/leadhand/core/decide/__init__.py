@@ -127,8 +127,8 @@ def due(state: RunState) -> list[do.Command]:
 
 
 def _settled_since(state: RunState) -> bool:
-    """Whether something was settled since the run waits, which its flow has not seen."""
-    return next(reversed(state.settled.values()), 0) > state.status_seq
+    """Whether something was settled since the run waits, which its function has not seen."""
+    return state.definition.in_place and next(reversed(state.settled.values()), 0) > state.status_seq
 
 
 def stopping(state: RunState) -> do.Finish | do.SetStatus | None:
