@@ -1079,6 +1079,9 @@ export interface components {
       /** @enum {string} */
       readonly what: "retry" | "skip" | "supply";
       readonly words: components["schemas"]["EventWords"];
+      readonly workers?: {
+        readonly [key: string]: string;
+      };
     };
     readonly ResearchedQuestion: {
       readonly error: string | null;

@@ -228,3 +228,7 @@ class Policy(Protocol):
     def outcome(self, state: RunState) -> Outcome:
         """Return the outcome of the run if it ends now."""
         ...
+
+    def changed_worker(self, state: RunState, key: str) -> Worker | None:
+        """Return the worker of a step as a function defines it today; None if it is as the step has it."""
+        ...

@@ -182,3 +182,23 @@ async def test_a_step_that_nobody_asks_for_any_more_does_not_keep_the_next_batch
         answer = await (await lead.resume("cut")).answer()
     assert answer.status is RunStatus.SUCCEEDED, answer.document["failure"]
     assert lives.new() == ["Write", "Criticise", "Write"]
+
+
+async def test_a_person_repeats_a_step_with_the_worker_as_it_is_today_and_the_rest_stays(tmp_path: Path) -> None:
+    lives = Lives(tmp_path, written)
+    async with lives.life(flow(name="parked")(report)) as lead:
+        run = await lead.start("go", flow="parked")
+        first = await run.answer()
+        log = await log_of(lead, run.run_id)
+        await cut(lead, log[:-1], "cut")
+    lives.new()
+    async with lives.life(flow(name="parked")(with_other_instructions)) as lead:
+        assert (await (await lead.resume("cut")).answer()).text == first.text
+        assert lives.new() == []
+        run = await lead.get(run.run_id)
+        await run.retry(["researcher", "writer"])
+        assert (await run.answer()).status is RunStatus.SUCCEEDED
+        assert sorted(lives.new()) == ["Research well", "Write well"]
+        await run.retry(["researcher"])
+        await run.answer()
+        assert lives.new() == ["Research well"]

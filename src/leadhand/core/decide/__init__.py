@@ -72,7 +72,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
                 raise do.Refused(f"{command.approval_id} is not open")
             return [ev.ApprovalAnswered(approval_id=command.approval_id, approve=False, expired=True)]
         case do.DecideRequest():
-            return decide_request(state, command.declined)
+            return decide_request(state, policy, command.declined)
         case do.SetStatus():
             if command.slept_s:
                 return [ev.RunStatusSet(status=RunStatus.RUNNING, slept_s=command.slept_s)]

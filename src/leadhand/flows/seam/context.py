@@ -25,7 +25,7 @@ from .passes import Pass
 from .pending import Asking, Join, Pending
 from .results import FlowMisuse, Result
 from .waits import Waits
-from .worker import Given, Worker, fingerprinted
+from .worker import Given, Worker, fingerprinted, version_of
 
 LONGEST_SUMMARY = 300
 """Characters of a value as JSON that stand for it as text."""
@@ -292,13 +292,14 @@ class FlowContext(Waits):
 
             pending = Pending[Result](of_pass.waived, key, lambda _: [command], read)
             pending.worker, pending.optional, pending.details, pending.input = worker, optional, details, logged
+            pending.recorded = recorded
             return self._added(pending, is_known=known is not None)
 
         return of_pass.begun(of, make) if early else make()
 
     def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:
         """Return the name under which the run knows a worker, and its definition if the run does not know it yet."""
-        for name in (recorded.name, f"{recorded.name}.{recorded.fingerprint}"):
+        for name in (recorded.name, version_of(recorded)):
             known = self.state.worker(name) or self._defined.get(name)
             if known is None:  # the first step of the worker defines it
                 self._defined[name] = found = recorded.evolve(name=name)

@@ -33,7 +33,7 @@ from .identity import resolved
 from .passes import Pass, Stale
 from .pending import Pending
 from .results import FlowAnswer, FlowMisuse, Result, Retry, StepFailed
-from .worker import Given, Worker
+from .worker import Given, Worker, version_of
 
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
 GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
@@ -160,6 +160,16 @@ class FunctionRun(Flow):
             step = state.steps[step_of(step.step.parent)]
         asked = step.order or (step.key if step.step.digest else "")
         return not asked or asked in self._pass.steps
+
+    def changed_worker(self, state: RunState, key: str) -> Recorded | None:
+        """Return the worker of a step as the function defines it today; None if it is as the step has it."""
+        pending = self._pending(state, key)
+        today, known = None if pending is None else pending.recorded, state.worker(state.steps[key].step.worker)
+        if today is None or known is None or known.fingerprint == today.fingerprint:
+            return None
+        first = state.worker(today.name)
+        name = today.name if first is None or first.fingerprint == today.fingerprint else version_of(today)
+        return today.evolve(name=name)
 
     @property
     def diverges(self) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from leadhand.core.commands import Command
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
+from leadhand.core.worker import Worker as Recorded
 
 from .details import PLAIN
 from .results import FlowMisuse, Result, StepFailed
@@ -66,6 +67,8 @@ class Pending(Waited, Generic[_T]):
         self._waived = waived
         self.key, self.commands, self.read = key, commands, read
         self.worker: Worker | None = None
+        self.recorded: Recorded | None = None
+        """What the log would record of the worker today."""
         self.details = PLAIN
         self.input: Mapping[str, Json] = {}
         self.code: Callable[..., Any] | None = None

@@ -94,3 +94,8 @@ class Worker:
 def fingerprinted(worker: Recorded) -> Recorded:
     """Return a worker with the digest of its definition, by which another version of it is known."""
     return worker.evolve(fingerprint=sha(worker.model_dump(mode="json", exclude={"fingerprint"}))[:8])
+
+
+def version_of(worker: Recorded) -> str:
+    """Return the name of another version of a worker in a run."""
+    return f"{worker.name}.{worker.fingerprint}"
