@@ -506,7 +506,8 @@ export interface components {
       | components["schemas"]["ApprovalRequested"]
       | components["schemas"]["ApprovalAnswered"]
       | components["schemas"]["QuestionAsked"]
-      | components["schemas"]["QuestionAnswered"];
+      | components["schemas"]["QuestionAnswered"]
+      | components["schemas"]["SignalSent"];
     readonly EventRefs: {
       readonly step?: string | null;
       readonly subtask_index?: number | null;
@@ -972,9 +973,15 @@ export interface components {
       readonly worker: string | null;
     };
     readonly Question: {
+      readonly answered_at?: string | null;
       readonly by?: string;
       readonly choices: readonly string[];
+      readonly default?: string;
+      readonly expires_at?: string | null;
+      readonly holds?: boolean;
       readonly id: string;
+      /** @enum {string} */
+      readonly kind?: "person" | "timer" | "signal";
       readonly reply: string | null;
       readonly text: string;
     };
@@ -982,6 +989,7 @@ export interface components {
       readonly at: string;
       readonly by: string;
       readonly epoch: number;
+      readonly expired?: boolean;
       readonly question_id: string;
       readonly seq: number;
       readonly text: string;
@@ -1076,6 +1084,9 @@ export interface components {
       /** @enum {string} */
       readonly what: "retry" | "skip" | "supply";
       readonly words: components["schemas"]["EventWords"];
+      readonly workers?: {
+        readonly [key: string]: string;
+      };
     };
     readonly ResearchedQuestion: {
       readonly error: string | null;
@@ -1464,6 +1475,20 @@ export interface components {
     readonly SharedLimit: {
       readonly most: number;
       readonly scope: string;
+    };
+    readonly SignalBody: {
+      readonly value?: unknown;
+    };
+    readonly SignalSent: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly name: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "signal_sent";
+      readonly value: unknown;
+      readonly words: components["schemas"]["EventWords"];
     };
     readonly SkipBody: {
       readonly reason?: string;
@@ -2209,6 +2234,8 @@ export type SessionDocument = components["schemas"]["SessionDocument"];
 export type SetTodos = components["schemas"]["SetTodos"];
 export type SharedBudget = components["schemas"]["SharedBudget"];
 export type SharedLimit = components["schemas"]["SharedLimit"];
+export type SignalBody = components["schemas"]["SignalBody"];
+export type SignalSent = components["schemas"]["SignalSent"];
 export type SkipBody = components["schemas"]["SkipBody"];
 export type Source = components["schemas"]["Source"];
 export type SpendPart = components["schemas"]["SpendPart"];

@@ -24,6 +24,7 @@ from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits
 from leadhand.core.run import WorkerCalls
 from leadhand.core.state import RunState
+from leadhand.core.value import Json
 from leadhand.flows.flow import Flow
 from leadhand.flows.seam.worker import Worker
 from leadhand.in_sync import InSync
@@ -382,6 +383,10 @@ class Leadhand(InSync):
         runtime, run_id = await self.runtime(), arguments.run_id(run_id)
         _ = await questions.reply(runtime, run_id, text, by=user())
         return self._run(runtime, await runtime.load(run_id), drive=False)
+
+    async def signal(self, run_id: str, name: str, value: Json = None) -> None:
+        """Send a signal to a run, as :meth:`Run.signal` does. Raises NoSuchRun, and UsageError if it has ended."""
+        await questions.signal(await self.runtime(), arguments.run_id(run_id), name, value, by=user())
 
     async def approvals(self) -> list[OpenApproval]:
         """Return the open approvals of all runs in the database, newest first."""

@@ -76,10 +76,10 @@ class FlowRegistry:
 
     def _add(self, flow: Flow) -> None:
         versions = self._flows.setdefault(flow.name, {})
-        if flow.version in versions:
+        if flow.version in versions or (versions and 0 in (flow.version, *versions)):  # a function has no versions
+            which = f" with version {flow.version}" if flow.version in versions and flow.version else ""
             raise UsageError(
-                f"there is more than one flow {flow.name!r} with version {flow.version}",
-                "Change the name or the version of one of them.",
+                f"there is more than one flow {flow.name!r}{which}", "Change the name or the version of one of them."
             )
         versions[flow.version] = flow
         if flow.offline:

@@ -6,7 +6,6 @@ import copy
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from types import CodeType
 from typing import Any, overload
 
 from pydantic import BaseModel, ValidationError
@@ -17,9 +16,8 @@ from leadhand.core.commands import Command, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
 from leadhand.core.ids import step_of
-from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, Value, one_line, shown
+from leadhand.core.value import Json, Value, fitting, one_line, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
@@ -30,17 +28,17 @@ from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import Verifier
 
 from .context import FlowContext, Judging, unjudged
+from .definition import RESERVED, Function, named_values, options_of, subtask_workers
 from .details import PLAIN, Details
 from .identity import resolved
-from .options import RESERVED, options_of
-from .outcomes import outcome_of, outcome_with
+from .outcomes import outcome_of, outcome_with, steps_asked
 from .passes import Pass, Stale
 from .pending import Pending
 from .results import FlowAnswer, FlowMisuse, Retry, StepFailed
-from .worker import Given, Worker, with_tools
+from .worker import Given, Worker, version_of, with_tools
 
-Function = Callable[..., Coroutine[Any, Any, Any]]
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
+GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
 GO_ON, STOP = "continue", "stop"
 
 
@@ -104,7 +102,7 @@ class FunctionFlow(Flow):
         """The workers that the function names, with those among their tools."""
         if self._workers is not None:
             return ()
-        return tuple(with_tools(each for each in _named(self.function) if isinstance(each, Worker)))
+        return tuple(with_tools(each for each in named_values(self.function) if isinstance(each, Worker)))
 
     @property
     def own(self) -> Mapping[str, Worker]:
@@ -130,7 +128,7 @@ class FunctionRun(Flow):
         self.fits: Callable[[Json], list[str]] | None = None
         self.verifier: Verifier | None = None
         self.judging: Judging = unjudged
-        self.close: Close = _as_it_is
+        self.ending: Close = _as_it_is
         """Ends the flow with further steps, which give its answer a shape and judge it."""
         self.clock: Callable[[], float] = lambda: 0.0
 
@@ -160,13 +158,17 @@ class FunctionRun(Flow):
             self._pass.close()
         self.passes += 1
         options = dict(self.checked_options(state.definition.options))
-        of_subtasks = _subtask_workers(state.definition)
+        of_subtasks = subtask_workers(state.definition)
 
         async def whole(context: FlowContext) -> Outcome:
             made = await self._flow.function(context, **copy.deepcopy(options))
-            stated = outcome_with(context.of, made)
+            try:
+                stated = fitting(Outcome, outcome_with(context.of, made))
+            except (TypeError, ValueError) as error:
+                what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
+                raise FlowMisuse(what) from error
             answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
-            return await self.close(context, stated, answer)
+            return await self.ending(context, stated, answer)
 
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
@@ -190,9 +192,35 @@ class FunctionRun(Flow):
             now = self.advanced(state)
 
     def wants(self, state: RunState, key: str) -> bool:
-        """Whether the flow has asked for a step again; after a take-over, others do not begin."""
-        step = state.steps[key].step
-        return not step.digest or self._pass is None or key in self._pass.steps
+        """Whether the flow has asked for a step, or for what it belongs to, again; after a take-over, others do not
+        begin."""
+        if self._pass is None:
+            return True
+        step = state.steps[key]
+        while step.step.parent is not None:
+            step = state.steps[step_of(step.step.parent)]
+        asked = step.order or (step.key if step.step.digest else "")
+        return not asked or asked in self._pass.steps
+
+    def changed_worker(self, state: RunState, key: str) -> Recorded | None:
+        """Return the worker of a step as the function defines it today; None if it is as the step has it."""
+        pending = self._pending(state, key)
+        today, known = None if pending is None else pending.recorded, state.worker(state.steps[key].step.worker)
+        if today is None or known is None or known.fingerprint == today.fingerprint:
+            return None
+        first = state.worker(today.name)
+        name = today.name if first is None or first.fingerprint == today.fingerprint else version_of(today)
+        return today.evolve(name=name)
+
+    @property
+    def diverges(self) -> bool:
+        """Whether the flow asks for what is new, and not yet again for what it asked for before."""
+        return self._pass is not None and bool(self._pass.strays and self._pass.unclaimed)
+
+    def close(self) -> None:
+        """End the pass of the run, which nothing drives any more."""
+        if self._pass is not None:
+            self._pass.close()
 
     # --- as a flow of the engine -------------------------------------------------------------------------------------
 
@@ -205,31 +233,35 @@ class FunctionRun(Flow):
             failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
             return [*notes, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
-        if not wanted or not now.strays:
+        if not wanted or not self.diverges:
             return [*notes, *wanted]
         return [*notes, *self._diverged(state, now, wanted)]
 
     def _diverged(self, state: RunState, now: Pass, wanted: Sequence[Command]) -> Iterator[Command]:
         """Yield what a run does whose flow asks for other steps than before: nothing new, if one of those has acted."""
         key, line = now.strays[0]
-        before = next(iter(now.unclaimed), key)
-        what = f"the flow asks at line {line} for {key}, which is new, and not yet again for {before}"
-        acted = next((each for each in now.unclaimed if state.steps[each].has_acted), None)
-        if acted is None:
-            if not state.redone:  # what follows from a result that is another one now is new
-                yield do.Note(what, f"!new-{key}")
-            yield from wanted
-            return
-        id_ = f"other-{key}"
-        asked = state.questions.get(id_)
-        if asked is None:
-            text = f"{what}. {acted} has acted, or may have: if the flow goes on, this may happen a second time."
-            yield do.Ask(Question(id=id_, text=text, choices=(GO_ON, STOP)))
-        elif asked.reply == GO_ON:
-            yield from wanted
-        elif asked.reply is not None:
-            message = f"{what}; {acted} has acted, and {asked.by or 'a person'} stopped the run"
-            yield do.Finish(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX))
+        what = f"the flow asks at line {line} for {key}, which is new, and not yet again for "
+        for acted in now.unclaimed:
+            if not any(state.steps[each].has_acted for each in steps_asked(state, acted)):
+                continue
+            id_ = f"again-{acted}"
+            asked = state.questions.get(id_)
+            if asked is None:
+                text = f"{what}{acted}, which has acted, or may have: if the run goes on, this may happen once more."
+                yield do.Ask(Question(id=id_, text=text, choices=(GO_ON, STOP), holds=True))
+                return
+            if asked.reply is None:
+                return
+            if asked.reply.strip().casefold() != GO_ON:
+                message = f"{what}{acted}, which has acted, and {asked.by or 'a person'} stopped the run"
+                yield do.Finish(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX))
+                return
+            for each in steps_asked(state, acted):
+                if not state.steps[each].closed:
+                    yield do.GiveUp(each, GIVEN_UP)
+        if not state.redone:  # what follows from a result that is another one now is new
+            yield do.Note(f"{what}{next(iter(now.unclaimed))}", f"!new-{key}")
+        yield from wanted
 
     def _forgotten(self, now: Pass) -> Iterator[Command]:
         """Yield notes about steps that were asked for, never awaited, and are not finished."""
@@ -324,24 +356,6 @@ Close = Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome
 
 async def _as_it_is(_run: FlowContext, outcome: Outcome, _answer: FlowAnswer) -> Outcome:
     return outcome
-
-
-def _named(function: Function) -> list[object]:
-    """Return the values that a function names as globals or from its closure, also in functions inside of it."""
-    names: dict[str, None] = {}
-    codes: list[CodeType] = [function.__code__]
-    for code in codes:  # it grows
-        names |= dict.fromkeys(code.co_names)
-        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
-    around = inspect.getclosurevars(function).nonlocals
-    return [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
-
-
-def _subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:
-    """Return the workers that carry out the subtasks of orders, which a run defines with its first order."""
-    from leadhand.flows.work_order.roles import RoleName, roles
-
-    return {each.name: each for each in roles() if each.name == RoleName.WORK}
 
 
 @overload

@@ -168,3 +168,8 @@ def _tool_name(tool: object) -> str:
     if not isinstance(name, str):
         raise ValueError(f"{shown(tool)} is not a tool")
     return name
+
+
+def version_of(worker: Recorded) -> str:
+    """Return the name of another version of a worker in a run."""
+    return f"{worker.name}.{worker.fingerprint}"
