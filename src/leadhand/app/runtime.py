@@ -269,6 +269,7 @@ class Runtime:
             hooks=self.hooks,
             fits=fits_of(self._outputs.get(state.run_id), state.definition.worker(state.definition.shape)),
             verifier=self.verifier,
+            deps=self.toolbox.deps,
         )
         self._held[state.run_id] = state
         try:

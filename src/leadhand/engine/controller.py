@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from leadhand.core import commands as do
 from leadhand.core.commands import FlowError
@@ -65,13 +66,14 @@ class Controller:
         fits: Fits | None = None,
         verifier: Verifier | None = None,
         hooks: Hooks | None = None,
+        deps: Any = None,
     ) -> None:
         self._state = state
         self._log = log
         self._store = store
         self._policy = policy_of(flow, state.definition, fits, verifier)
         if self._policy.run is not None:
-            self._policy.run.clock = time.monotonic
+            self._policy.run.clock, self._policy.run.deps = time.monotonic, deps
         self._dispatcher = dispatcher
         self._clock = clock
         self._hooks = hooks or Hooks()
