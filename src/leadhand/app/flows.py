@@ -67,6 +67,8 @@ class FlowRegistry:
         self._of_program: dict[str, ProgramWorker] = {}
         self._for_all = tuple(workers)
         for worker in self._for_all:
+            if not isinstance(worker, ProgramWorker):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise UsageError(f"{shown(worker)} is not a worker", "Pass a list: workers=[Worker(…)].")
             self.keep(worker)
         self._add(WorkOrderFlow())
         for each in flows:
