@@ -167,7 +167,7 @@ async def test_a_plan_and_an_order_with_a_secret_are_known_again(gated: bool, tm
             asked = await approval(lead, run.run_id)
             assert secret not in str(asked.approval.args)
             await lead.approve(asked)
-        assert (await run.answer()).text.startswith("b of ")
+        assert (await run.answer()).text.startswith("B of ")
         log = await log_of(lead, run.run_id)
     assert secret not in "".join(each.event.model_dump_json() for each in log)
     assert wrong_prefixes(secretive, log, run.run_id) == []
