@@ -16,7 +16,7 @@ _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols by their category that are drawn as nothing: Hangul fillers, the blank Braille pattern."""
 
 REDACTED = "[redacted]"
-"""What stands in the log in place of a secret."""
+"""What the log has in place of a secret."""
 
 
 def is_blank(text: str) -> bool:
