@@ -268,6 +268,11 @@ export interface components {
       readonly tool_calls: readonly components["schemas"]["WrittenCall"][];
       readonly value: unknown;
     };
+    readonly CallSettings: {
+      readonly max_output_tokens: number | null;
+      readonly reasoning_effort: ("minimal" | "low" | "medium" | "high") | null;
+      readonly temperature: number | null;
+    };
     readonly CallUsage: {
       readonly cache_write_tokens: number;
       readonly cached_tokens: number;
@@ -797,10 +802,10 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly ModelChoice: {
-      readonly default: string;
-      readonly roles: {
+      readonly by_use: {
         readonly [key: string]: string;
       };
+      readonly default: string;
       readonly windows: {
         readonly [key: string]: number;
       };
@@ -913,10 +918,6 @@ export interface components {
       readonly causes: readonly string[];
       readonly headline: string;
     };
-    readonly Outline: {
-      readonly sections: readonly components["schemas"]["Section"][];
-      readonly title: string;
-    };
     readonly PauseBody: {
       readonly reason?: string;
     };
@@ -928,6 +929,10 @@ export interface components {
       readonly text: string;
       readonly worker: string;
       readonly written?: number;
+    };
+    readonly Plan: {
+      readonly sections: readonly components["schemas"]["Section"][];
+      readonly title: string;
     };
     readonly Preview: {
       readonly limits: {
@@ -1058,7 +1063,7 @@ export interface components {
       readonly passages: {
         readonly [key: string]: components["schemas"]["CitedPassage"];
       };
-      readonly plan: components["schemas"]["Outline"] | null;
+      readonly plan: components["schemas"]["Plan"] | unknown;
       readonly research: readonly components["schemas"]["ResearchedQuestion"][];
       readonly revisions: number;
       readonly stages: readonly components["schemas"]["StageState"][];
@@ -1227,6 +1232,8 @@ export interface components {
       readonly tools: readonly components["schemas"]["ToolSpec"][];
       readonly traceparent?: string;
       readonly unpriced?: readonly string[];
+      /** @enum {string} */
+      readonly worker_calls?: "auto" | "always";
       readonly workers: readonly components["schemas"]["Worker"][];
     };
     readonly RunDocument: {
@@ -1647,6 +1654,7 @@ export interface components {
       } | null;
       readonly check?: ("judge" | "exact" | "off") | null;
       readonly flow?: string;
+      readonly inputs?: readonly unknown[] | null;
       readonly instructions?: string | {
         readonly [key: string]: string;
       } | null;
@@ -1665,13 +1673,15 @@ export interface components {
       } | null;
       readonly plan_only?: boolean;
       readonly priority?: number;
-      readonly request: string;
+      readonly request?: string;
       readonly review_model?: string | null;
       readonly strict?: boolean;
       readonly tags?: {
         readonly [key: string]: string;
       };
       readonly tools?: readonly string[] | null;
+      readonly worker?: string | null;
+      readonly worker_calls?: ("auto" | "always") | null;
       readonly worker_model?: string | null;
     };
     readonly Subtask: {
@@ -1960,6 +1970,7 @@ export interface components {
       readonly description?: string;
       readonly doing?: string;
       readonly elements?: string;
+      readonly fallbacks?: readonly string[];
       readonly fingerprint?: string;
       readonly input?: {
         readonly [key: string]: unknown;
@@ -1976,6 +1987,7 @@ export interface components {
       readonly model_role?: "" | "plan" | "work" | "review" | "compose";
       readonly name: string;
       readonly output: unknown;
+      readonly settings?: components["schemas"]["CallSettings"] | null;
       readonly tools: readonly string[];
     };
     readonly WorkerDefined: {
@@ -2096,6 +2108,7 @@ export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
 export type CallReply = components["schemas"]["CallReply"];
+export type CallSettings = components["schemas"]["CallSettings"];
 export type CallUsage = components["schemas"]["CallUsage"];
 export type Ceiling = components["schemas"]["Ceiling"];
 export type CheckLine = components["schemas"]["CheckLine"];
@@ -2170,9 +2183,9 @@ export type OpenQuestion = components["schemas"]["OpenQuestion"];
 export type OrderIssued = components["schemas"]["OrderIssued"];
 export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
-export type Outline = components["schemas"]["Outline"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PhasePart = components["schemas"]["PhasePart"];
+export type Plan = components["schemas"]["Plan"];
 export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type PromoteBody = components["schemas"]["PromoteBody"];

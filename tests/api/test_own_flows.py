@@ -191,7 +191,7 @@ async def test_a_method_that_raises_ends_its_run_and_is_named_as_the_cause(tmp_p
     assert cause["class"] == "unavailable"
 
 
-async def test_a_flow_whose_roles_raise_starts_no_run(tmp_path: Path):
+async def test_a_flow_whose_workers_raise_starts_no_run(tmp_path: Path):
     async with Leadhand(flows=[Broken], models=model(), home=tmp_path) as lead:
         with pytest.raises(ConfigurationError, match=r"Broken\.roles .*KeyError"):
             await lead.run("Say it", flow="broken", method="roles")
@@ -207,7 +207,7 @@ def test_flows_of_installed_packages_are_found_by_name(monkeypatch: pytest.Monke
     point = EntryPoint("echo", f"{__name__}:Echo", registry.GROUP)
     broken = EntryPoint("broken", f"{__name__}:Nothing", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == registry.GROUP else [])
-    assert FlowRegistry().names() == ["echo", "report", "research", "work-order", "worker"]
+    assert FlowRegistry().names() == ["echo", "map", "report", "research", "solo", "work-order"]
     assert FlowRegistry().get("echo").name == "echo"
     monkeypatch.setattr(registry, "entry_points", lambda group: [broken])
     with pytest.raises(ConfigurationError, match="broken"):

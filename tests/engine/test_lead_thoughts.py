@@ -286,7 +286,7 @@ async def test_a_model_that_hangs_is_given_up_and_asked_again(open_world: Any):
 
 
 async def test_a_defect_of_an_adapter_costs_its_attempt_and_not_the_process(open_world: Any):
-    models = FakeModels(plan(ask("a", "measure", n=1), ask("b", "look", n=2)), work=ZeroDivisionError("a bug"))
+    models = FakeModels(plan(ask("a"), ask("b", "look", n=2)), work=ZeroDivisionError("a bug"))
     bench = Bench()
     world = open_world(models, [bench.look, bench.measure])
     state = await world.run()
@@ -318,7 +318,7 @@ async def test_a_flow_of_a_users_own_may_tell_its_workers_what_it_likes(open_wor
             return super().brief(run, step) if step.step.worker != "work" else facts
 
     bench = Bench()
-    models = FakeModels(plan(ask("a", "look", n=1), {**ask("b", "measure", n=2), "needs": [0]}), work="Done.")
+    models = FakeModels(plan(ask("a", "look", n=1), {**ask("b"), "needs": [0]}), work="Done.")
     world = open_world(models, [bench.look, bench.measure])
     state = await world.drive(await world.start(), flow=Terse())
 

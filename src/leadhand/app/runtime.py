@@ -141,7 +141,7 @@ class Runtime:
 
         ``options`` are those of the flow. ``asked`` are the settings of this run. It follows up ``follows``, and has
         the tags of that run, too. ``once`` chooses its id. ``run`` is what only this run has, ``model`` an adapter for
-        all its roles. Raises UsageError and ConfigurationError.
+        all its workers. Raises UsageError and ConfigurationError.
         """
         wanted = self.settings if asked is None else asked
         if model is None:
@@ -218,7 +218,7 @@ class Runtime:
 
     def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
-        self.flows.of(state.definition)
+        self.flows.check_workers(state.definition)
         check_tools(needed_tools(state), self.toolbox)
         check_hooks(self.hooks, state.definition)
         if state.finished is None:

@@ -7,10 +7,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 
-from leadhand.core.frozen import thawed
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Json, json_problem
+from leadhand.core.value import Json, json_problem, thawed
 from leadhand.core.work_order import result_reference
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import output_schema
@@ -45,11 +44,13 @@ OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
 
 
 def supplied_problems(state: RunState, key: str, value: Json) -> list[str]:
-    """Return why data that a person supplies does not fit the output of a step of a function, one sentence each."""
-    step = state.steps[key].step
-    worker = state.worker(step.worker)
-    output = None if worker is None else output_schema(worker.output)
-    return schema_problems(output, value) if step.digest and output is not None else []
+    """Return why data that a person supplies does not fit the output of a worker of the program, one sentence each.
+
+    Built-in flows can do with a text in place of it.
+    """
+    worker = state.worker(state.steps[key].step.worker)
+    output = None if worker is None or not worker.fingerprint else output_schema(worker.output)
+    return schema_problems(output, value) if output is not None else []
 
 
 def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
@@ -57,6 +58,17 @@ def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     found = islice(_validator(Frozen(schema)).iter_errors(thawed(instance)), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
+
+
+def json_flaw(text: str) -> str:
+    """Return where the JSON object in a text is malformed, to be put after a message; "" if no place can be named."""
+    try:
+        json.JSONDecoder().raw_decode(text, max(text.find("{"), 0))
+    except json.JSONDecodeError as error:
+        return f": {error.msg} in line {error.lineno}, column {error.colno}" if "{" in text else ""
+    except RecursionError:
+        pass
+    return ""
 
 
 def schema_flaw(schema: Mapping[str, Any]) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from itertools import count
 from typing import Any
 
 from leadhand.core.conversation import Message
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import AWAY, Failure, FailureClass
 from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmitted, ToolCallReturned
 from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
@@ -18,6 +18,8 @@ from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Eff
 from leadhand.core.value import Json
 from leadhand.core.words.failures import ANOTHER_MODEL, written_call
 from leadhand.core.work_order import OpenCall
+from leadhand.core.work_result import summary_of
+from leadhand.core.worker import CallSettings
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
 from leadhand.engine.conversation_turn import REPEATED, Turn
@@ -96,7 +98,7 @@ class Turns:
     ) -> Turn:
         """Get one more reply of the model and commit it. Raises ModelError.
 
-        For a role with ``elements``, those that ``is_sound`` accepts are committed while the model writes them.
+        For a worker with ``elements``, those that ``is_sound`` accepts are committed while the model writes them.
 
         If the conversation exceeds the model's context window, it is shortened, and the model is called again.
         """
@@ -129,6 +131,10 @@ class Turns:
         value = self._log.redacted_value(turn.value)
         return turn if value == turn.value else replace(turn, value=value)
 
+    def summary_of(self, returned: Json) -> str:
+        """Return the summary of a result whose tool gives none; no part of a secret is left in it."""
+        return summary_of(self._log.redacted_value(returned))
+
     def refuse(self, reason: str) -> None:
         """Record why an answer was not accepted, in words for people: the model is asked again."""
         self._log.append(NoteEmitted(attempt=self._work.attempt.attempt, message=reason, refused=True))
@@ -148,19 +154,21 @@ class Turns:
         tools: tuple[ToolSpec, ...],
     ) -> ModelRequest:
         """Return the request of a model call of the attempt."""
-        work, role = self._work, self._work.worker
-        limits = work.definition.limits
+        work, worker = self._work, self._work.worker
+        limits, settings = work.definition.limits, worker.settings or CallSettings()
         return ModelRequest(
             model=work.model,
             messages=messages,
             tools=tools,
-            output=None if schema is None else OutputSpec.model_validate({"name": role.name, "schema": schema}),
-            max_tokens=limits.max_output_tokens,
+            output=None if schema is None else OutputSpec.model_validate({"name": worker.name, "schema": schema}),
+            max_tokens=settings.max_output_tokens or limits.max_output_tokens,
+            temperature=settings.temperature,
+            reasoning_effort=settings.reasoning_effort,
             partial=schema is None and in_parts(work),
             deadline_s=limits.attempt_timeout_s,
             patience_s=limits.model_patience_s,
             key=f"{work.run_id}/{call_id}",
-            worker=role.name,
+            worker=worker.name,
         )
 
     async def _reply(
@@ -200,10 +208,23 @@ class Turns:
             on_text("")  # the earlier text was not accepted, or ended in the middle of a line
             if before:
                 on_text(f"{before}\n")
-        reply = await self._models.ask(self._log, call, on_text)
+        reply = await self._answered(call, work.models[1:], on_text)
         if self._draft is not None and reply.finish_reason != "length":  # a text may be cut in the middle of a secret
             self._draft.end()
         return reply
+
+    async def _answered(
+        self, call: ModelCall, others: Sequence[str], on_text: Callable[[str], None] | None
+    ) -> ModelReply:
+        """Make a call, with the next of the ``others`` if its model is unavailable. Raises ModelError."""
+        try:
+            return await self._models.ask(self._log, call, on_text)
+        except ModelError as error:
+            if not others or (error.failure.class_ is not FailureClass.UNAVAILABLE and error.failure.type != AWAY):
+                raise
+        request = call.request.evolve(model=others[0])
+        at_once = self._work.definition.concurrency.of_model(request.model)
+        return await self._answered(call._replace(request=request, at_once=at_once), others[1:], on_text)
 
     def _on_structured(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:
         """Return what takes the pieces of a structured answer: it records elements, and shows a draft of the answer."""
@@ -353,9 +374,12 @@ def _unfit(tools: ToolCalls, log: RunLog, tool: ToolSpec, args: dict[str, Json],
 
 
 def _model_refused(work: Work) -> Failure | None:
-    """Return why a model that a step names may not be called; those of the run and its roles were checked."""
+    """Return why a model that a step names may not be called; those of the run and its workers were checked."""
     run = work.definition
-    if not run.offline or work.model in {*run.models.names, *(role.model for role in run.workers)}:
+    if not run.offline or work.model in {
+        *run.models.names,
+        *(name for worker in run.workers for name in worker.models),
+    }:
         return None
     message = f"the step {work.step.step_id} uses the model {work.model}, and the run is offline"
     how = "leave out its model, or start the run without --offline"

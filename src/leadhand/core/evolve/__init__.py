@@ -14,11 +14,10 @@ from typing import Any
 from leadhand.core import events as ev
 from leadhand.core.approval import Question
 from leadhand.core.errors import UnreadableRun
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.relations import dozes
 from leadhand.core.run import RunStatus, with_turns
 from leadhand.core.state import RunState
-from leadhand.core.value import compact_json
+from leadhand.core.value import FrozenDict, compact_json
 
 from . import calls, people, steps
 

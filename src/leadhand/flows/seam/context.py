@@ -5,25 +5,30 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from inspect import cleandoc
+from typing import Any, Protocol
 
 from leadhand.core import commands as do
 from leadhand.core.blob import blob_of
-from leadhand.core.ids import order_id
+from leadhand.core.ids import attempt_id, order_id
+from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.text import is_blank
 from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.core.work_order import ProposedSubtask, WorkOrder
+from leadhand.core.work_result import ResultData
+from leadhand.core.worker import ALL_TOOLS, EVERY_WORKER
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.desk import Desk
+from leadhand.flows.desk import Code, Desk
+from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
 from .identity import encoded, sha
 from .orders import asked_order
 from .passes import Pass
 from .pending import Asking, Join, Pending
-from .results import FlowMisuse, Result
+from .results import FlowMisuse, Result, StepFailed, said_by
 from .waits import Waits
 from .worker import Given, Worker, fingerprinted, version_of
 
@@ -31,23 +36,57 @@ LONGEST_SUMMARY = 300
 """Characters of a value as JSON that stand for it as text."""
 
 
+class Flows(Protocol):
+    """A flow that another one can run."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, run: FlowContext, /, **options: Any) -> Coroutine[Any, Any, Any]: ...
+
+
+Judging = Callable[["FlowContext", Result | str, Sequence[Result] | None], Coroutine[Any, Any, Judgement]]
+
+
+async def unjudged(_run: FlowContext, _text: Result | str, _uses: Sequence[Result] | None) -> Judgement:
+    """Judge nothing, for a run that has no judge."""
+    return Judgement()
+
+
 class FlowContext(Waits):
     """A run as its flow sees it. What it returns can be awaited; nothing else can."""
 
-    def __init__(self, of: Pass, state: RunState, workers: Mapping[str, Recorded]) -> None:
-        """``workers`` are those that have a definition besides those of the run, such as the one of subtasks."""
+    def __init__(
+        self, of: Pass, state: RunState, workers: Mapping[str, Recorded], request: str | None = None, inside: str = ""
+    ) -> None:
+        """``workers`` are those that have a definition besides those of the run, such as the one of subtasks.
+        ``inside`` is the step of a flow inside of another one, which has a ``request`` of its own."""
         super().__init__(of)
-        self._workers = workers
+        self._workers, self._inside = workers, inside
         self._random = random.Random(state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
         self._orders: dict[str, WorkOrder] = {}
-        self.request: str = state.definition.request
+        self.request: str = state.definition.request if request is None else request
         self.earlier: Follows | None = state.definition.follows
         """The run that this one follows up; what it answered was not checked in this run."""
         self.today: date = state.created_at.date()
         """The day on which the run was started, in UTC."""
         self.deps: Any = None
+        self.own: Mapping[str, Worker] = {}
+        """The workers of the program that the run knows by name, by name and by fingerprint."""
+        self.fits: Callable[[Json], list[str]] | None = None
+        """Why a value does not fit the typed answer that was asked for, one sentence each (None: nobody asked)."""
+        self.verifier: Verifier | None = None
+        """Who judges in place of a model."""
+        self.judging: Judging = unjudged
+        self.judged: dict[str, Any] = {}
+        """What was judged in this pass, by digest."""
+
+    @property
+    def of(self) -> Pass:
+        """The pass that this context belongs to."""
+        return self._pass
 
     def now(self) -> datetime:
         """Return the time of the latest result that the flow has received; it is the same in each pass."""
@@ -168,6 +207,44 @@ class FlowContext(Waits):
 
         return self._added(Pending(self._pass.waived, key, commands, read), is_known=key in state.orders)
 
+    async def flow(
+        self,
+        flow: Flows,
+        request: str,
+        *,
+        key: str | None = None,
+        limits: Mapping[str, int | float] | None = None,
+        **options: Any,
+    ) -> Result:
+        """Run another flow inside of this one, with a request and with limits of its own, and return its result.
+
+        ``limits`` hold for its steps together: ``max_requests``, ``max_tokens``, ``budget`` (US dollars). To make
+        another flow a part of this one, with the same request, await it: ``await other(run, …)``.
+        """
+        name, given = key or flow.name, {"request": request, "options": options}
+        worker = Recorded(name=f"flow.{flow.name}", loop="code", tools=(ALL_TOOLS,)).evolve(**(limits or {}))
+        step = self._step("flow", name, fingerprinted(worker), given)
+        context = FlowContext(self._pass, self.state, self._workers, request, step.key)
+        context.__dict__ |= {
+            each: getattr(self, each) for each in ("deps", "own", "fits", "verifier", "judging", "judged")
+        }
+        data = failure = None
+        try:
+            made = await flow(context, **options)
+            text, value = said_by(made)
+            data = ResultData(summary=text, value=value)
+        except StepFailed as failed:
+            failure = failed.failure
+        self._pass.conclude(step, [do.Conclude(step.key, data, failure)])
+        return await step
+
+    async def judge(self, result: Result | str, *, uses: Sequence[Result] | None = None) -> Judgement:
+        """Have the claims of a text judged beside what ``uses`` (None: all steps so far) found out.
+
+        The same text is not judged again when the flow returns it. Without a judge, no claim has a verdict.
+        """
+        return await self.judging(self, result, uses)
+
     def note(self, text: str) -> None:
         """Write a line into the log of the run, once, whatever the passes."""
         key = self._numbered(f"!{sha(text)[:8]}")
@@ -185,9 +262,20 @@ class FlowContext(Waits):
         tools: Sequence[str] | None = None,
         optional: bool = False,
         final: bool = False,
+        code: Code | None = None,
     ) -> Pending[Result]:
-        """Ask a worker of a built-in flow, with the details of the step."""
-        return self._step("ask", key, worker, input, tools=tools, optional=optional, final=final, details=details)
+        """Ask a worker of a built-in flow, with the details of the step; ``code`` carries it out if the worker's loop
+        says so."""
+        pending = self._step("ask", key, worker, input, tools=tools, optional=optional, final=final, details=details)
+        pending.code = code
+        return pending
+
+    def worker(self, name: str) -> Recorded:
+        """Return a worker as the run has recorded it. Raises KeyError for a name that the run does not know."""
+        found = self.state.worker(name)
+        if found is None:
+            raise KeyError(name)
+        return found
 
     # --- how a step is made ------------------------------------------------------------------------------------------
 
@@ -209,15 +297,10 @@ class FlowContext(Waits):
         known = self._named.setdefault(worker.name, worker)
         if (known.base or known) != (worker.base or worker):
             raise FlowMisuse(f"two different workers are called {worker.name!r}: give them different names")
-        facts: dict[str, Json] = {}
-        if not isinstance(worker.instructions, str):
-            facts = {field: encoded(value, field).logged for field, value in given.items()}
-        recorded = worker.recorded(Given(self.request, facts or {"request": self.request}, deps=self.deps))
-        recorded = recorded if not elements else fingerprinted(recorded.evolve(elements=elements))
         return self._step(
             "ask",
             key or worker.name,
-            recorded,
+            worker.recorded(elements=elements) if elements else worker.recorded(),
             given,
             worker=worker,
             tools=tools,
@@ -242,6 +325,9 @@ class FlowContext(Waits):
         early: bool = False,
         details: Details = PLAIN,
     ) -> Pending[Result]:
+        worker = worker or self.own.get(recorded.fingerprint) or self.own.get(recorded.name)
+        if self._inside:
+            name, given = f"{self._inside}/{name}", given or {"request": self.request}
         written = {field: encoded(value, field) for field, value in given.items()}
         digested: dict[str, Json] = {field: each.digested for field, each in written.items()} or {"": self.request}
         if tools is not None or model is not None:
@@ -269,7 +355,7 @@ class FlowContext(Waits):
             command = do.IssueStep(
                 id=key,
                 worker=worker_key,
-                title=details.title or name,
+                title=details.title or name.rpartition("/")[2],
                 input=logged,
                 needs=tuple(needs),
                 tools=None if tools is None else tuple(tools),
@@ -282,8 +368,9 @@ class FlowContext(Waits):
                 line=of_pass.line(),
                 optional=optional,
                 doing=details.doing,
-                instructions=details.instructions,
+                instructions=self._instructions(worker, logged) or details.instructions,
                 judges=details.judges,
+                parent=attempt_id(self._inside, 1) if self._inside else None,
                 definition=definition,
             )
 
@@ -296,6 +383,14 @@ class FlowContext(Waits):
             return self._added(pending, is_known=known is not None)
 
         return of_pass.begun(of, make) if early else make()
+
+    def _instructions(self, worker: Worker | None, given: dict[str, Json]) -> str | None:
+        """Return the instructions that a worker has for one step alone, with those that the run gives it."""
+        if worker is None or isinstance(worker.instructions, str):
+            return None
+        text = worker.instructions(Given(self.request, given or {"request": self.request}, deps=self.deps))
+        more = self.state.definition.instructions
+        return "\n\n".join(filter(None, (cleandoc(text), more.get(EVERY_WORKER), more.get(worker.name))))
 
     def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:
         """Return the name under which the run knows a worker, and its definition if the run does not know it yet."""

@@ -36,8 +36,8 @@ def subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:
     return {each.name: each for each in roles() if each.name == RoleName.WORK}
 
 
-def options_of(name: str, function: Function) -> type[BaseModel]:
-    """Return the options of a flow: the parameters of its function after the first."""
+def options_of(name: str, function: Function, taken: frozenset[str]) -> type[BaseModel]:
+    """Return the options of a flow: the parameters of its function after the first, with no name that is taken."""
     if not inspect.iscoroutinefunction(function):
         raise UsageError(f"the flow {name} is not a coroutine function", "Define it with `async def`.")
     parameters = [*inspect.signature(function).parameters.values()]
@@ -53,7 +53,7 @@ def options_of(name: str, function: Function) -> type[BaseModel]:
     for each in parameters[1:]:
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY):
             raise UsageError(f"the flow {name} takes {each}", "Name each option as a parameter of its own.")
-        if each.name in RESERVED:
+        if each.name in taken:
             raise UsageError(f"the flow {name} has an option {each.name!r}, a name that is taken", "Rename it.")
         fields[each.name] = (kinds.get(each.name, Any), ... if each.default is each.empty else each.default)
     return create_model(f"Options of {name}", __config__=ConfigDict(extra="forbid", frozen=True), **fields)

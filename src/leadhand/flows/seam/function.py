@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, overload
 
 from pydantic import BaseModel, ValidationError
@@ -15,9 +16,8 @@ from leadhand.core.commands import Command, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
 from leadhand.core.ids import step_of
-from leadhand.core.outcome import gap_of
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, Value, compact_json, fitting, one_line, shown
+from leadhand.core.value import Json, Value, fitting, one_line, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
@@ -25,15 +25,17 @@ from leadhand.flows.flow import Result as Returned
 from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.refused_options import refusal
 from leadhand.flows.run_view import RunView, StepView
+from leadhand.verify.judge import Verifier
 
-from .context import FlowContext
-from .definition import Function, named_values, options_of, subtask_workers
+from .context import FlowContext, Judging, unjudged
+from .definition import RESERVED, Function, named_values, options_of, subtask_workers
 from .details import PLAIN, Details
 from .identity import resolved
+from .outcomes import outcome_of, outcome_with, steps_asked
 from .passes import Pass, Stale
 from .pending import Pending
-from .results import FlowAnswer, FlowMisuse, Result, Retry, StepFailed
-from .worker import Given, Worker, version_of
+from .results import FlowAnswer, FlowMisuse, Retry, StepFailed
+from .worker import Given, Worker, version_of, with_tools
 
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
 GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
@@ -52,16 +54,27 @@ class FunctionFlow(Flow):
         self,
         function: Function,
         name: str = "",
-        offline: Mapping[Worker, Callable[..., Any]] | None = None,
-        workers: Sequence[Recorded] | None = None,
+        offline: Mapping[Worker, Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        workers: Callable[[Any], Sequence[Recorded]] | Sequence[Recorded] | None = None,
+        *,
+        plans: bool = True,
+        reads_artifacts: bool = False,
+        unfinished: Callable[[RunState], FlowAnswer] | None = None,
+        own: Mapping[str, Worker] | None = None,
     ) -> None:
-        """``workers`` are those of a built-in flow (None: the workers that the function names)."""
+        """``workers`` are those of a built-in flow, or with some options (None: the workers that the function names).
+        ``unfinished`` returns the answer of a run that ends before its function returns, ``own`` are the workers of
+        the program that it knows by name."""
         self.function = function
         self.name = name or function.__name__.replace("_", "-")  # type: ignore[misc]
         self.description = inspect.getdoc(function) or ""  # type: ignore[misc]
-        self.offline = {worker.name: rule for worker, rule in (offline or {}).items()}  # type: ignore[misc]
-        self.plans = True  # type: ignore[misc]
-        self.Options = options_of(self.name, function)  # type: ignore[misc, assignment]
+        rules = (offline or {}).items()
+        self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in rules}  # type: ignore[misc]
+        self.plans, self.reads_artifacts = plans, reads_artifacts  # type: ignore[misc]
+        self.unfinished = unfinished
+        taken = RESERVED if workers is None else frozenset[str]()
+        self.Options = options_of(self.name, function, taken)  # type: ignore[misc, assignment]
+        self._own = own
         self._workers = workers
         self.__wrapped__ = function
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
@@ -80,10 +93,21 @@ class FunctionFlow(Flow):
     def roles(self, options: Any) -> Sequence[Recorded]:
         """Return the workers that the function names as globals or from its closure, with the one of subtasks."""
         if self._workers is not None:
-            return self._workers
-        named = named_values(self.function)
-        workers = {each.name: each for each in named if isinstance(each, Worker) and isinstance(each.instructions, str)}
-        return [each.recorded() for each in workers.values()]
+            return self._workers(options) if callable(self._workers) else self._workers
+        tools = {inner.name for each in self.named for inner in each.workers}
+        return [each.recorded().evolve(declared=each.name in tools) for each in self.named]
+
+    @cached_property
+    def named(self) -> Sequence[Worker]:
+        """The workers that the function names, with those among their tools."""
+        if self._workers is not None:
+            return ()
+        return tuple(with_tools(each for each in named_values(self.function) if isinstance(each, Worker)))
+
+    @property
+    def own(self) -> Mapping[str, Worker]:
+        """The workers of the program that runs know by name, by name and by fingerprint."""
+        return {each.name: each for each in self.named} if self._own is None else self._own
 
     def bound(self) -> FunctionRun:
         """Return one run of the flow."""
@@ -101,6 +125,11 @@ class FunctionRun(Flow):
         self.passes = 0
         """How many passes were begun."""
         self.deps: Any = None
+        self.fits: Callable[[Json], list[str]] | None = None
+        self.verifier: Verifier | None = None
+        self.judging: Judging = unjudged
+        self.ending: Close = _as_it_is
+        """Ends the flow with further steps, which give its answer a shape and judge it."""
         self.clock: Callable[[], float] = lambda: 0.0
 
     def checked_options(self, given: Mapping[str, Any]) -> BaseModel:
@@ -131,11 +160,23 @@ class FunctionRun(Flow):
         options = dict(self.checked_options(state.definition.options))
         of_subtasks = subtask_workers(state.definition)
 
+        async def whole(context: FlowContext) -> Outcome:
+            made = await self._flow.function(context, **copy.deepcopy(options))
+            try:
+                stated = fitting(Outcome, outcome_with(context.of, made))
+            except (TypeError, ValueError) as error:
+                what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
+                raise FlowMisuse(what) from error
+            answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
+            return await self.ending(context, stated, answer)
+
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
             context = FlowContext(of, state, of_subtasks)
-            context.deps = self.deps
-            return self._flow.function(context, **copy.deepcopy(options))
+            context.own = self._flow.own
+            context.deps, context.fits, context.verifier = self.deps, self.fits, self.verifier
+            context.judging = self.judging
+            return whole(context)
 
         self._pass = Pass(state, begin, self._flow.function.__code__.co_filename, self.clock)
         return self._pass
@@ -186,16 +227,15 @@ class FunctionRun(Flow):
     def next(self, run: RunView[Any]) -> Iterable[Command]:
         state = run.state
         now = self.advanced(state)
-        noted = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
+        notes = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
         if now.main.done:
             error = now.main.error
             failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
-            failure = failure or self._outcome_of(now)[1]
-            return [*noted, *self._forgotten(now), do.Finish(failure=failure)]
+            return [*notes, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
         if not wanted or not self.diverges:
-            return [*noted, *wanted]
-        return [*noted, *self._diverged(state, now, wanted)]
+            return [*notes, *wanted]
+        return [*notes, *self._diverged(state, now, wanted)]
 
     def _diverged(self, state: RunState, now: Pass, wanted: Sequence[Command]) -> Iterator[Command]:
         """Yield what a run does whose flow asks for other steps than before: nothing new, if one of those has acted."""
@@ -219,7 +259,8 @@ class FunctionRun(Flow):
             for each in steps_asked(state, acted):
                 if not state.steps[each].closed:
                     yield do.GiveUp(each, GIVEN_UP)
-        yield do.Note(f"{what}{next(iter(now.unclaimed))}", f"!new-{key}")
+        if not state.redone:  # what follows from a result that is another one now is new
+            yield do.Note(f"{what}{next(iter(now.unclaimed))}", f"!new-{key}")
         yield from wanted
 
     def _forgotten(self, now: Pass) -> Iterator[Command]:
@@ -228,19 +269,9 @@ class FunctionRun(Flow):
             if not pending.done and not pending.awaited and key in now.state.steps:
                 yield do.Note(f"{key} was asked for at line {pending.line} and never awaited", f"!lost-{key}")
 
-    def _outcome_of(self, now: Pass) -> tuple[Outcome, Failure | None]:
-        """Return the outcome that the function returned, and the failure of the run if that is not an answer."""
-        if not now.main.done or now.main.error is not None:
-            return Outcome(), None
-        try:
-            return fitting(Outcome, _outcome(now.main.value)), None
-        except (TypeError, ValueError) as error:
-            message = (
-                f"the flow {self.name} returned {shown(now.main.value)}, which is not an answer: {one_line(error)}"
-            )
-            return Outcome(), Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, FIX)
-
     def _fault(self, now: Pass, error: BaseException) -> Failure:
+        if isinstance(error, FlowError):
+            return error.failure
         if isinstance(error, FlowMisuse):
             return Failure.of(str(error), "flow_error", FailureClass.UNAVAILABLE, FIX)
         message = (
@@ -254,17 +285,16 @@ class FunctionRun(Flow):
             from leadhand.flows.work_order.briefs import work  # few flows issue orders
 
             return work(state, given)
-        shows = None if (pending := self._pending(state, given.step_id)) is None else pending.details.shows
-        if shows is not None:
+        if (shows := self._details(state, given.step_id).shows) is not None:
             return shows(state, step)
         found = resolved({**given.input}, state)
         return found if found or given.kind != "ask" else {"request": run.request}
 
     def problems(self, run: RunView[Any], step: StepView, result: Returned) -> list[str]:
         pending = self._pending(run.state, step.id)
-        worker = None if pending is None else pending.worker
-        if pending is not None and pending.details.checks is not None:
-            return list(pending.details.checks(run.state, run.state.steps[step.id], result))
+        worker = self._flow.own.get(step.worker) if pending is None else pending.worker
+        if (checks := self._details(run.state, step.id).checks) is not None:
+            return list(checks(run.state, run.state.steps[step.id], result))
         if worker is None:
             return []
         value: Any = result.text if result.value is None else result.value
@@ -306,66 +336,26 @@ class FunctionRun(Flow):
         return self._flow.task(run, entries)
 
     def _details(self, state: RunState, key: str) -> Details:
-        pending = self._pending(state, key)
-        return PLAIN if pending is None else pending.details
+        if (pending := self._pending(state, key)) is not None:
+            return pending.details
+        parent = state.steps[key].step.parent
+        return PLAIN if parent is None else self._details(state, step_of(parent)).children or PLAIN
 
     def _pending(self, state: RunState, key: str) -> Pending[Any] | None:
         now = self.advanced(state) if self._pass is None else self._pass
         return now.steps.get(key)
 
     def outcome(self, run: RunView[Any]) -> Outcome:
-        state = run.state
-        now = self._pass if self._pass is not None else self.advanced(state)
-        asked = [each for key in now.steps for each in steps_asked(state, key)]
-        early = set(now.unclaimed_early())
-        left_out = [each for key in (*now.unclaimed, *early) for each in steps_asked(state, key)]
-        waived = {key for key in asked if key in now.steps and (now.steps[key].optional or not _counts(now, key))}
-        used = [key for key in asked if key not in early and state.steps[key].ok]
-        error = now.main.error if now.main.done else None
-        gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
-        made = now.main.value if now.main.done and error is None else None
-        found, _ = self._outcome_of(now)
-        if isinstance(made, FlowAnswer) and made.uses is not None:
-            used = [each.key for each in made.uses]
-        return found._replace(
-            uses=used,
-            gaps=[*gaps, *found.gaps],
-            waived=[*(waived | now.waived)],
-            left_out=left_out,
-            returned=now.main.done and error is None,
-        )
+        now = self._pass if self._pass is not None else self.advanced(run.state)
+        unfinished = self._flow.unfinished
+        return outcome_of(now, None if unfinished is None or now.main.done else unfinished(run.state))
 
 
-def steps_asked(state: RunState, key: str) -> Sequence[str]:
-    """Return the steps of what a flow asks for: itself, or the subtasks of an order."""
-    if (order := state.orders.get(key)) is not None:
-        return order.order.subtask_keys()
-    return (key,) if key in state.steps else ()
+Close = Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome]]
 
 
-def _counts(now: Pass, key: str) -> bool:
-    """Whether the failure of a step is a gap: not if the flow returned without waiting for it."""
-    pending = now.steps[key]
-    return pending.done or pending.awaited or not now.main.done
-
-
-def _outcome(made: object) -> Outcome:
-    """Return the outcome for what a flow returned: text, a result, an instance of a pydantic model, or a FlowAnswer."""
-    match made:
-        case None:
-            return Outcome()
-        case FlowAnswer():
-            return Outcome(answer=made.text, value=made.value, gaps=list(made.gaps))
-        case Result():
-            value = made.state.value
-            return Outcome(answer=made.text if value is None else compact_json(value), value=value)
-        case BaseModel():
-            value = made.model_dump(mode="json")
-            return Outcome(answer=compact_json(value), value=value)
-        case str():
-            return Outcome(answer=made)
-        case _:
-            return Outcome(answer=compact_json(made), value=made)
+async def _as_it_is(_run: FlowContext, outcome: Outcome, _answer: FlowAnswer) -> Outcome:
+    return outcome
 
 
 @overload

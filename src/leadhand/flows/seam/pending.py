@@ -53,7 +53,7 @@ class Pending(Waited, Generic[_T]):
     """A step that was asked for. It is issued at once; awaiting it gives its result.
 
     ``key`` is its key in ``RunState.settled``, ``commands`` returns what issues it, ``read`` its result once it is
-    settled. ``waived`` collects the keys of failures that are not gaps.
+    settled. The keys of failures that are not gaps are added to ``waived``.
     """
 
     def __init__(
@@ -75,6 +75,11 @@ class Pending(Waited, Generic[_T]):
         self.optional = self.awaited = self.closed = False
         self.line = ""
         self.result: _T | None = None
+
+    @property
+    def was_awaited(self) -> bool:
+        """Whether the flow waited for it, so that its failure counts."""
+        return self.done or self.awaited
 
     def settle(self, result: _T) -> None:
         self.result, self.done = result, True

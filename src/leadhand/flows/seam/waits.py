@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -30,7 +29,7 @@ class Waits:
 
     def __init__(self, of: Pass) -> None:
         self._pass = of
-        self._numbers = Counter[str]()
+        self._numbers = of.numbered
 
     @property
     def state(self) -> RunState:
@@ -114,7 +113,7 @@ class Waits:
             if answered.status is ApprovalStatus.APPROVED:
                 return Approved(answered.by)
             late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
-            return Denied(answered.reason or late, answered.by)
+            return Denied(answered.reason or late, answered.by, late=bool(late))
 
         pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
         return await self._added(pending, is_known=key in self.state.approvals)
