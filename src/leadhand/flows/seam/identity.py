@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, cast
 from pydantic import BaseModel
 
 from leadhand.core.state import RunState
+from leadhand.core.text import REDACTED
 from leadhand.core.value import Json, is_list, is_object
 
 RESULT = "$step"
@@ -95,6 +96,15 @@ def _encoded(value: Any, name: str, steps: dict[str, None]) -> tuple[Json, Json]
 
 def _text(key: object) -> str:
     return str(key.value if isinstance(key, Enum) else key)
+
+
+def is_same(logged: Json, given: Json) -> bool:
+    """Whether a value of the log is a given one, as it was written there: secrets are redacted."""
+    if is_object(logged) and is_object(given):
+        return logged.keys() == given.keys() and all(is_same(logged[key], each) for key, each in given.items())
+    if is_list(logged) and is_list(given):
+        return len(logged) == len(given) and all(map(is_same, logged, given))
+    return logged == given or (isinstance(logged, str) and isinstance(given, str) and REDACTED in logged)
 
 
 def resolved(value: Json, state: RunState) -> Json:

@@ -9,8 +9,8 @@ begins.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import heapq
+import logging
 import sys
 import traceback
 from collections import Counter, deque
@@ -28,6 +28,7 @@ from .pending import Element, Join, Pending, Task, Waited
 from .results import FlowMisuse, Result
 
 HOW = "a flow awaits only what `run` gives; do the rest in a tool or with run.do"
+LOGGER = logging.getLogger("leadhand.flows")
 LONG_S = 1.0
 """Seconds of the function between two awaits that are reported, since it blocks all runs of the process."""
 _PACKAGE = __name__.rpartition(".")[0].replace(".", "/")
@@ -52,6 +53,7 @@ class Pass:
         """``clock`` tells how long the function blocks the loop, in seconds."""
         self.state, self.file, self.clock = state, file, clock
         self.now = state.created_at
+        self.closed = False
         self.steps: dict[str, Pending[Any]] = {}
         """What was asked for, by key."""
         self.new: list[Pending[Any]] = []
@@ -143,7 +145,7 @@ class Pass:
     def add(self, pending: Pending[Any], *, is_known: bool) -> None:
         """Add what was asked for. It is looked up in the log, or issued."""
         key = pending.key
-        pending.line = self.line()
+        pending.line, pending.closed = self.line(), self.closed
         self.steps[key] = self._open[key] = pending
         self.unclaimed.pop(key, None)
         if not is_known:
@@ -212,9 +214,16 @@ class Pass:
 
     def close(self) -> None:
         """End the pass: its coroutines are closed."""
+        self.closed = True
+        for pending in self.steps.values():
+            pending.closed = True
         for task in list(self._tasks.values()):
-            with contextlib.suppress(Exception):  # it awaits in a `finally`, which nothing can answer any more
+            try:
                 self._outside_the_loop(task.coroutine.close)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # such as an await in a `finally`, which nothing can answer any more
+                LOGGER.debug("a flow did not end when it was closed", exc_info=error)
 
     def _settled(self, key: str) -> None:
         del self._open[key]
@@ -291,6 +300,8 @@ class Pass:
             waits = self._outside_the_loop(lambda: task.coroutine.send(None))
         except StopIteration as stop:
             task.done, task.value = True, stop.value
+        except KeyboardInterrupt:
+            raise
         except BaseException as error:
             task.done, task.error = True, error
             if _needs_loop(error):
