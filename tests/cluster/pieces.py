@@ -16,7 +16,7 @@ async def piece(n: int, folder: str, seconds: float, held: int | None) -> str:
     here = Path(folder)
     _note(here, f"began {n}")
     if held is not None and n >= held:
-        while not (here / "gate").exists():  # noqa: ASYNC110, ASYNC240 (the gate is a file)
+        while not (here / "gate").exists():  # noqa: ASYNC110 (the gate is a file)
             await asyncio.sleep(0.01)
     await asyncio.sleep(seconds)
     _note(here, f"ended {n}")
@@ -35,7 +35,7 @@ async def pieces(
     count: int = 20,
     seconds: float = 0.0,
     held: int | None = None,
-    asks: bool = False,  # noqa: FBT001, FBT002 - options have names
+    asks: bool = False,
 ) -> str:
     """So many pieces, each of so many seconds; those from ``held`` on wait until the file ``gate`` is there."""
 

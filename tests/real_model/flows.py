@@ -17,7 +17,7 @@ FREE = ANSWER.version(output=None)
 
 
 @flow
-async def ask(run: FlowContext, times: int = 1, free: bool = False) -> str:  # noqa: FBT001, FBT002 - options have names
+async def ask(run: FlowContext, times: int = 1, free: bool = False) -> str:
     """Send the request to the model ``times`` times. It chooses a colour, or writes what it likes if it is ``free``."""
     worker = FREE if free else ANSWER
     return "\n".join(
