@@ -18,7 +18,7 @@ from leadhand.core.events import Entry
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, Value, compact_json, one_line, shown
+from leadhand.core.value import Json, Value, compact_json, fitting, one_line, plain_json, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
@@ -140,7 +140,10 @@ class FunctionRun(Flow):
 
         async def whole(context: FlowContext) -> Outcome:
             made = await self._flow.function(context, **copy.deepcopy(options))
-            stated = self._stated(context.state, context.of, made)
+            try:
+                stated = fitting(Outcome, self._stated(context.state, context.of, made))
+            except (TypeError, ValueError) as error:
+                raise FlowMisuse(f"the flow {self.name} returned what does not fit: {one_line(error)}") from error
             answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
             return await self.close(context, stated, answer)
 
@@ -353,7 +356,7 @@ def _outcome(made: object) -> Outcome:
         case FlowAnswer():
             return Outcome(
                 answer=made.text,
-                value=made.value,
+                value=plain_json(made.value),
                 gaps=list(made.gaps),
                 sources=made.sources,
                 judgement=made.judgement,
@@ -363,12 +366,13 @@ def _outcome(made: object) -> Outcome:
             value = made.state.value
             return Outcome(answer=made.text if value is None else compact_json(value), value=value)
         case BaseModel():
-            value = made.model_dump(mode="json")
+            value = plain_json(made.model_dump(mode="json"))
             return Outcome(answer=compact_json(value), value=value)
         case str():
             return Outcome(answer=made)
         case _:
-            return Outcome(answer=compact_json(made), value=made)
+            value = plain_json(made)
+            return Outcome(answer=compact_json(value), value=value)
 
 
 def _subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:
