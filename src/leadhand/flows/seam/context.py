@@ -282,8 +282,7 @@ class FlowContext:
         known = self._named.setdefault(worker.name, worker)
         if (known.base or known) != (worker.base or worker):
             raise FlowMisuse(f"two different workers are called {worker.name!r}: give them different names")
-        written = encoded(given, "input")
-        facts = written.logged or {"request": self.request}
+        facts = {field: encoded(value, field).logged for field, value in given.items()} or {"request": self.request}
         recorded = worker.recorded(Given(self.request, facts, deps=self.deps))
         recorded = recorded if not elements else fingerprinted(recorded.evolve(elements=elements))
         return self._step(
