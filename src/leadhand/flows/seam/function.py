@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import CodeType
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -332,14 +333,22 @@ async def _as_it_is(_run: FlowContext, outcome: Outcome, _answer: FlowAnswer) ->
 
 
 def _named(function: Function) -> list[object]:
-    """Return the values that a function names as globals or from its closure, also in functions inside of it."""
+    """Return the values that a function names as globals or from its closure, also in functions inside of it, and what
+    is in those that are lists, tuples or dicts."""
     names: dict[str, None] = {}
     codes: list[CodeType] = [function.__code__]
     for code in codes:  # it grows
         names |= dict.fromkeys(code.co_names)
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]
     around = inspect.getclosurevars(function).nonlocals
-    return [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
+    found = [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
+    return [*found, *chain.from_iterable(_members(each) for each in found)]
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return cast("Mapping[object, object]", value).values()
+    return cast("Iterable[object]", value) if isinstance(value, list | tuple) else ()
 
 
 def _counts(now: Pass, key: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 from pydantic import BaseModel
 
 from leadhand.core.state import RunState
-from leadhand.core.value import Json, is_list, is_object
+from leadhand.core.value import DEEPEST, TOO_DEEP, Json, is_list, is_object, json_problem
 
 RESULT = "$step"
 """The key of a reference to the result of a step: ``{"$step": id, "attempt": number}``."""
@@ -57,7 +57,12 @@ class Encoded(NamedTuple):
 def encoded(value: object, name: str) -> Encoded:
     """Return a value of an input, the argument ``name``. Raises TypeError for what has no stable form as JSON."""
     steps: dict[str, None] = {}
-    logged, digested = _encoded(value, name, steps)
+    try:
+        logged, digested = _encoded(value, name, steps)
+    except RecursionError as error:
+        raise TypeError(f"`{name}` cannot be stored as JSON: {TOO_DEEP}") from error
+    if problem := json_problem(logged, DEEPEST - 1):  # the input encloses it
+        raise TypeError(f"`{name}` cannot be stored as JSON: {problem}")
     return Encoded(logged, digested, steps)
 
 
