@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 from pydantic import BaseModel
 
 from leadhand.core.state import RunState
-from leadhand.core.value import DEEPEST, TOO_DEEP, Json, is_list, is_object, json_problem
+from leadhand.core.value import DEEPEST, TOO_DEEP, Json, is_list, is_object, json_problem, one_line
 
 RESULT = "$step"
 """The key of a reference to the result of a step: ``{"$step": id, "attempt": number}``."""
@@ -59,8 +59,9 @@ def encoded(value: object, name: str) -> Encoded:
     steps: dict[str, None] = {}
     try:
         logged, digested = _encoded(value, name, steps)
-    except RecursionError as error:
-        raise TypeError(f"`{name}` cannot be stored as JSON: {TOO_DEEP}") from error
+    except (RecursionError, ValueError) as error:  # pydantic's errors are ValueErrors
+        why = TOO_DEEP if isinstance(error, RecursionError) else one_line(error)
+        raise TypeError(f"`{name}` cannot be stored as JSON: {why}") from error
     if problem := json_problem(logged, DEEPEST - 1):  # the input encloses it
         raise TypeError(f"`{name}` cannot be stored as JSON: {problem}")
     return Encoded(logged, digested, steps)
