@@ -24,7 +24,6 @@ from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
 from leadhand.flows.flow import Result as Returned
-from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.refused_options import refusal
 from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import Verifier
@@ -58,13 +57,15 @@ class FunctionFlow(Flow):
         name: str = "",
         offline: Mapping[Worker, Callable[..., Any]] | None = None,
         workers: Sequence[Recorded] | None = None,
+        *,
+        reads_artifacts: bool = False,
     ) -> None:
         """``workers`` are those of a built-in flow (None: the workers that the function names)."""
         self.function = function
         self.name = name or function.__name__.replace("_", "-")  # type: ignore[misc]
         self.description = inspect.getdoc(function) or ""  # type: ignore[misc]
         self.offline = {worker.name: rule for worker, rule in (offline or {}).items()}  # type: ignore[misc]
-        self.plans = True  # type: ignore[misc]
+        self.plans, self.reads_artifacts = True, reads_artifacts  # type: ignore[misc]
         self.Options = _options(self.name, function)  # type: ignore[misc, assignment]
         self._workers = workers
         self.__wrapped__ = function
@@ -415,7 +416,10 @@ def flow(function: Function, /) -> FunctionFlow: ...
 
 @overload
 def flow(
-    *, name: str = "", offline: Mapping[Worker, Callable[[OfflineRequest], Any]] | None = None
+    *,
+    name: str = "",
+    offline: Mapping[Worker, Callable[..., Any]] | None = None,
+    reads_artifacts: bool = False,
 ) -> Callable[[Function], FunctionFlow]: ...
 
 
@@ -423,7 +427,8 @@ def flow(function: Function | None = None, /, **given: Any) -> Any:
     """Make a flow of an async function, whose first parameter is the run; those after it are its options.
 
     ``name`` is that of the function, with hyphens, unless another is given. ``offline`` are rules of the built-in model
-    for workers. Raises UsageError for a function that cannot be a flow.
+    for workers. With ``reads_artifacts``, runs can read the files that earlier runs of the flow wrote under
+    ``memory/``. Raises UsageError for a function that cannot be a flow.
     """
     if function is None:
 
