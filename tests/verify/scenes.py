@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from leadhand import Worker, tool
 from leadhand.app.manifest import load_project
 from leadhand.core.conversation import ToolMessage
-from leadhand.flows import FlowAnswer, FlowContext, flow
+from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import brief_of
 
@@ -46,8 +46,7 @@ async def memo(run: FlowContext):
     assessed = await run.gather(run.ask(ASSESS, article=f"X{n}00") for n in (1, 2, 3))
     names = [each.value["article"] for each in assessed if each.value["worth_a_second_look"]]
     checked = await run.gather(run.ask(CHECK, article=name) for name in names)
-    written = await run.ask(WRITER, key="memo", found=[*assessed, *checked], final=True)
-    return FlowAnswer(written.text, uses=[written])
+    return await run.ask(WRITER, key="memo", found=[*assessed, *checked], final=True)
 
 
 @dataclass(frozen=True)
