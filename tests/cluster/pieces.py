@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 from leadhand import Worker
 from leadhand.flows import FlowContext, flow
@@ -36,8 +37,12 @@ async def pieces(
     seconds: float = 0.0,
     held: int | None = None,
     asks: bool = False,
+    rounds: int = 1,
 ) -> str:
-    """So many pieces, each of so many seconds; those from ``held`` on wait until the file ``gate`` is there."""
+    """So many pieces at once, each of so many seconds, in so many ``rounds``.
+
+    Those from ``held`` on wait until the file ``gate`` is there.
+    """
 
     async def carried_out(n: int) -> bool:
         done = await run.do(piece, key=f"piece-{n}", n=n, folder=folder, seconds=seconds, held=held)
@@ -45,5 +50,8 @@ async def pieces(
             await run.ask(HAND, piece=done)
         return True
 
-    done = await run.gather((carried_out(n) for n in range(count)), return_failures=True)
-    return f"{sum(each is True for each in done)} pieces"
+    ended: list[Any] = []
+    for first in range(0, rounds * count, count):
+        numbers = range(first, first + count)
+        ended += await run.gather((carried_out(n) for n in numbers), return_failures=True)
+    return f"{sum(each is True for each in ended)} pieces"

@@ -16,7 +16,7 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterator
 from inspect import iscoroutine
-from itertools import takewhile
+from itertools import islice, takewhile
 from types import FrameType
 from typing import Any, cast
 
@@ -79,12 +79,8 @@ class Pass:
         self._open: dict[str, Pending[Any]] = {}
         self._tasks: dict[int, Task] = {}
         self._runnable: deque[Task] = deque()
-        self._cursor, self._redone = state.seq, state.redone
-        for key, each in state.steps.items():
-            if each.step.digest and each.step.parent is None:
-                identity = each.step.kind, each.step.key, each.step.digest
-                self._equals.setdefault(identity, {})[key] = each.step.place
-                self.unclaimed[key] = None
+        self._cursor, self._redone, self._learned = state.seq, state.redone, 0
+        self._learn(state)
         self.current = self.main = Task(begin(self))
         self._start(self.main)
 
@@ -166,6 +162,7 @@ class Pass:
                 if not step.closed or _version(step) != version:
                     raise Stale(key)
         self.state = state
+        self._learn(state)
         newest = takewhile(lambda item: item[1] > self._cursor, reversed(state.settled.items()))
         for key, _ in list(newest):
             if key in self._open:
@@ -176,6 +173,17 @@ class Pass:
                 self._send(self._runnable.popleft())
             if self.main.done or not (self._deliver() or self._deliver_elements()):
                 return
+
+    def _learn(self, state: RunState) -> None:
+        """Learn of steps of the log that this pass has not asked for: while another process drives the run, they are
+        in the log first."""
+        newest = [*islice(reversed(state.steps.items()), len(state.steps) - self._learned)]
+        self._learned = len(state.steps)
+        for key, each in reversed(newest):
+            if each.step.digest and each.step.parent is None and key not in self.steps:
+                identity = each.step.kind, each.step.key, each.step.digest
+                self._equals.setdefault(identity, {})[key] = each.step.place
+                self.unclaimed[key] = None
 
     def commands(self) -> Iterator[Command]:
         """Yield what issues the steps that are new."""
