@@ -49,6 +49,14 @@ async def step_as_input(run: FlowContext) -> Any:
     return run.ask(WORKER, first=run.ask(WORKER, key="first"))
 
 
+async def tools_as_text(run: FlowContext) -> Any:
+    return run.ask(WORKER, tools="weather")
+
+
+async def plain_function(run: FlowContext) -> Any:
+    return run.do(str.upper, text="x")  # type: ignore[arg-type]
+
+
 async def no_step(run: FlowContext) -> Any:
     return run.gather(["one"])  # type: ignore[list-item]
 
@@ -63,6 +71,8 @@ async def no_step(run: FlowContext) -> Any:
         (no_worker, "'worker'"),
         (set_as_input, "`towns`"),
         (step_as_input, "`first`"),
+        (tools_as_text, "`tools`"),
+        (plain_function, "upper"),
         (no_step, "str"),
     ],
 )
@@ -85,6 +95,50 @@ async def test_a_run_whose_flow_asks_for_what_cannot_be_done_does_not_succeed(
         assert failure["type"] == "flow_error"
         line = inspect.getsourcelines(wants)[1] + 1
         assert f"line {line} of test_flows_of_users.py" in failure["message"]
+
+
+@pytest.mark.parametrize("gathered", [False, True])
+async def test_a_step_that_a_flow_returns_without_awaiting_it_is_no_answer(*, gathered: bool, tmp_path: Path) -> None:
+    @flow
+    async def hasty(run: FlowContext) -> Any:
+        step = run.ask(WORKER)
+        return run.gather([step]) if gathered else step
+
+    async with Leadhand(models=ScriptedModel(["first"], lenient=True), flows=[hasty], home=tmp_path) as lead:
+        answer = await lead.run("x", flow="hasty")
+    assert answer.document["failure"]["type"] == "flow_error"
+    assert "not awaited" in answer.document["failure"]["message"]
+
+
+MISTAKEN = Worker("mistaken", "Look.", tools=("loook",))
+OTHERS = {"mistaken": MISTAKEN}
+
+
+async def helper(run: FlowContext) -> Any:
+    return await run.ask(MISTAKEN)
+
+
+@flow
+async def by_a_helper(run: FlowContext) -> Any:
+    return await helper(run)
+
+
+@flow
+async def by_another_flow(run: FlowContext) -> Any:
+    return await by_a_helper(run)
+
+
+@flow
+async def by_a_dict(run: FlowContext) -> Any:
+    return await run.ask(OTHERS[run.request])
+
+
+@pytest.mark.parametrize("made", [by_a_helper, by_another_flow, by_a_dict], ids=lambda made: made.name)
+async def test_workers_are_known_before_a_run_wherever_its_flow_names_them(made: Any, tmp_path: Path) -> None:
+    async with Leadhand(models=ScriptedModel([]), flows=[made], home=tmp_path) as lead:
+        with pytest.raises(UsageError, match=r"mistaken .*'loook'"):
+            await lead.run("mistaken", flow=made.name)
+        assert await (await lead.runtime()).store.runs() == []
 
 
 def nested(levels: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
@@ -15,7 +16,7 @@ from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
-from leadhand.core.value import Json, compact_json, is_object, object_of
+from leadhand.core.value import Json, compact_json, is_object, object_of, shown
 from leadhand.core.work_order import ProposedSubtask
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code, Desk
@@ -129,6 +130,8 @@ class FlowContext:
         **given: Any,
     ) -> Pending[Result]:
         """Run a coroutine function of the project as a step. It may await anything; its result has to be JSON."""
+        if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):
+            raise TypeError(f"run.do takes a coroutine function, not {shown(function)}")
         name = getattr(function, "__name__", type(function).__name__)
         code = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}"
         worker = fingerprinted(
@@ -282,7 +285,8 @@ class FlowContext:
         known = self._named.setdefault(worker.name, worker)
         if (known.base or known) != (worker.base or worker):
             raise FlowMisuse(f"two different workers are called {worker.name!r}: give them different names")
-        facts = {field: encoded(value, field).logged for field, value in given.items()} or {"request": self.request}
+        facts = {str(field): encoded(value, str(field)).logged for field, value in given.items()}
+        facts = facts or {"request": self.request}
         recorded = worker.recorded(Given(self.request, facts, deps=self.deps))
         recorded = recorded if not elements else fingerprinted(recorded.evolve(elements=elements))
         return self._step(
@@ -313,7 +317,9 @@ class FlowContext:
         early: bool = False,
         details: Details = PLAIN,
     ) -> Pending[Result]:
-        written = {field: encoded(value, field) for field, value in given.items()}
+        if isinstance(tools, str):
+            raise TypeError("`tools` is one text: give a list of names")
+        written = {str(field): encoded(value, str(field)) for field, value in given.items()}
         digested: dict[str, Json] = {field: each.digested for field, each in written.items()} or {"": self.request}
         if tools is not None or model is not None:
             digested = {"input": digested, "tools": None if tools is None else sorted(tools), "model": model}

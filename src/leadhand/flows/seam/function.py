@@ -6,7 +6,7 @@ import copy
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, cast, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -32,7 +32,7 @@ from .context import FlowContext
 from .details import PLAIN, Details
 from .identity import resolved
 from .passes import Pass, Stale
-from .pending import Pending
+from .pending import Join, Pending
 from .results import FlowAnswer, FlowMisuse, Result, Retry, StepFailed
 from .worker import Given, Worker
 
@@ -334,16 +334,30 @@ async def _as_it_is(_run: FlowContext, outcome: Outcome, _answer: FlowAnswer) ->
 
 
 def _named(function: Function) -> list[object]:
-    """Return the values that a function names as globals or from its closure, also in functions inside of it, and what
-    is in those that are lists, tuples or dicts."""
+    """Return the values that a function names as globals or from its closure, with what is in those that are lists,
+    tuples or dicts, and with what other functions of its module and other flows name that it calls."""
+    found: list[object] = []
+    functions: list[object] = [function]
+    for each in functions:  # it grows
+        values = _values(cast("Function", each))
+        for value in (*values, *chain.from_iterable(_members(value) for value in values)):
+            called = value.function if isinstance(value, FunctionFlow) else value
+            if not isinstance(called, FunctionType):
+                found.append(value)
+            elif called not in functions and (called is not value or called.__module__ == function.__module__):
+                functions.append(called)
+    return found
+
+
+def _values(function: Function) -> list[object]:
+    """Return the values that a function names as globals or from its closure, also in functions inside of it."""
     names: dict[str, None] = {}
     codes: list[CodeType] = [function.__code__]
     for code in codes:  # it grows
         names |= dict.fromkeys(code.co_names)
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]
     around = inspect.getclosurevars(function).nonlocals
-    found = [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
-    return [*found, *chain.from_iterable(_members(each) for each in found)]
+    return [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
 
 
 def _members(value: object) -> Iterable[object]:
@@ -363,6 +377,8 @@ def _outcome(made: object) -> Outcome:
     match made:
         case None:
             return Outcome()
+        case Pending() | Join():
+            raise TypeError("a step that it has not awaited")
         case FlowAnswer():
             return Outcome(
                 answer=made.text,
