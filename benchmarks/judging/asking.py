@@ -22,7 +22,7 @@ from leadhand.flows.judging import calls_shown, shards_of
 from leadhand.flows.rounds import verifying
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
-from leadhand.verify.judge import JUDGE, Verifier, judge_facts, judging_roles, reply_schema
+from leadhand.verify.judge import JUDGE, Verifier, judge_facts, judging_workers, reply_schema
 
 from .cases import Draft
 
@@ -90,10 +90,10 @@ def asking(
 
     ``judge`` is the name of the model, or of the verifier that judges in its place. The questions go to ``asked``.
     """
-    role = judging_roles("judge", (), verifier=verifier is not None)[0]
+    worker = judging_workers("judge", (), verifier=verifier is not None)[0]
 
     def digest(question: Question) -> str:
-        of = [judge, role.instructions, _schema(question), dict(question.facts)]
+        of = [judge, worker.instructions, _schema(question), dict(question.facts)]
         return hashlib.sha256(compact_json(of).encode(errors="replace")).hexdigest()[:32]
 
     def details(question: Question) -> Details:
@@ -104,11 +104,11 @@ def asking(
         asked.questions = {digest(each): each for each in about}
         code = verifying(verifier) if verifier is not None else None
         new = {key: each for key, each in asked.questions.items() if key not in replies}
-        steps = (run.step(role, key=key, input={}, details=details(each), code=code) for key, each in new.items())
+        steps = (run.step(worker, key=key, input={}, details=details(each), code=code) for key, each in new.items())
         await run.gather(steps, return_failures=True)
         return "asked"
 
-    return FunctionFlow(measure, "measure-judge", workers=[role])
+    return FunctionFlow(measure, "measure-judge", workers=[worker])
 
 
 def questions_about(drafts: Iterable[Draft], room: int) -> Iterator[Question]:

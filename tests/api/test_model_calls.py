@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from api.test_code_roles import Facts, coded
+from api.test_code_workers import Facts, coded
 
 from leadhand import Leadhand
 from leadhand.app.model_calls import model_call

@@ -147,8 +147,8 @@ _NEEDS = st.lists(st.one_of(st.integers(-1, 3), st.text(max_size=3)), max_size=3
 @given(_JSON)
 def test_whatever_a_lead_says_is_judged_and_never_breaks_anything(said: Any):
     state = History().state
-    for role in RoleName:
-        found = output_problems(state, Step(step_id="x", worker=role), said)
+    for worker in RoleName:
+        found = output_problems(state, Step(step_id="x", worker=worker), said)
         assert all(isinstance(fault, str) and fault for fault in found)
 
 

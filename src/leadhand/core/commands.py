@@ -14,7 +14,7 @@ from .state import RunState, StepState
 from .tool import CallState
 from .value import Json, plain_json
 from .work_order import LONGEST_ID, LONGEST_TITLE, Subtask, Unsupported, WorkOrder
-from .work_result import Review
+from .work_result import ResultData, Review
 from .worker import Worker
 
 
@@ -66,7 +66,16 @@ class IssueStep(NamedTuple):
     place: str = ""
     line: str = ""
     optional: bool = False
+    parent: str | None = None
     definition: Worker | None = None
+
+
+class Conclude(NamedTuple):
+    """Settle the step of a flow inside of another one with what that flow came to."""
+
+    step: str
+    data: ResultData | None = None
+    failure: Failure | None = None
 
 
 class Note(NamedTuple):
@@ -157,6 +166,7 @@ Command = (
     | Begin
     | NoteGaps
     | IssueStep
+    | Conclude
     | Note
     | Start
     | Settle

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from leadhand.core.commands import Outcome
 from leadhand.core.errors import FailureClass
-from leadhand.core.judgement import Claim, Doubt
+from leadhand.core.judgement import Claim, Doubt, Judgement
 from leadhand.core.outcome import all_gaps, may_be_used
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
@@ -34,6 +34,7 @@ from .run_view import CORRECTS
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.identity import sha
+from .seam.outcomes import outcome_with
 from .seam.results import FlowAnswer, Result
 from .shaping import shape_of_answer
 
@@ -79,7 +80,20 @@ async def judged(run: FlowContext, outcome: Outcome, writer: str = "", material:
     if check == "off" or not claims or not found_out(state):
         return Judged(outcome)
     answering = _Answering(run, outcome, claims, writer, material)
-    return await answering.judged() if check == "judge" else answering.exact()
+    if answering.of not in run.judged:
+        run.judged[answering.of] = await answering.judged() if check == "judge" else answering.exact()
+    found: Judged = run.judged[answering.of]
+    judgement = found.outcome.judgement
+    return found._replace(
+        outcome=outcome._replace(answer=found.outcome.answer, value=found.outcome.value, judgement=judgement)
+    )
+
+
+async def judge(run: FlowContext, text: Result | str, uses: Sequence[Result] | None) -> Judgement:
+    """Return the judgement of a text, for a flow that asks for it before it returns the text."""
+    made = text if isinstance(text, Result) and uses is None else FlowAnswer(str(text), uses=uses)
+    found = await judged(run, outcome_with(run.of, made))
+    return found.outcome.judgement or Judgement()
 
 
 class _Answering:
@@ -98,7 +112,7 @@ class _Answering:
         used = [run.state.steps[key] for key in dict.fromkeys(outcome.uses) if key in run.state.steps]
         self._results = [each for each in used if may_be_used(each)]
         known = [[each.key, Result(each).digest] for each in self._results]
-        self._of = sha([outcome.answer, outcome.value, known])[:12]
+        self.of = sha([outcome.answer, outcome.value, known])[:12]
 
     def _material(self, state: RunState) -> Material:
         if self._own_material is not None:
@@ -126,8 +140,8 @@ class _Answering:
         return Judged(self._with(answer, value, records, judged_by), missing)
 
     async def _round(self, suffix: str, claims: Sequence[Claim], records: Sequence[Record]) -> Round:
-        name = f"judge-answer-{self._of}{suffix}"
-        return await judge_round(self._run, name, claims, self._material, records, of=self._of)
+        name = f"judge-answer-{self.of}{suffix}"
+        return await judge_round(self._run, name, claims, self._material, records, of=self.of)
 
     def _claims_of(self, answer: str, value: Json) -> Sequence[Claim]:
         changed = self._outcome._replace(answer=answer, value=value)
@@ -184,8 +198,8 @@ class _Answering:
 
         return self._run.step(
             self._run.worker(writer),
-            key=f"correct-{self._of}-{part}",
-            input={CORRECTS: self._of, "problems": [_problem(each) for each in problems]},
+            key=f"correct-{self.of}-{part}",
+            input={CORRECTS: self.of, "problems": [_problem(each) for each in problems]},
             details=Details(title="correction", instructions=instructions("correct"), shows=shows, checks=checks),
             tools=(),
             optional=True,
@@ -214,7 +228,7 @@ class _Answering:
         return self._run.step(
             self._run.worker(CONFIRM),
             key=CONFIRM,
-            input={"of": self._of, "missing": missing},
+            input={"of": self.of, "missing": missing},
             details=Details(title="what is missing", shows=shows),
             optional=True,
             final=True,

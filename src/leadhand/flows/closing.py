@@ -40,7 +40,8 @@ def _of_function(
 ) -> FlowPolicy:
     policy = FlowPolicy(flow, definition)
     if policy.run is not None and (definition.shape or definition.check != "off"):
-        from .answering import close  # an offline run has no judge
+        from .answering import close, judge  # an offline run has no judge
 
-        policy.run.close, policy.run.fits, policy.run.verifier = close, fits, verifier
+        policy.run.close, policy.run.judging = close, judge
+        policy.run.fits, policy.run.verifier = fits, verifier
     return policy

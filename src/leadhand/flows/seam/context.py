@@ -6,18 +6,21 @@ import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from leadhand.core import commands as do
 from leadhand.core.approval import Approval, ApprovalStatus, Question
 from leadhand.core.blob import blob_of
 from leadhand.core.ids import attempt_id, order_id
+from leadhand.core.judgement import Judgement
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, is_object, object_of, shown
 from leadhand.core.work_order import ProposedSubtask
+from leadhand.core.work_result import ResultData
+from leadhand.core.worker import ALL_TOOLS
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code, Desk
 from leadhand.flows.plan_gate import page_id
@@ -28,25 +31,45 @@ from .details import PLAIN, Details
 from .identity import encoded, sha
 from .passes import Pass
 from .pending import Asking, Join, Pending
-from .results import Approved, Denied, FlowMisuse, Result
+from .results import Approved, Denied, FlowMisuse, Result, StepFailed, said_by
 from .worker import Given, Worker, fingerprinted
 
 LONGEST_SUMMARY = 300
 """Characters of a value as JSON that stand for it as text."""
 
 
+class Flows(Protocol):
+    """A flow that another one can run."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, run: FlowContext, /, **options: Any) -> Coroutine[Any, Any, Any]: ...
+
+
+Judging = Callable[["FlowContext", Result | str, Sequence[Result] | None], Coroutine[Any, Any, Judgement]]
+
+
+async def unjudged(_run: FlowContext, _text: Result | str, _uses: Sequence[Result] | None) -> Judgement:
+    """Judge nothing, for a run that has no judge."""
+    return Judgement()
+
+
 class FlowContext:
     """A run as its flow sees it. What it returns can be awaited; nothing else can."""
 
-    def __init__(self, of: Pass, state: RunState, workers: Mapping[str, Recorded]) -> None:
-        """``workers`` are those that have a definition besides those of the run, such as the one of subtasks."""
-        self._pass, self._workers = of, workers
+    def __init__(
+        self, of: Pass, state: RunState, workers: Mapping[str, Recorded], request: str | None = None, inside: str = ""
+    ) -> None:
+        """``workers`` are those that have a definition besides those of the run, such as the one of subtasks.
+        ``inside`` is the step of a flow inside of another one, which has a ``request`` of its own."""
+        self._pass, self._workers, self._inside = of, workers, inside
         self._random = random.Random(state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
         self._orders: set[str] = set()
         self._asked, self._noted = 0, 0
-        self.request: str = state.definition.request
+        self.request: str = state.definition.request if request is None else request
         self.earlier: Follows | None = state.definition.follows
         """The run that this one follows up; what it answered was not checked in this run."""
         self.today: date = state.created_at.date()
@@ -56,6 +79,9 @@ class FlowContext:
         """Why a value does not fit the typed answer that was asked for, one sentence each (None: nobody asked)."""
         self.verifier: Verifier | None = None
         """Who judges in place of a model."""
+        self.judging: Judging = unjudged
+        self.judged: dict[str, Any] = {}
+        """What was judged in this pass, by digest."""
 
     @property
     def of(self) -> Pass:
@@ -186,6 +212,35 @@ class FlowContext:
 
         return self._added(Pending(self._pass.waived, key, commands, read), is_known=key in state.orders)
 
+    async def flow(
+        self,
+        flow: Flows,
+        request: str,
+        *,
+        key: str | None = None,
+        limits: Mapping[str, int | float] | None = None,
+        **options: Any,
+    ) -> Result:
+        """Run another flow inside of this one, with a request and with limits of its own, and return its result.
+
+        ``limits`` hold for its steps together: ``max_requests``, ``max_tokens``, ``budget`` (US dollars). To make
+        another flow a part of this one, with the same request, await it: ``await other(run, …)``.
+        """
+        name, given = key or flow.name, {"request": request, "options": options}
+        worker = Recorded(name=f"flow.{flow.name}", loop="code", tools=(ALL_TOOLS,)).evolve(**(limits or {}))
+        step = self._step("flow", name, fingerprinted(worker), given)
+        context = FlowContext(self._pass, self.state, self._workers, request, step.key)
+        context.__dict__ |= {each: getattr(self, each) for each in ("deps", "fits", "verifier", "judging", "judged")}
+        data = failure = None
+        try:
+            made = await flow(context, **options)
+            text, value = said_by(made)
+            data = ResultData(summary=text, value=value)
+        except StepFailed as failed:
+            failure = failed.failure
+        self._pass.conclude(step, [do.Conclude(step.key, data, failure)])
+        return await step
+
     # --- people ------------------------------------------------------------------------------------------------------
 
     async def person(self, question: str, *, choices: Sequence[str] = ()) -> str:
@@ -231,6 +286,13 @@ class FlowContext:
 
         pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
         return await self._added(pending, is_known=key in self.state.approvals)
+
+    async def judge(self, result: Result | str, *, uses: Sequence[Result] | None = None) -> Judgement:
+        """Have the claims of a text judged beside what ``uses`` (None: all steps so far) found out.
+
+        The same text is not judged again when the flow returns it. Without a judge, no claim has a verdict.
+        """
+        return await self.judging(self, result, uses)
 
     def note(self, text: str) -> None:
         """Write a line into the log of the run, once, whatever the passes."""
@@ -319,6 +381,8 @@ class FlowContext:
     ) -> Pending[Result]:
         if isinstance(tools, str):
             raise TypeError("`tools` is one text: give a list of names")
+        if self._inside:
+            name, given = f"{self._inside}/{name}", given or {"request": self.request}
         written = {str(field): encoded(value, str(field)) for field, value in given.items()}
         digested: dict[str, Json] = {field: each.digested for field, each in written.items()} or {"": self.request}
         if tools is not None or model is not None:
@@ -346,7 +410,7 @@ class FlowContext:
             command = do.IssueStep(
                 id=key,
                 worker=worker_key,
-                title=details.title or name,
+                title=details.title or name.rpartition("/")[2],
                 input=logged,
                 needs=tuple(needs),
                 tools=None if tools is None else tuple(tools),
@@ -361,6 +425,7 @@ class FlowContext:
                 doing=details.doing,
                 instructions=details.instructions,
                 judges=details.judges,
+                parent=attempt_id(self._inside, 1) if self._inside else None,
                 definition=definition,
             )
 

@@ -16,10 +16,10 @@ from leadhand.core.approval import Question
 from leadhand.core.commands import Command, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
-from leadhand.core.outcome import gap_of
+from leadhand.core.ids import step_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, Value, compact_json, fitting, one_line, plain_json, shown
+from leadhand.core.value import Json, Value, fitting, one_line, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
@@ -28,12 +28,13 @@ from leadhand.flows.refused_options import refusal
 from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import Verifier
 
-from .context import FlowContext
+from .context import FlowContext, Judging, unjudged
 from .details import PLAIN, Details
 from .identity import resolved
+from .outcomes import outcome_of, outcome_with
 from .passes import Pass, Stale
-from .pending import Join, Pending
-from .results import FlowAnswer, FlowMisuse, Result, Retry, StepFailed
+from .pending import Pending
+from .results import FlowAnswer, FlowMisuse, Retry, StepFailed
 from .worker import Given, Worker
 
 Function = Callable[..., Coroutine[Any, Any, Any]]
@@ -55,17 +56,22 @@ class FunctionFlow(Flow):
         self,
         function: Function,
         name: str = "",
-        offline: Mapping[Worker, Callable[..., Any]] | None = None,
-        workers: Sequence[Recorded] | None = None,
+        offline: Mapping[Worker, Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        workers: Callable[[Any], Sequence[Recorded]] | Sequence[Recorded] | None = None,
         *,
+        plans: bool = True,
         reads_artifacts: bool = False,
+        unfinished: Callable[[RunState], FlowAnswer] | None = None,
     ) -> None:
-        """``workers`` are those of a built-in flow (None: the workers that the function names)."""
+        """``workers`` are those of a built-in flow, or with some options (None: the workers that the function names).
+        ``unfinished`` returns the answer of a run that ends before its function returns."""
         self.function = function
         self.name = name or function.__name__.replace("_", "-")  # type: ignore[misc]
         self.description = inspect.getdoc(function) or ""  # type: ignore[misc]
-        self.offline = {worker.name: rule for worker, rule in (offline or {}).items()}  # type: ignore[misc]
-        self.plans, self.reads_artifacts = True, reads_artifacts  # type: ignore[misc]
+        rules = (offline or {}).items()
+        self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in rules}  # type: ignore[misc]
+        self.plans, self.reads_artifacts = plans, reads_artifacts  # type: ignore[misc]
+        self.unfinished = unfinished
         self.Options = _options(self.name, function)  # type: ignore[misc, assignment]
         self._workers = workers
         self.__wrapped__ = function
@@ -85,7 +91,7 @@ class FunctionFlow(Flow):
     def roles(self, options: Any) -> Sequence[Recorded]:
         """Return the workers that the function names as globals or from its closure, with the one of subtasks."""
         if self._workers is not None:
-            return self._workers
+            return self._workers(options) if callable(self._workers) else self._workers
         named = _named(self.function)
         workers = {each.name: each for each in named if isinstance(each, Worker) and isinstance(each.instructions, str)}
         return [each.recorded() for each in workers.values()]
@@ -108,6 +114,7 @@ class FunctionRun(Flow):
         self.deps: Any = None
         self.fits: Callable[[Json], list[str]] | None = None
         self.verifier: Verifier | None = None
+        self.judging: Judging = unjudged
         self.close: Close = _as_it_is
         """Ends the flow with further steps, which give its answer a shape and judge it."""
         self.clock: Callable[[], float] = lambda: 0.0
@@ -143,7 +150,7 @@ class FunctionRun(Flow):
         async def whole(context: FlowContext) -> Outcome:
             made = await self._flow.function(context, **copy.deepcopy(options))
             try:
-                stated = fitting(Outcome, self._stated(context.state, context.of, made))
+                stated = fitting(Outcome, outcome_with(context.of, made))
             except (TypeError, ValueError) as error:
                 raise FlowMisuse(f"the flow {self.name} returned what does not fit: {one_line(error)}") from error
             answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
@@ -153,6 +160,7 @@ class FunctionRun(Flow):
             of.loaded = loaded
             context = FlowContext(of, state, of_subtasks)
             context.deps, context.fits, context.verifier = self.deps, self.fits, self.verifier
+            context.judging = self.judging
             return whole(context)
 
         self._pass = Pass(state, begin, self._flow.function.__code__.co_filename, self.clock)
@@ -195,7 +203,8 @@ class FunctionRun(Flow):
         what = f"the flow asks at line {line} for {key}, which is new, and not yet again for {before}"
         acted = next((each for each in now.unclaimed if state.steps[each].has_acted), None)
         if acted is None:
-            yield do.Note(what, f"!new-{key}")
+            if not state.redone:  # what follows from a result that is another one now is new
+                yield do.Note(what, f"!new-{key}")
             yield from wanted
             return
         id_ = f"other-{key}"
@@ -229,8 +238,7 @@ class FunctionRun(Flow):
             from leadhand.flows.work_order.briefs import work  # few flows issue orders
 
             return work(state, given)
-        shows = None if (pending := self._pending(state, given.step_id)) is None else pending.details.shows
-        if shows is not None:
+        if (shows := self._details(state, given.step_id).shows) is not None:
             return shows(state, step)
         found = resolved({**given.input}, state)
         return found if found or given.kind != "ask" else {"request": run.request}
@@ -238,8 +246,8 @@ class FunctionRun(Flow):
     def problems(self, run: RunView[Any], step: StepView, result: Returned) -> list[str]:
         pending = self._pending(run.state, step.id)
         worker = None if pending is None else pending.worker
-        if pending is not None and pending.details.checks is not None:
-            return list(pending.details.checks(run.state, run.state.steps[step.id], result))
+        if (checks := self._details(run.state, step.id).checks) is not None:
+            return list(checks(run.state, run.state.steps[step.id], result))
         if worker is None:
             return []
         value: Any = result.text if result.value is None else result.value
@@ -281,49 +289,19 @@ class FunctionRun(Flow):
         return self._flow.task(run, entries)
 
     def _details(self, state: RunState, key: str) -> Details:
-        pending = self._pending(state, key)
-        return PLAIN if pending is None else pending.details
+        if (pending := self._pending(state, key)) is not None:
+            return pending.details
+        parent = state.steps[key].step.parent
+        return PLAIN if parent is None else self._details(state, step_of(parent)).children or PLAIN
 
     def _pending(self, state: RunState, key: str) -> Pending[Any] | None:
         now = self.advanced(state) if self._pass is None else self._pass
         return now.steps.get(key)
 
     def outcome(self, run: RunView[Any]) -> Outcome:
-        state = run.state
-        now = self._pass if self._pass is not None else self.advanced(state)
-        error = now.main.error if now.main.done else None
-        if now.main.done and error is None:
-            return self._ended(state, now, now.main.value)._replace(returned=True)
-        found = self._stated(state, now, None)
-        gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
-        return self._ended(state, now, found._replace(gaps=gaps))
-
-    def _ended(self, state: RunState, now: Pass, stated: Outcome) -> Outcome:
-        """Return an outcome with the steps that are not gaps, and those that the pass does not ask for any more."""
-        early = set(now.unclaimed_early())
-        left_out = [key for key in (*now.unclaimed, *early) if key in state.steps]
-        waived = {
-            key for key, each in now.steps.items() if key in state.steps and (each.optional or not _counts(now, key))
-        }
-        return stated._replace(waived=[*stated.waived, *(waived | now.waived)], left_out=left_out)
-
-    def _stated(self, state: RunState, now: Pass, made: object) -> Outcome:
-        """Return the outcome that a flow states with what it returned (None: nothing), which uses the results of all
-        steps that it has asked for, but for those that begin early or judge, unless it says which."""
-        subtasks = (
-            each for order in now.steps if order in state.orders for each in state.orders[order].order.subtask_keys()
-        )
-        asked = [state.steps[key] for key in (*now.steps, *subtasks) if key in state.steps]
-        early = set(now.unclaimed_early())
-        used = [
-            each.key
-            for each in asked
-            if each.ok and each.key not in early and (each.counts or each.step.final) and not each.step.judges
-        ]
-        found = _outcome(made)
-        if isinstance(made, FlowAnswer) and made.uses is not None:
-            used = [each.key for each in made.uses]
-        return found._replace(uses=used)
+        now = self._pass if self._pass is not None else self.advanced(run.state)
+        unfinished = self._flow.unfinished
+        return outcome_of(now, None if unfinished is None or now.main.done else unfinished(run.state))
 
 
 Close = Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome]]
@@ -364,41 +342,6 @@ def _members(value: object) -> Iterable[object]:
     if isinstance(value, Mapping):
         return cast("Mapping[object, object]", value).values()
     return cast("Iterable[object]", value) if isinstance(value, list | tuple) else ()
-
-
-def _counts(now: Pass, key: str) -> bool:
-    """Whether the failure of a step is a gap: not if the flow returned without waiting for it."""
-    pending = now.steps[key]
-    return pending.done or pending.awaited or not now.main.done
-
-
-def _outcome(made: object) -> Outcome:
-    """Return the outcome for what a flow returned: text, a result, an instance of a pydantic model, or a FlowAnswer."""
-    match made:
-        case None:
-            return Outcome()
-        case Pending() | Join():
-            raise TypeError("a step that it has not awaited")
-        case FlowAnswer():
-            return Outcome(
-                answer=made.text,
-                value=plain_json(made.value),
-                gaps=list(made.gaps),
-                sources=made.sources,
-                judgement=made.judgement,
-                waived=made.waived,
-            )
-        case Result():
-            value = made.state.value
-            return Outcome(answer=made.text if value is None else compact_json(value), value=value)
-        case BaseModel():
-            value = plain_json(made.model_dump(mode="json"))
-            return Outcome(answer=compact_json(value), value=value)
-        case str():
-            return Outcome(answer=made)
-        case _:
-            value = plain_json(made)
-            return Outcome(answer=compact_json(value), value=value)
 
 
 def _subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:

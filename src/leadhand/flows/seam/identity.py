@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 from pydantic import BaseModel
 
 from leadhand.core.state import RunState
-from leadhand.core.value import DEEPEST, TOO_DEEP, Json, is_list, is_object, json_problem, one_line
+from leadhand.core.value import TOO_DEEP, Json, is_list, is_object, json_problem, one_line
 
 RESULT = "$step"
 """The key of a reference to the result of a step: ``{"$step": id, "attempt": number}``."""
@@ -62,7 +62,7 @@ def encoded(value: object, name: str) -> Encoded:
     except (RecursionError, ValueError) as error:  # pydantic's errors are ValueErrors
         why = TOO_DEEP if isinstance(error, RecursionError) else one_line(error)
         raise TypeError(f"`{name}` cannot be stored as JSON: {why}") from error
-    if problem := json_problem(logged, DEEPEST - 1):  # the input encloses it
+    if problem := json_problem([logged]):  # the input encloses it, too
         raise TypeError(f"`{name}` cannot be stored as JSON: {problem}")
     return Encoded(logged, digested, steps)
 

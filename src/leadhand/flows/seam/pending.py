@@ -73,6 +73,11 @@ class Pending(Waited, Generic[_T]):
         self.line = ""
         self.result: _T | None = None
 
+    @property
+    def was_awaited(self) -> bool:
+        """Whether the flow waited for it, so that its failure counts."""
+        return self.done or self.awaited
+
     def settle(self, result: _T) -> None:
         self.result, self.done = result, True
 

@@ -14,7 +14,7 @@ from leadhand.core.judgement import Judgement
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
-from leadhand.core.value import Json
+from leadhand.core.value import Json, compact_json, plain_json
 from leadhand.flows.seam.identity import Referred, sha
 from leadhand.verify.material import Material
 
@@ -128,6 +128,24 @@ class FlowAnswer(NamedTuple):
     writer: str = ""
     material: Callable[[RunState], Material] | None = None
     waived: Sequence[str] = ()
+
+
+def said_by(made: object) -> tuple[str, Json]:
+    """Return the text and the value of what a flow returned: text, a result, a pydantic instance, or JSON.
+
+    Raises Unfit for what JSON cannot represent.
+    """
+    match made:
+        case FlowAnswer():
+            return made.text, plain_json(made.value)
+        case Result():
+            value = made.state.value
+            return (made.text if value is None else compact_json(value)), value
+        case str():
+            return made, None
+        case _:
+            value = plain_json(made.model_dump(mode="json") if isinstance(made, BaseModel) else made)
+            return compact_json(value), value
 
 
 class Approved(NamedTuple):

@@ -241,6 +241,7 @@ def result(subtask: StepState, numbers: dict[tuple[str, str], int], *, presumed:
         "name": subtask.subtask.name,
         "args": _unnamed_args(subtask),
         "summary": data.summary,
+        "raw": data.raw if data.is_cut else None,
         "sample": data.sample,
         "not_evaluated": not (subtask.accepted or presumed),
         "sources": [numbers[source.title, source.url] for source in data.sources if numbers],
