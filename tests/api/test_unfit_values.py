@@ -25,10 +25,11 @@ PLAIN = Worker("worker", "Work.", tools=())
 def asking_with(*workers: Worker, offline: Any = None, **given: Any) -> FunctionFlow:
     """Return a flow that asks the first worker with an input; it knows the others, too."""
 
+    asked, *others = workers or (PLAIN,)
+
     @flow(name="plain", offline=offline)
     async def plain(run: FlowContext):
-        asked, *_ = workers or (PLAIN,)
-        return await run.ask(asked, **given)
+        return await run.ask([asked, *others][0], **given)
 
     return plain
 

@@ -67,6 +67,8 @@ class ClusterHost:
         flow = self._runtime.flows.of(state.definition)
         fits = fits_of(None, state.definition.worker(state.definition.shape))
         policy = policy_of(flow, state.definition, fits, self._runtime.verifier)
+        if policy.run is not None:
+            policy.run.deps = self._runtime.toolbox.deps
         return state, policy, self._runtime.log(run_id).unpack
 
     async def drain(self, grace_s: float) -> None:
