@@ -189,8 +189,9 @@ class FlowRegistry:
         """The flow of a run. Raises ConfigurationError if it is not here, UsageError if it lacks the run's options."""
         found = self._find(run.flow).get(run.flow_version)
         if found is None:
+            version = f" version {run.flow_version}" if run.flow_version else ""  # functions have none
             raise ConfigurationError(
-                f"the run uses the flow {run.flow} version {run.flow_version}, which is not here",
+                f"the run uses the flow {run.flow}{version}, which is not here",
                 f"Give the file that defines it: --flows {run.flow_file or 'FILE'}, or Leadhand(flows=[…]) in Python.",
             )
         with _calling(found, "roles"):

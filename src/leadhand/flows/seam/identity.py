@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from leadhand.core.state import RunState
 from leadhand.core.text import REDACTED
-from leadhand.core.value import Json, is_list, is_object
+from leadhand.core.value import TOO_DEEP, Json, is_list, is_object, json_problem, one_line
 
 RESULT = "$step"
 """The key of a reference to the result of a step: ``{"$step": id, "attempt": number}``."""
@@ -58,7 +58,13 @@ class Encoded(NamedTuple):
 def encoded(value: object, name: str) -> Encoded:
     """Return a value of an input, the argument ``name``. Raises TypeError for what has no stable form as JSON."""
     steps: dict[str, None] = {}
-    logged, digested = _encoded(value, name, steps)
+    try:
+        logged, digested = _encoded(value, name, steps)
+    except (RecursionError, ValueError) as error:  # pydantic's errors are ValueErrors
+        why = TOO_DEEP if isinstance(error, RecursionError) else one_line(error)
+        raise TypeError(f"`{name}` cannot be stored as JSON: {why}") from error
+    if problem := json_problem([logged]):  # the input encloses it, too
+        raise TypeError(f"`{name}` cannot be stored as JSON: {problem}")
     return Encoded(logged, digested, steps)
 
 

@@ -9,14 +9,14 @@ begins.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
-import logging
 import sys
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from inspect import iscoroutine
-from itertools import takewhile
+from itertools import islice, takewhile
 from types import FrameType
 from typing import Any, cast
 
@@ -28,7 +28,6 @@ from .pending import Element, Join, Pending, Task, Waited
 from .results import FlowMisuse, Result
 
 HOW = "a flow awaits only what `run` gives; do the rest in a tool or with run.do"
-LOGGER = logging.getLogger("leadhand.flows")
 LONG_S = 1.0
 """Seconds of the function between two awaits that are reported, since it blocks all runs of the process."""
 _PACKAGE = __name__.rpartition(".")[0].replace(".", "/")
@@ -89,12 +88,8 @@ class Pass:
         self._open: dict[str, Pending[Any]] = {}
         self._tasks: dict[int, Task] = {}
         self._runnable: deque[Task] = deque()
-        self._cursor, self._redone = state.seq, state.redone
-        for key, each in state.steps.items():
-            if each.step.digest:
-                identity = each.step.kind, each.step.key, each.step.digest
-                self._equals.setdefault(identity, {})[key] = each.step.place
-                self.unclaimed[key] = None
+        self._cursor, self._redone, self._learned = state.seq, state.redone, 0
+        self._learn(state)
         self.unclaimed |= dict.fromkeys(state.orders)
         self.current = self.main = Task(begin(self))
         self._start(self.main)
@@ -182,6 +177,7 @@ class Pass:
                 if not step.closed or _version(step) != version:
                     raise Stale(key)
         self.state = state
+        self._learn(state)
         newest = takewhile(lambda item: item[1] > self._cursor, reversed(state.settled.items()))
         for key, _ in list(newest):
             if key in self._open:
@@ -192,6 +188,17 @@ class Pass:
                 self._send(self._runnable.popleft())
             if self.main.done or not (self._deliver() or self._deliver_elements()):
                 return
+
+    def _learn(self, state: RunState) -> None:
+        """Learn of steps of the log that this pass has not asked for: while another process drives the run, they are
+        in the log first."""
+        newest = [*islice(reversed(state.steps.items()), len(state.steps) - self._learned)]
+        self._learned = len(state.steps)
+        for key, each in reversed(newest):
+            if each.step.digest and key not in self.steps:
+                identity = each.step.kind, each.step.key, each.step.digest
+                self._equals.setdefault(identity, {})[key] = each.step.place
+                self.unclaimed[key] = None
 
     def commands(self) -> Iterator[Command]:
         """Yield what issues the steps that are new."""
@@ -218,12 +225,9 @@ class Pass:
         for pending in self.steps.values():
             pending.closed = True
         for task in list(self._tasks.values()):
-            try:
+            # An await in a `finally` raises, since nothing can answer it any more.
+            with contextlib.suppress(Exception, GeneratorExit, SystemExit):
                 self._outside_the_loop(task.coroutine.close)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # such as an await in a `finally`, which nothing can answer any more
-                LOGGER.debug("a flow did not end when it was closed", exc_info=error)
 
     def _settled(self, key: str) -> None:
         del self._open[key]
