@@ -25,7 +25,7 @@ from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import Rules
 from leadhand.flows.policy import FlowPolicy, fault_of, listed
 from leadhand.flows.seam.function import FunctionFlow
-from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.flow import WORK_ORDER
 
 if TYPE_CHECKING:
     from leadhand.core.events import Entry
@@ -59,7 +59,7 @@ class FlowRegistry:
         self._rules: list[Rules] = [rules] if rules else []
         self._agents = agents or {}
         self._installed = False
-        self._add(WorkOrderFlow())
+        self._add(WORK_ORDER)
         for each in flows:
             flow = checked_flow(each)
             self._load_late(flow.name)

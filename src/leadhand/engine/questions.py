@@ -68,11 +68,10 @@ def _retried_by(state: RunState, key: str, name: str, value: Json) -> str:
     """Who gave this argument with a retry; "" if the subtask that is retried had it already, or nobody did."""
     step = state.steps[key]
     while step.by_hand and (repaired := step.subtask.repairs_subtask) is not None:
-        before = state.steps[repaired]
-        if before.subtask.args.get(name) != value:
-            return state.orders[step.order].by
-        step = before
-    return ""
+        step = state.steps[repaired]
+    order = state.orders.get(step.order)
+    planned = order.order.subtasks[step.position] if order is not None else step.subtask
+    return step.by_hand if planned.args.get(name) != value else ""
 
 
 def _origin(state: RunState, key: str, name: str, value: Json) -> str:

@@ -11,8 +11,8 @@ from leadhand.core.approval import policy_of
 from leadhand.core.evolve.steps import WORKER, subtask_step
 from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.lifecycle import StepStatus
-from leadhand.core.plan_approval import is_gated, unapproved
-from leadhand.core.relations import early, next_order_id
+from leadhand.core.plan_approval import is_gated
+from leadhand.core.relations import next_order_id
 from leadhand.core.rights import tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -24,43 +24,30 @@ from leadhand.core.worker import Worker
 from .attempts import define
 
 
-def issue_order(state: RunState, order: WorkOrder, by: str, workers: Sequence[Worker] = ()) -> list[ev.AnyEvent]:
-    """Issue an order that can be carried out; ``by`` is the person who requested it, if any."""
+def issue_order(state: RunState, order: WorkOrder, workers: Sequence[Worker] = ()) -> list[ev.AnyEvent]:
+    """Issue an order that can be carried out."""
     if order.work_order_id in state.orders:
         raise do.Refused(f"{order.work_order_id} was already issued, and an order cannot change")
     expected = next_order_id(state)
     if order.work_order_id != expected:
         raise do.Refused(f"the next order is {expected}, not {order.work_order_id}")
-    if not by and state.orders_of_lead >= state.definition.limits.max_steps:
-        raise do.Refused(f"the run is limited to {state.definition.limits.max_steps} orders")
-    latest = state.order
-    if latest is not None and not workers and (latest.open or latest.review is None):
-        raise do.Refused(f"{latest.order.work_order_id} is not finished and reviewed")
-    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
-    if any(own.get(each.key) != each.subtask for each in early(state)):
-        raise do.Refused("the order does not begin with the subtasks that have begun")
+    keys = order.subtask_keys()
+    for key, subtask in zip(keys, order.subtasks, strict=True):
+        if key in state.steps and (key not in state.early or state.steps[key].subtask != subtask):
+            raise do.Refused(f"{key} is another subtask")
     found = tie_problems(order, {key for key, step in state.steps.items() if step.order})
     repaired = [subtask.repairs_subtask for subtask in order.subtasks if subtask.repairs_subtask is not None]
     found += [f"{key!r} does not need repair" for key in repaired if not _repairable(state, key)]
-    if len(repaired) != len(set(repaired)):
-        found.append("two subtasks repair the same one")
-    if not by and (new := unapproved(state, order)):
-        raise do.Refused(f"nobody has approved the subtask {new[0].name}")
-    if found and by:
-        return [ev.RequestDecided(what="retry", steps=tuple(state.retries_wanted), declined="; ".join(found))]
+    if len({*repaired}) != len(repaired) or len({*keys}) != len(order.subtasks):
+        found.append("two subtasks have one key, or repair the same one")
     if found:
         raise do.Refused("; ".join(found))
-    supplied: list[ev.AnyEvent] = [
-        ev.StepSettled(step=key, ok=True, data=wanted.data, by=wanted.by)
-        for key, subtask in own.items()
-        if (wanted := state.retries_wanted.get(subtask.repairs_subtask or "")) is not None and wanted.data is not None
-    ]
-    return [*define(state, workers), ev.OrderIssued(order=order, by=by), *(supplied if by else [])]
+    return [*define(state, workers), ev.OrderIssued(order=order)]
 
 
 def _repairable(state: RunState, key: str) -> bool:
     subtask = state.steps.get(key)
-    return subtask is not None and bool(subtask.order) and subtask.superseded_by is None and not subtask.accepted
+    return subtask is not None and bool(subtask.order) and not subtask.accepted
 
 
 # --- while the plan is being written ---------------------------------------------------------------------------------

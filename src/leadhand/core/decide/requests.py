@@ -12,16 +12,12 @@ from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import ModelTurn, RunState, StepState
 from leadhand.core.words.failures import skipped
+from leadhand.core.work_order import references
 from leadhand.core.work_result import ResultData
 
 
-def decide_request(state: RunState, declined: str = "") -> list[ev.AnyEvent]:
-    """Decide the oldest pending request of a person. Raises Refused when no request is pending.
-
-    ``declined`` is why retries that were granted are not possible after all.
-    """
-    if declined:
-        return [ev.RequestDecided(what="retry", steps=tuple(state.retries_wanted), declined=declined)]
+def decide_request(state: RunState) -> list[ev.AnyEvent]:
+    """Decide the oldest pending request of a person. Raises Refused when no request is pending."""
     if not state.pending_requests:
         raise do.Refused("no request is pending")
     request = state.pending_requests[0]
@@ -43,10 +39,6 @@ def decide_request(state: RunState, declined: str = "") -> list[ev.AnyEvent]:
     given = step.step.subtask
     value = request.raw if given is not None and given.output_schema else None
     data = ResultData(summary=request.summary, raw=request.raw, value=value)
-    judged = bool(step.order) and (state.orders[step.order].review is not None or state.finished is not None)
-    if judged and not state.definition.in_place:
-        # Its order is already judged and cannot change, so the result goes to a subtask that repairs this one.
-        return [*events, ev.RequestDecided(what=what, by=by, steps=(step.key,), data=data)]
     return [*events, ev.StepSettled(step=step.key, ok=True, data=data, by=by)]
 
 
@@ -149,6 +141,9 @@ def _step_refused(state: RunState, request: ev.StepRequested, key: str, resting:
     step, what = state.steps[key], request.what
     if what == "retry" and request.args is not None and key in state.early:
         return "the plan is not complete: give it other arguments once it belongs to an order"
+    unknown = [each for each in references(request.args or {}) if each not in step.step.needs]
+    if unknown:
+        return f"{key} does not need {unknown[0]}, so no argument can refer to it"
     if what == "retry" and step.accepted:
         return f"{key} was accepted: to change it, fork the run"
     if what == "retry" and (not step.closed or (step.ok and not step.order and not step.step.digest)):

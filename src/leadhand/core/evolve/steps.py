@@ -157,10 +157,9 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
 def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> None:
     order, keys = event.order, event.order.subtask_keys()
     unsettled = sum(not (key in state.steps and state.steps[key].closed) for key in keys)
-    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled, by=event.by)
-    wanted = dict(state.retries_wanted) if event.by else {}
-    if event.by:
-        state.retries_wanted.clear()
+    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled)
+    if not unsettled:
+        state.settled[order.work_order_id] = state.seq
     fresh: list[str] = []
     for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
         if key in state.steps:  # it began while the plan was being written
@@ -171,17 +170,23 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
         if subtask.repairs_subtask is not None:
             repaired = state.steps[subtask.repairs_subtask]
             put(state, repaired._replace(superseded_by=key))
-            by_hand = repaired.by_hand or (
-                repaired.key in wanted and chosen_by_hand(repaired, wanted[repaired.key].args)
-            )
-            put(state, state.steps[key]._replace(by_hand=by_hand))
+            put(state, state.steps[key]._replace(by_hand=repaired.by_hand))
     for key in fresh:
         await_needs(state, key)
 
 
-def chosen_by_hand(step: StepState, args: dict[str, Any] | None) -> bool:
-    """Whether a retry with these arguments (None: the same) is a call that no plan made: a person chose it."""
-    return args is not None or step.acted
+def reopened(state: RunState, name: str, count: int) -> None:
+    """Open an order again, of which ``count`` subtasks are repeated, or one is settled otherwise: its review is void."""
+    order = state.orders[name]
+    state.orders[name] = order._replace(open=order.open + count, review=None)
+    state.settled.pop(f"~{name}", None)
+    if count:
+        state.settled.pop(name, None)
+    for step in (state.steps[key] for key in order.order.subtask_keys() if order.review is not None):
+        if step.verdict is not None and not step.by:
+            failure = step.settlements[-1].failure
+            status = StepStatus.COMPLETED if failure is None else StepStatus.FAILED
+            put(state, step._replace(status=status, failure=failure, verdict=None))
 
 
 def subtask_step(state: RunState, key: str, subtask: Subtask) -> Step:
@@ -194,6 +199,7 @@ def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
     if event.work_order_id:
         order = state.orders[event.work_order_id]
         state.orders[event.work_order_id] = order._replace(review=event.review)
+        state.settled[f"~{event.work_order_id}"] = state.seq
     for verdict in event.review.verdicts:
         step = state.steps[verdict.subtask]
         if step.by:

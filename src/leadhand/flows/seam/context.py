@@ -5,18 +5,20 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from itertools import count
 from typing import Any
 
 from leadhand.core import commands as do
 from leadhand.core.approval import Approval, ApprovalStatus, Question
 from leadhand.core.blob import blob_of
-from leadhand.core.ids import attempt_id, order_id
+from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, is_object, object_of
-from leadhand.core.work_order import ProposedSubtask
+from leadhand.core.work_order import ProposedSubtask, Subtask, Unsupported, WorkOrder
+from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Desk
 from leadhand.flows.plan_gate import page_id
@@ -42,7 +44,7 @@ class FlowContext:
         self._random = random.Random(state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
-        self._orders: set[str] = set()
+        self._orders: dict[str, WorkOrder] = {}
         self._asked, self._noted = 0, 0
         self.request: str = state.definition.request
         self.earlier: Follows | None = state.definition.follows
@@ -93,7 +95,10 @@ class FlowContext:
     def asking(self, worker: Worker, *, elements: str, input: Mapping[str, Any] | None = None, **fields: Any) -> Asking:
         """Ask a worker, and read the list ``elements`` of its structured answer while it is written."""
         given = {**(input or {}), **fields}
-        step = self._asked_of(worker, None, None, None, given, elements=elements)
+        return self.reading(self._asked_of(worker, None, None, None, given, elements=elements), elements)
+
+    def reading(self, step: Pending[Result], elements: str) -> Asking:
+        """Read the list ``elements`` of the structured answer of a step while it is written."""
         return Asking(step, elements, self._pass.read)
 
     def call(self, tool: str, /, *, key: str | None = None, optional: bool = False, **args: Any) -> Pending[Result]:
@@ -143,26 +148,39 @@ class FlowContext:
         return Join(every, return_failures=return_failures)
 
     def order(
-        self, goal: str, subtasks: Sequence[Mapping[str, Any] | ProposedSubtask], *, repairs: str | None = None
+        self,
+        goal: str,
+        subtasks: Sequence[Mapping[str, Any] | ProposedSubtask],
+        *,
+        repairs: str | None = None,
+        instead_of: Sequence[str | None] = (),
     ) -> Pending[list[Result]]:
         """Issue a work order; await it for the results of its subtasks, in order, failed ones with ``ok=False``.
 
-        ``repairs`` is the id of the order that it repairs.
+        ``repairs`` is the id of the order that it repairs, ``instead_of`` has the keys of the subtasks that its own are
+        done instead of.
         """
-        state, proposed = (
-            self.state,
-            [ProposedSubtask.model_validate(encoded(each, "subtasks").logged) for each in subtasks],
-        )
-        fresh = order_id(len(state.orders) + sum(each.key.startswith("wo-") for each in self._pass.new) + 1)
-        known = (
-            key
-            for key, each in state.orders.items()
-            if key not in self._orders
-            and each.order == issue(proposed, key, goal, repairs, workers=state.definition.declared)
-        )
-        key = next(known, fresh)
-        order = issue(proposed, key, goal, repairs, workers=state.definition.declared)
-        self._orders.add(key)
+        state, most = self.state, self.state.definition.limits.max_steps
+        if len(self._orders) >= most:
+            raise FlowMisuse(f"the run is limited to {most} orders")
+        proposed = [ProposedSubtask.model_validate(encoded(each, "subtasks").logged) for each in subtasks]
+
+        def issued(key: str, keys: tuple[str, ...] = ()) -> WorkOrder:
+            workers = state.definition.declared
+            return issue(proposed, key, goal, repairs, workers=workers, instead_of=instead_of, keys=keys)
+
+        equals = (key for key, each in state.orders.items() if each.order == issued(key, each.order.keys))
+        key = next((each for each in equals if each not in self._orders), "")
+        if known := bool(key):
+            order = state.orders[key].order
+        else:
+            key = order_id(len({*state.orders, *self._orders}) + 1)
+            order = issued(key)
+            if keys := _claimed(state, order):
+                order = issued(key, keys)
+        self._orders[key] = order
+        of_pass = self._pass
+        of_pass.new = [each for each in of_pass.new if not each.key.startswith(f"{key}.")]  # what has not begun yet
 
         def commands(_: RunState) -> Sequence[do.Command]:
             return [do.IssueOrder(order=order, workers=tuple(self._workers.values()))]
@@ -170,16 +188,48 @@ class FlowContext:
         def read(now: RunState) -> list[Result]:
             return [self._result(now, each, None) for each in order.subtask_keys()]
 
-        return self._added(Pending(self._pass.waived, key, commands, read), is_known=key in state.orders)
+        return self._added(Pending(of_pass.waived, key, commands, read), is_known=known)
+
+    def ordered(self, order: Pending[list[Result]]) -> tuple[WorkOrder, list[Pending[Result]]]:
+        """Return an order that was issued, with its subtasks to wait for one by one."""
+        found = self._orders[order.key]
+        return found, [self._subtask(key) for key in found.subtask_keys()]
+
+    def _subtask(self, key: str) -> Pending[Result]:
+        part = Pending[Result](self._pass.waived, key, lambda _: (), lambda now: self._result(now, key, None))
+        return self._added(part, is_known=True)
+
+    def begin_subtask(self, position: int, subtask: Subtask) -> None:
+        """Begin a subtask of the first order before the order is issued, which has it at this position."""
+        key, most = subtask_key(order_id(1), position), self.state.definition.limits.batch_size
+        if self._orders or (most is not None and position >= most):
+            return
+        begins = do.Begin(position=position, subtask=subtask)
+        self._pass.new.append(Pending[None](self._pass.waived, key, lambda _: [begins], lambda _: None))
+
+    def cannot(self, parts: Sequence[Unsupported]) -> None:
+        """Record parts of the request that no tool supports."""
+
+        def commands(now: RunState) -> Sequence[do.Command]:
+            fresh = tuple(dict.fromkeys(each for each in parts if each not in now.unsupported))
+            return [do.NoteGaps(parts=fresh)] if fresh else ()
+
+        self._pass.new.append(Pending[None](self._pass.waived, "!cannot", commands, lambda _: None))
+
+    def judged(self, order: str, review: Review) -> Pending[None]:
+        """Record the review of an order."""
+        key, judges = f"~{order}", do.Judge(work_order_id=order, review=review)
+        pending = Pending[None](self._pass.waived, key, lambda _: [judges], lambda _: None)
+        return self._added(pending, is_known=key in self.state.settled)
 
     # --- people ------------------------------------------------------------------------------------------------------
 
-    async def person(self, question: str, *, choices: Sequence[str] = ()) -> str:
-        """Ask the person who started the run, and return what they answer."""
+    async def person(self, question: str, *, choices: Sequence[str] = (), key: str = "") -> str:
+        """Ask the person who started the run, and return what they answer; ``key`` is another id for the question."""
         digest = sha([question, list(choices)])
         same = [key for key, each in self.state.questions.items() if each.text == question and key.startswith("q-")]
-        free = (key for key in same if f"?{key}" not in self._pass.steps)
-        key = next(free, f"q-{digest[:8]}" + (f"-{len(same) + 1}" if same else ""))
+        free = (each for each in same if f"?{each}" not in self._pass.steps)
+        key = key or next(free, f"q-{digest[:8]}" + (f"-{len(same) + 1}" if same else ""))
         asked = Question(id=key, text=question, choices=tuple(choices))
 
         def read(now: RunState) -> str:
@@ -188,15 +238,20 @@ class FlowContext:
         pending = Pending[str](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
         return await self._added(pending, is_known=key in self.state.questions)
 
-    async def approve(self, plan: Result | Mapping[str, Any]) -> Approved | Denied:
-        """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``."""
+    async def approve(
+        self, plan: Result | Mapping[str, Any], *, key: str = "", of: Result | None = None
+    ) -> Approved | Denied:
+        """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``.
+
+        ``key`` is another id for the question, ``of`` the result of the step that made the plan.
+        """
         if not is_gated(self.state):
             return Approved()
         self._asked += 1
-        key = page_id(1, self._asked)
+        key = key or page_id(1, self._asked)
         shown = plan.value if isinstance(plan, Result) else encoded(plan, "plan").logged
         shown = shown.model_dump(mode="json") if hasattr(shown, "model_dump") else shown
-        step = plan if isinstance(plan, Result) else None
+        step = plan if isinstance(plan, Result) else of
         attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))
         asked = Approval(
             approval_id=key,
@@ -212,8 +267,9 @@ class FlowContext:
             answered = now.approvals[key]
             if answered.status is ApprovalStatus.APPROVED:
                 return Approved(answered.by)
-            late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
-            return Denied(answered.reason or late, answered.by)
+            expired = answered.status is ApprovalStatus.EXPIRED
+            late = "nobody approved the plan in time" if expired else ""
+            return Denied(answered.reason or late, answered.by, expired)
 
         pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
         return await self._added(pending, is_known=key in self.state.approvals)
@@ -371,6 +427,22 @@ class FlowContext:
         if loaded is None:
             self._pass.missing[key] = step
         return Result(step, output, loaded)
+
+
+def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
+    """Return the keys of an order's subtasks if some have begun under other keys than their own; () if none have."""
+    begun = {key: state.steps[key].subtask for key in state.early}
+    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
+    if all(own.get(key) == subtask for key, subtask in begun.items()):
+        return ()
+    fresh = (subtask_key(order.work_order_id, n) for n in count(len(own)))
+    free = (key for key in fresh if key not in state.steps)
+    keys: list[str] = []
+    for key, subtask in own.items():
+        same = next((each for each in (key, *begun) if begun.get(each) == subtask), "")
+        begun.pop(same, None)
+        keys.append(same or (key if key not in begun and key not in keys else next(free)))
+    return tuple(keys)
 
 
 def _refers(raw: Json) -> bool:

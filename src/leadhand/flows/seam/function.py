@@ -40,6 +40,8 @@ FIX = "fix the flow, then retry the run: nothing that is finished is done again"
 RESERVED = frozenset({"request", "flow", "options", "limits", "deps", "worker"})
 """Names of what every door takes besides the options of a flow."""
 GO_ON, STOP = "continue", "stop"
+SUBTASK_WORKER = "work"
+"""The worker that carries out the subtasks that name none, and what these ask for."""
 
 
 class FunctionFlow(Flow):
@@ -56,14 +58,16 @@ class FunctionFlow(Flow):
         name: str = "",
         offline: Mapping[Worker, Callable[..., Any]] | None = None,
         workers: Sequence[Recorded] | None = None,
+        writer: str = "",
     ) -> None:
-        """``workers`` are those of a built-in flow (None: the workers that the function names)."""
+        """``workers`` are those of a built-in flow (None: the workers that the function names), with its ``writer``."""
         self.function = function
         self.name = name or function.__name__.replace("_", "-")  # type: ignore[misc]
         self.description = inspect.getdoc(function) or ""  # type: ignore[misc]
         self.offline = {worker.name: rule for worker, rule in (offline or {}).items()}  # type: ignore[misc]
         self.plans = True  # type: ignore[misc]
         self.Options = _options(self.name, function)  # type: ignore[misc, assignment]
+        self.writer = writer  # type: ignore[misc]
         self._workers = workers
         self.__wrapped__ = function
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
@@ -164,8 +168,9 @@ class FunctionRun(Flow):
         now = self.advanced(state)
         told = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
         if now.main.done:
-            error = now.main.error
+            error, made = now.main.error, now.main.value
             failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
+            failure = made.failure if isinstance(made, FlowAnswer) else failure
             return [*told, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
         if not wanted or not now.strays:
@@ -209,10 +214,10 @@ class FunctionRun(Flow):
 
     def brief(self, run: RunView[Any], step: StepState) -> dict[str, Any]:
         state, given = run.state, step.step
-        if given.subtask is not None:
-            from leadhand.flows.work_order.briefs import work  # few flows issue orders
+        if given.subtask is not None or given.worker == SUBTASK_WORKER:
+            from leadhand.flows.work_order.briefs import child, work  # few flows issue orders
 
-            return work(state, given)
+            return child(state, step) if given.subtask is None else work(state, step)
         shows = None if (pending := self._pending(state, given.step_id)) is None else pending.details.shows
         if shows is not None:
             return shows(state, step)
@@ -275,18 +280,21 @@ class FunctionRun(Flow):
     def outcome(self, run: RunView[Any]) -> Outcome:
         state = run.state
         now = self._pass if self._pass is not None else self.advanced(state)
-        subtasks = (
-            each for order in now.steps if order in state.orders for each in state.orders[order].order.subtask_keys()
-        )
-        asked = [key for key in (*now.steps, *subtasks) if key in state.steps]
-        early = set(now.unclaimed_early())
-        left_out = [key for key in (*now.unclaimed, *early) if key in state.steps]
-        waived = {key for key in asked if key in now.steps and (now.steps[key].optional or not _counts(now, key))}
-        used = [key for key in asked if key not in early and state.steps[key].ok]
         error = now.main.error if now.main.done else None
-        gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
         made = now.main.value if now.main.done and error is None else None
         found = _outcome(made)
+        orders = {key: each.order.subtask_keys() for key, each in state.orders.items()}
+        asked = [*now.steps, *(each for key, keys in orders.items() if key in now.steps for each in keys)]
+        others = [each for key, keys in orders.items() if key not in now.steps for each in keys]
+        begun = [*state.early]  # before an order that does not have them, or that nobody issued
+        early = {*now.unclaimed_early(), *(begun if orders or found.answer else ())}
+        asked += begun
+        asked = [key for key in dict.fromkeys(asked) if key in state.steps]
+        left_out = [key for key in dict.fromkeys((*now.unclaimed, *others, *early)) if key in state.steps]
+        waived = {key for key in asked if key in now.steps and (now.steps[key].optional or not _counts(now, key))}
+        done = (state.steps[key] for key in asked if key not in early)
+        used = [each.key for each in done if each.ok and (each.counts or each.step.final)]
+        gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
         if isinstance(made, FlowAnswer) and made.uses is not None:
             used = [each.key for each in made.uses]
         return found._replace(
@@ -336,9 +344,9 @@ def _outcome(made: object) -> Outcome:
 
 def _subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:
     """Return the workers that carry out the subtasks of orders, which a run defines with its first order."""
-    from leadhand.flows.work_order.roles import RoleName, roles
+    from leadhand.flows.work_order.roles import roles
 
-    return {each.name: each for each in roles() if each.name == RoleName.WORK}
+    return {each.name: each for each in roles() if each.name == SUBTASK_WORKER}
 
 
 def _options(name: str, function: Function) -> type[BaseModel]:

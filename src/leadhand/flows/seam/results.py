@@ -44,16 +44,23 @@ class Result(Referred):
         self._digest = ""
         value = None if data is None else step.value if step.value is not None else data.value
         self.value: Any = self.raw if value is None else value
-        if isinstance(output, type) and issubclass(output, BaseModel) and step.ok:
+        if isinstance(output, type) and issubclass(output, BaseModel) and self.ok:
             self.value = output.model_validate(value)
 
     @property
     def ok(self) -> bool:
-        return self._step.ok
+        """Whether the step was completed; what a review says of it later changes nothing."""
+        return self._step.data is not None and self.failure is None
 
     @property
     def failure(self) -> Failure | None:
-        return self._step.failure
+        settled = self._step.settlements
+        return settled[-1].failure if settled else self._step.failure
+
+    @property
+    def by(self) -> str:
+        """The person who settled the step; "" for nobody."""
+        return self._step.settlements[-1].by if self._step.settlements else ""
 
     @property
     def text(self) -> str:
@@ -74,7 +81,7 @@ class Result(Referred):
         if not self._digest:
             step, data = self._step, self._step.data
             has = None if data is None else step.value if step.value is not None else data.value or data.raw
-            self._digest = sha([step.ok, self.text, has])
+            self._digest = sha([self.ok, self.text, has])
         return self._digest
 
     def __str__(self) -> str:
@@ -100,13 +107,14 @@ class StepFailed(Exception):
 class FlowAnswer(NamedTuple):
     """The answer of a flow: its ``text``, the results that it ``uses`` (None: those of all steps), further ``gaps``.
 
-    ``value`` is the answer as data, if there is more than the text.
+    ``value`` is the answer as data, if there is more than the text, ``failure`` why the run ends early, if it does.
     """
 
     text: str = ""
     uses: Sequence[Result] | None = None
     gaps: Sequence[Gap] = ()
     value: Json = None
+    failure: Failure | None = None
 
 
 class Approved(NamedTuple):
@@ -116,10 +124,11 @@ class Approved(NamedTuple):
 
 
 class Denied(NamedTuple):
-    """A person denied a plan, for this reason, or did not approve it in time."""
+    """A person denied a plan, for this reason, or did not approve it in time, so that it ``expired``."""
 
     reason: str = ""
     by: str = ""
+    expired: bool = False
 
 
 class Retry(Exception):

@@ -16,7 +16,6 @@ from leadhand.flows.offline.rendering import render, reported
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules
 from leadhand.flows.offline.tokens import tokenize
 
-from .briefs import chosen_results
 from .repair import NEW_REASON
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
@@ -88,11 +87,7 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
     """Accept subtasks with a result, retry temporary failures, drop the rest; also answer if the facts ask for it."""
     if not _asks_for(request, "verdicts"):
         return None
-    chosen = [
-        {"subtask": key, "name": name, "status": "completed", "result": result}
-        for key, name, result in chosen_results(facts)
-    ]
-    subtasks = [*chosen, *objects_of(facts.get("subtasks"))]
+    subtasks = objects_of(facts.get("subtasks"))
     verdicts = [_verdict(subtask, last=facts.get("last_order") is True) for subtask in subtasks]
     complete = all(verdict["verdict"] != "retry" for verdict in verdicts)
     judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
 from pydantic import Field
 
@@ -41,21 +42,27 @@ def issue(
     repairs: str | None = None,
     *,
     workers: Sequence[Worker] = (),
+    instead_of: Sequence[str | None] = (),
+    keys: tuple[str, ...] = (),
 ) -> WorkOrder:
     """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys.
 
     A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
+    ``instead_of`` has the subtasks that are repaired, ``keys`` other keys than those by number.
     """
     outputs = {worker.name: worker.output for worker in workers}
 
     def key(reference: int | str) -> str:
         text = str(reference)
-        return subtask_key(order, int(text)) if text.isascii() and text.isdigit() else text
+        if not (text.isascii() and text.isdigit()):
+            return text
+        return keys[int(text)] if int(text) < len(keys) else subtask_key(order, int(text))
 
     return WorkOrder(
         work_order_id=order,
         goal=goal,
         repairs=repairs,
+        keys=keys,
         subtasks=tuple(
             Subtask.model_validate(
                 {
@@ -63,9 +70,10 @@ def issue(
                     "args": _keyed(proposed.args, key),
                     "needs": tuple(dict.fromkeys(map(key, (*proposed.needs, *references(proposed.args))))),
                     "expected_output": proposed.expected_output or outputs.get(proposed.worker or ""),
+                    "repairs_subtask": repaired,
                 }
             )
-            for proposed in plan
+            for proposed, repaired in zip_longest(plan, instead_of)
         ),
     )
 

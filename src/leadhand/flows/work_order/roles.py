@@ -1,4 +1,4 @@
-"""The roles of the work-order flow: lead (plans, reviews, composes) and worker."""
+"""The workers of the work-order flow: the lead (plans, reviews, composes) and the one that carries out subtasks."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ instructions = partial(instructions_in, "leadhand.flows.work_order")
 """Return the built-in instructions with this name."""
 
 
-def with_role(state: RunState, name: RoleName, more: str) -> str:
-    """Return the instructions of a role as the run records them, and ``more`` after them."""
+def with_role(state: RunState, name: RoleName, *more: str) -> str | None:
+    """Return the instructions of a role as the run records them, and ``more`` after them; None without any."""
     role = state.worker(name)
-    return f"{role.instructions}\n\n{more}" if role is not None else more
+    own = role.instructions if role is not None else ""
+    return "\n\n".join([own, *more]) if more else None
 
 
 @cache
@@ -41,3 +42,8 @@ def roles() -> tuple[Worker, ...]:
         review.evolve(output=Review, doing="Reviewing"),
         compose.evolve(doing="Writing the answer"),
     )
+
+
+def role(name: RoleName) -> Worker:
+    """Return the built-in role with this name."""
+    return next(each for each in roles() if each.name == name)
