@@ -100,8 +100,7 @@ class RunDefinition(Value):
     where a service knows; ``key_id`` the API key that the run belongs to ("" for none); ``submission`` the SHA-256
     (hex) of what was sent under an idempotency key, to tell a repetition from another request. ``follows`` is the
     earlier run that this one continues, ``earlier`` are the files of earlier runs that it may read, one for each
-    path. ``subtask_worker`` carries out the subtasks that name no worker; with ``nested_workers``, workers that are
-    defined during the run may define and call others. ``shape`` is the worker that gives a typed answer ("": the answer
+    path. With ``nested_workers``, workers that are defined during the run may define and call others. ``shape`` is the worker that gives a typed answer ("": the answer
     is text); its ``output`` is the JSON schema. ``check`` says who checks the answer, ``judging`` are the workers that
     do, the judge first; with
     ``strict``, doubts make the run partial. ``name`` and ``tags`` are what people find the run by in lists. Of the runs
@@ -140,7 +139,6 @@ class RunDefinition(Value):
     forked_from: ForkPoint | None = None
     follows: Follows | None = Field(default=None, exclude_if=operator.not_)
     earlier: tuple[EarlierFile, ...] = Field(default=(), exclude_if=operator.not_)
-    subtask_worker: str = Field(default="", exclude_if=operator.not_)
     nested_workers: bool = Field(default=False, exclude_if=operator.not_)
     shape: str = Field(default="", exclude_if=operator.not_)
     check: Check = Field(default="off", exclude_if=_is_off)

@@ -81,7 +81,8 @@ class Result(Referred):
         if not self._digest:
             step, data = self._step, self._step.data
             has = None if data is None else step.value if step.value is not None else data.value or data.raw
-            self._digest = sha([self.ok, self.text, has])
+            why = [self.failure.message] if self.failure is not None else []
+            self._digest = sha([self.ok, self.text, has, *why])
         return self._digest
 
     def __str__(self) -> str:

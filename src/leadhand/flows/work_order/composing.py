@@ -57,14 +57,13 @@ class _Composing:
         self.run, self.work, self.results = run, work, work.usable()
         self.name = f"compose{len(work.orders)}" if len(work.orders) > 1 else "compose"
         self.numbers = source_numbers(sources_of(each.state for each in self.results))
-        self.budget = context_budget(run.state, RoleName.COMPOSE)
-        self.room = max(self.budget - tokens(briefs.asked(run.state)), 1)
+        self.room = max(context_budget(run.state, RoleName.COMPOSE) - tokens(run.request), 1)
 
     async def answer(self) -> tuple[str, Failure | None]:
         length = sum(tokens(each.text) for each in self.results)
         limits = self.work.definition.limits
-        facts = briefs.compose(self.run.state, self.work, self.numbers)
-        if length <= 2 * limits.max_output_tokens and tokens(facts) <= self.budget:
+        facts = [[briefs.result(each, self.numbers) for each in self.results], [*self.numbers], self._gaps()]
+        if length <= 2 * limits.max_output_tokens and tokens(facts) <= self.room:
             given = {"results": self.results, "gaps": self._gaps()}
             shows = partial(briefs.compose, work=self.work, numbers=self.numbers)
             whole = await self._step("", TITLE, given, shows, final=True)

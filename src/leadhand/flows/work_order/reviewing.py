@@ -25,8 +25,8 @@ from .roles import RoleName, role, with_role
 from .work import NO_VERDICT, Reviewed, Work, is_exact, needs_verdict, ran_out
 
 SHARD, BLOCK = 25, 100
-"""Maximum subtasks per review, so that a model can judge each: those that need a verdict, and all. While subtasks of an
-order run, its blocks of which all are done are reviewed."""
+"""Maximum subtasks per review, so that a model can judge each: those that need a verdict, and all. An order is reviewed
+block by block, each when its subtasks are done."""
 
 
 class Shard(NamedTuple):
@@ -50,7 +50,8 @@ async def review(run: FlowContext, work: Work, issued: Pending[list[Result]]) ->
     order, parts = run.ordered(issued)
     work.ordered(order)
     reviewing = _Reviewing(run, work, order, parts)
-    blocks = [parts[at : at + BLOCK] for at in range(0, len(parts), BLOCK)]
+    shares = [1 if each.tool and not each.expected_output else BLOCK // SHARD for each in order.subtasks]
+    blocks = grouped([*zip(parts, shares, strict=True)], BLOCK)
     found = await run.gather(reviewing.block(n, each) for n, each in enumerate(blocks))
     reviewed = reviewing.combined([each for of_block in found for each in of_block])
     work.reviewed(reviewed)
@@ -64,7 +65,7 @@ class _Reviewing:
         self.results: dict[str, Result] = {}
 
     async def block(self, number: int, parts: Sequence[Pending[Result]]) -> list[_Found]:
-        """Wait for some subtasks, and have them reviewed; after the last of the order, also the order as a whole."""
+        """Wait for some subtasks, and have them reviewed; with the last of the order, also the order as a whole."""
         results = await self.run.gather(parts, return_failures=True)
         self.results |= {each.key: each for each in results}
         self.left -= len(parts)
@@ -72,11 +73,12 @@ class _Reviewing:
         return [each for of_shard in found for each in of_shard]
 
     def shards(self, number: int, results: Sequence[Result]) -> list[Shard]:
-        state, alone = self.run.state, number == 0 and not self.left
+        state, whole = self.run.state, not self.left
+        alone = len(results) == len(self.order.subtasks)
         if ran_out(self.results.values()):  # nothing is repaired any more: only what was done needs a verdict
             results = [each for each in results if each.ok]
         sizes = {each.key: tokens(briefs.shown(each)) for each in results}
-        request, space = tokens(briefs.asked(state)), context_budget(state, RoleName.REVIEW)
+        request, space = tokens(self.run.request), context_budget(state, RoleName.REVIEW)
         most = max(space - request, space // 2)
         # Each takes at least its share of a review, so that a model has few to judge.
         shares = [(each, max(sizes[each.key], most // (BLOCK if is_exact(each) else SHARD))) for each in results]
@@ -85,15 +87,15 @@ class _Reviewing:
         fits = bool(groups) and names + sum(sizes[each.key] for each in groups[0]) <= space
         composes = alone and fits and len(groups) == 1 and self._is_short(results)
         shards = [
-            Shard(str(number * BLOCK + n), each, whole=alone and fits and n == 0, compose=composes)
+            Shard(f"{number}-{n}" if n else str(number), each, whole=whole and fits and n == 0, compose=composes)
             for n, each in enumerate(groups)
         ]
-        apart = not self.left and not (alone and fits) and bool(self.results)
+        apart = whole and not fits and any(each.ok for each in self.results.values())
         return [*shards, Shard("whole", (), whole=True)] if apart else shards
 
     def _is_short(self, results: Sequence[Result]) -> bool:
         """Whether all succeeded, and their results fit into one answer beside the verdicts and those of earlier orders."""
-        if len(results) < len(self.order.subtasks) or not all(each.ok for each in results):
+        if not all(each.ok for each in results):
             return False
         length = sum(tokens(each.text) for each in (*self.work.usable(), *results))
         verdicts = TOKENS_PER_SUBTASK * sum(map(needs_verdict, results))
