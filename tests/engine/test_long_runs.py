@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from leadhand.flows.work_order.results import subtasks
 
 from engine.fakes import FakeModels, composed, down, judged, kind_of
 from engine.tools import Bench
@@ -14,7 +15,6 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.flows.context_budget import TOKENS_PER_SUBTASK
-from leadhand.flows.work_order.results import subtasks
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from leadhand.testing.steps import results_of
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from flows.scripts import Script, accept, free, look
+from leadhand.flows.work_order.results import answer_sources
 
 from engine.fakes import FakeModels, judged
 from engine.tools import Bench
@@ -16,7 +17,6 @@ from engine.worlds import ask, plan
 from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
 from leadhand.flows.work_order import briefs, missing_parts
-from leadhand.flows.work_order.results import answer_sources
 from leadhand.flows.work_order.roles import RoleName, instructions, roles
 
 ROLES = ("plan", "work", "review", "compose")

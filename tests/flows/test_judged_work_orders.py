@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from leadhand.testing.scripted_model import ScriptedModel, fails, gives, plans, 
 REQUEST = "How loud is it in Paris and in Rome?"
 ROME = {"part": "the noise in Rome", "request": "in Rome"}
 PARIS_ONLY = "Paris: 40 dB."
-BOTH = "Paris: 40 dB. Rome: 40 dB."
 
 
 @tool
@@ -32,9 +30,9 @@ def measured(place: str) -> dict[str, Any]:
     return subtask(f"measure_{place.lower()}", "measure", place=place)
 
 
-def confirmed(*missing: dict[str, Any], cannot: Mapping[str, str] | None = None) -> Any:
-    """What the lead says of a part that a judge misses."""
-    return reviews(missing=missing, cannot=cannot)
+def confirmed(*reasons: str) -> Any:
+    """What the lead says of the parts that a judge misses."""
+    return gives({"missing": [{"n": n, "reason": reason} for n, reason in enumerate(reasons, start=1)]})
 
 
 def scripted(judging: Any, *reviewed: Any, **more: Any) -> ScriptedModel:
@@ -57,59 +55,23 @@ def orders(answer: Answer) -> list[list[str]]:
 WRITTEN = reviews(accept=["wo-001.0"], answer=PARIS_ONLY)
 
 
-@pytest.mark.parametrize("written_by", ["review", "composer"])
-def test_a_part_that_the_judge_misses_and_the_lead_confirms_causes_one_repair_order(
-    tmp_path: Path, written_by: str
-) -> None:
-    """Also if the judge misses it again in the answer to the repair order."""
-    second = reviews(accept=["wo-002.0"], answer=BOTH if written_by == "review" else None)
-    composing = {} if written_by == "review" else {"compose": [says(BOTH)]}
-    model = scripted(judge(missing=(ROME,)), WRITTEN, confirmed(measured("Rome")), second, **composing)
-    answer = answered(tmp_path, model)
-
-    assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, BOTH, ())
-    assert orders(answer) == [["Paris"], ["Rome"]]
-    (told,) = briefs(model, "review-missing")
-    assert (told["answer"], told["missing"]) == (PARIS_ONLY, [{"n": 1, **ROME}])
-    assert [each["args"] for each in told["made"]] == [{"place": "Paris"}]
-    assert len(briefs(model, "judge")) == 2, "the answer to the repair order was not judged"
-
-
 @pytest.mark.parametrize(
     ("said", "gaps"),
     [
+        (confirmed("nobody measured it"), [ROME["part"]]),
         (confirmed(), []),
-        (confirmed(measured("Paris")), ["measure_paris"]),
-        (confirmed(cannot={"Rome": "no microphone"}), ["Rome"]),
         (fails("unavailable", "quota"), []),
     ],
-    ids=["nothing is missing", "what was ordered before", "nothing can do it", "the lead is away"],
+    ids=["it is missing", "nothing is missing", "the lead is away"],
 )
 def test_a_part_that_the_judge_misses_is_a_gap_only_if_the_lead_confirms_it(
     tmp_path: Path, said: Any, gaps: list[str]
 ) -> None:
-    answer = answered(tmp_path, scripted(judge(missing=(ROME,)), WRITTEN, said))
+    answer = answered(tmp_path, scripted(judge(missing=(ROME,)), WRITTEN, confirm=[said]))
 
     assert (answer.status, answer.text) == (RunStatus.PARTIAL if gaps else RunStatus.SUCCEEDED, PARIS_ONLY)
     assert [gap.name for gap in answer.gaps] == gaps
     assert orders(answer) == [["Paris"]]
-
-
-@pytest.mark.parametrize("approve", [True, False])
-async def test_what_the_lead_orders_after_the_judgement_waits_for_approval_like_any_order(
-    tmp_path: Path, *, approve: bool
-) -> None:
-    more = [reviews(accept=["wo-002.0"], answer=BOTH)] if approve else []
-    model = scripted(judge(missing=(ROME,)), WRITTEN, confirmed(measured("Rome")), *more)
-    async with Leadhand(home=tmp_path, models=model, tools=[measure], check="judge") as lead:
-        run = await lead.start(REQUEST, approve_plan=True)
-        for decide in (True, approve):
-            assert (await run.wait()).status is RunStatus.WAITING
-            (asked,) = await lead.approvals()
-            await (lead.approve if decide else lead.deny)(asked)
-        answer = await run.answer()
-    assert (answer.status, answer.text) == ((RunStatus.SUCCEEDED, BOTH) if approve else (RunStatus.PARTIAL, PARIS_ONLY))
-    assert len(answer.gaps) == (not approve)
 
 
 def test_a_missing_part_that_quotes_nothing_of_the_request_does_not_count(tmp_path: Path) -> None:
@@ -162,16 +124,11 @@ def test_a_contradiction_makes_the_run_partial_only_if_two_judgements_share_it(
 
 @pytest.mark.slow
 async def test_a_judged_run_that_is_cut_at_any_event_ends_with_the_same_answer(tmp_path: Path) -> None:
-    said = {
-        "plan": plans(measured("Paris")),
-        "review-wo-001-0": WRITTEN,
-        "review-missing": confirmed(measured("Rome")),
-        "review-wo-002-0": reviews(accept=["wo-002.0"], answer=BOTH.replace("40", "41", 1)),
-    }
-    judging = judge(WRONG, missing=(ROME,))
+    said = {"plan": plans(measured("Paris")), "review-wo-001-0": reviews(accept=["wo-001.0"], answer=WRITTEN_WRONG)}
+    judging = judge(WRONG)
 
     def reply(request: ModelRequest) -> Any:
-        return judging(request) if request.worker == "judge" else said.get(step_of(request), BOTH)
+        return judging(request) if request.worker == "judge" else said.get(step_of(request), PARIS_ONLY)
 
     async with Leadhand(home=tmp_path, models=ScriptedModel(reply), tools=[measure], check="judge") as lead:
         whole = await lead.run(REQUEST)
@@ -179,8 +136,8 @@ async def test_a_judged_run_that_is_cut_at_any_event_ends_with_the_same_answer(t
         assert any(getattr(each.event, "attempt", "").startswith("correct-") for each in entries)
         for entry in entries[1:-1]:
             answer = await (await lead.fork(whole.run_id, entry.seq)).answer()
-            assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, BOTH), entry
-            assert orders(answer) == [["Paris"], ["Rome"]]
+            assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, PARIS_ONLY), entry
+            assert orders(answer) == [["Paris"]]
             assert answer.evidence == whole.evidence
 
 

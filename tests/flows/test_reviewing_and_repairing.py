@@ -9,7 +9,7 @@ from core import moves
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flows.scripts import Script, accept, drop, free, judged, look, replan, retry
+from flows.scripts import Script, accept, drop, judged, look, replan, retry
 from leadhand.core.errors import FailureClass
 from leadhand.core.run import RunStatus
 from leadhand.core.work_order import Subtask

@@ -269,5 +269,3 @@ def _chosen(given: Mapping[str, Any], claims: Sequence[Claim]) -> list[Claim]:
     """Return the claims that a step judges."""
     wanted = frozenset(given["claims"])
     return [each for each in claims if each.n in wanted]
-
-

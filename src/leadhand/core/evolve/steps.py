@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
@@ -176,7 +175,7 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
 
 
 def reopened(state: RunState, name: str, count: int) -> None:
-    """Open an order again, of which ``count`` subtasks are repeated, or one is settled otherwise: its review is void."""
+    """Open an order again, of which ``count`` subtasks are repeated, or one has changed: its review is void."""
     order = state.orders[name]
     state.orders[name] = order._replace(open=order.open + count, review=None)
     state.settled.pop(f"~{name}", None)
@@ -325,7 +324,7 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     changed = step._replace(failures=failures, failure=event.failure, settlements=(*step.settlements, end))
     if not event.final:
         put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
-        state.ready[event.step] = None  # the next event schedules its retry
+        await_needs(state, event.step)  # the next event schedules its retry
         return
     result = attempt.result if attempt is not None and event.ok else None
     data = result.data if result is not None else None

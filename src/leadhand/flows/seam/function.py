@@ -284,8 +284,9 @@ class FunctionRun(Flow):
         made = now.main.value if now.main.done and error is None else None
         found = _outcome(made)
         orders = {key: each.order.subtask_keys() for key, each in state.orders.items()}
-        asked = [*now.steps, *(each for key, keys in orders.items() if key in now.steps for each in keys)]
-        others = [each for key, keys in orders.items() if key not in now.steps for each in keys]
+        mine = {key for key in orders if key in now.steps or not now.main.done}
+        asked = [*now.steps, *(each for key in orders if key in mine for each in orders[key])]
+        others = [each for key in orders if key not in mine for each in orders[key]]
         begun = [*state.early]  # before an order that does not have them, or that nobody issued
         early = {*now.unclaimed_early(), *(begun if orders or found.answer else ())}
         asked += begun

@@ -134,9 +134,7 @@ def _page(
     )
     given = {name: value for name, value in told.items() if value}
     given |= {"before": [*pages]} if pages else {}
-    return run.step(
-        role(RoleName.PLAN), key=key, input={"first": first, **given}, details=details, optional=True
-    )
+    return run.step(role(RoleName.PLAN), key=key, input={"first": first, **given}, details=details, optional=True)
 
 
 async def _begin(run: FlowContext, step: Pending[Result], first: int) -> None:

@@ -30,8 +30,8 @@ block by block, each when its subtasks are done."""
 
 
 class Shard(NamedTuple):
-    """What one review judges: some results, and with ``whole`` the order as a whole; with ``compose``, the review writes
-    the answer, too."""
+    """What one review judges: some results, and with ``whole`` the order as a whole; with ``compose``, the review also
+    writes the answer."""
 
     name: str
     results: Sequence[Result]
@@ -94,7 +94,7 @@ class _Reviewing:
         return [*shards, Shard("whole", (), whole=True)] if apart else shards
 
     def _is_short(self, results: Sequence[Result]) -> bool:
-        """Whether all succeeded, and their results fit into one answer beside the verdicts and those of earlier orders."""
+        """Whether all succeeded, and their results fit into one answer beside verdicts and those of earlier orders."""
         if not all(each.ok for each in results):
             return False
         length = sum(tokens(each.text) for each in (*self.work.usable(), *results))

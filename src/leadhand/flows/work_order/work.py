@@ -110,9 +110,9 @@ class Work:
     def _unjudged(self, result: Result) -> Gap:
         cause = self._failures.get(result.key)
         why, action = (NO_VERDICT, ASK_AGAIN) if cause is None else (cause.message, cause.next_action)
-        return gap(
-            result.state, FailureClass.INSUFFICIENT, f"the result could not be evaluated: {why}", action or ASK_AGAIN
-        )
+        why = f"the result could not be evaluated: {why}"
+        # Its place in the order is known later than its result.
+        return gap(self.run.state.steps[result.key], FailureClass.INSUFFICIENT, why, action or ASK_AGAIN)
 
 
 def _part(name: str, reason: str, action: str, class_: FailureClass = FailureClass.INSUFFICIENT) -> Gap:
