@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +16,6 @@ from leadhand.core.evidence import unsupported_claim
 from leadhand.core.tool import Source
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
-from leadhand.flows.seam.context import FlowContext
-from leadhand.flows.seam.passes import Pass
 from leadhand.flows.seam.results import Result
 from leadhand.flows.work_order.checks import plan_problems, review_problems
 from leadhand.flows.work_order.work import Work
@@ -28,7 +27,8 @@ def over(*oks: bool) -> History:
     subtasks = tuple(Subtask(name=f"s{number}", tool="look", args={"n": 1}) for number in range(len(oks)))
     history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=subtasks)))
     history.decide_all()
-    for attempt, ok in zip(history.live[1:], oks, strict=True):
+    working = [each for each in history.live if history.worker(each) == "work"]
+    for attempt, ok in zip(working, oks, strict=True):
         history.works(attempt) if ok else history.fails(attempt, "unavailable")  # pyright: ignore[reportArgumentType]
     for key in list(history.state.unsettled):
         history.command(do.Settle(step=key))
@@ -37,14 +37,11 @@ def over(*oks: bool) -> History:
 
 def problems(history: History, review: Any) -> list[str]:
     order = history.state.orders["wo-001"].order
-    work = Work(FlowContext(Pass(history.state, _nothing, ""), history.state, {}))
+    run: Any = SimpleNamespace(state=history.state)
+    work = Work(run)
     work.ordered(order)
     results = [Result(history.state.steps[key]) for key in order.subtask_keys()]
     return review_problems(work, results, review, whole=True)
-
-
-async def _nothing(_: Pass) -> None:
-    """A flow without steps."""
 
 
 OVER = over(True)
@@ -91,17 +88,6 @@ def test_a_review_that_cannot_be_acted_on_has_one_problem_that_names_its_cause(r
 def test_a_failed_subtask_cannot_be_accepted():
     (problem,) = problems(over(False), {"verdicts": [ACCEPT], "complete": True})
     assert "wo-001.0" in problem
-
-
-def test_an_answer_is_delivered_as_the_review_wrote_it_whatever_it_says():
-    history = over(True)
-    history.decide_all()
-    history.thinks(history.live[0], {"verdicts": [ACCEPT], "complete": True, "answer": "all is well [2]"})
-    history.decide_all()
-
-    assert history.state.finished is not None
-    assert history.state.finished.answer == "all is well [2]"
-    assert "compose" not in history.state.steps
 
 
 @pytest.mark.parametrize(

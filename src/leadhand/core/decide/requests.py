@@ -75,7 +75,7 @@ def _done_again(state: RunState) -> list[str]:
     """What ran out and is continued, or done again under its own id; the answer is written again in any case."""
     found = ran_out(state)
     stopped = [each.key for each in found if each.stopped is not None]  # what judges its earlier answer is not needed
-    return stopped or [each.key for each in found if not each.step.final]
+    return stopped or [each.key for each in found if each.step.kind or not each.step.final]
 
 
 def used_up(state: RunState, ended: StepState) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from leadhand.core import commands as do
@@ -45,6 +45,7 @@ class FlowContext:
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
         self._orders: dict[str, WorkOrder] = {}
+        self._begins: list[do.Begin] = []
         self._asked, self._noted = 0, 0
         self.request: str = state.definition.request
         self.earlier: Follows | None = state.definition.follows
@@ -179,8 +180,6 @@ class FlowContext:
             if keys := _claimed(state, order):
                 order = issued(key, keys)
         self._orders[key] = order
-        of_pass = self._pass
-        of_pass.new = [each for each in of_pass.new if not each.key.startswith(f"{key}.")]  # what has not begun yet
 
         def commands(_: RunState) -> Sequence[do.Command]:
             return [do.IssueOrder(order=order, workers=tuple(self._workers.values()))]
@@ -188,7 +187,7 @@ class FlowContext:
         def read(now: RunState) -> list[Result]:
             return [self._result(now, each, None) for each in order.subtask_keys()]
 
-        return self._added(Pending(of_pass.waived, key, commands, read), is_known=known)
+        return self._added(Pending(self._pass.waived, key, commands, read), is_known=known)
 
     def ordered(self, order: Pending[list[Result]]) -> tuple[WorkOrder, list[Pending[Result]]]:
         """Return an order that was issued, with its subtasks to wait for one by one."""
@@ -201,11 +200,15 @@ class FlowContext:
 
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
         """Begin a subtask of the first order before the order is issued, which has it at this position."""
-        key, most = subtask_key(order_id(1), position), self.state.definition.limits.batch_size
-        if self._orders or (most is not None and position >= most):
-            return
-        begins = do.Begin(position=position, subtask=subtask)
-        self._pass.new.append(Pending[None](self._pass.waived, key, lambda _: [begins], lambda _: None))
+        most = self.state.definition.limits.batch_size
+
+        def commands(now: RunState) -> Sequence[do.Command]:
+            wanted = (each for each in self._begins if subtask_key(order_id(1), each.position) not in now.steps)
+            return [] if self._orders else [*islice(wanted, most)]
+
+        if not self._begins:
+            self._pass.new.append(Pending[None](self._pass.waived, "!begin", commands, lambda _: None))
+        self._begins.append(do.Begin(position=position, subtask=subtask))
 
     def cannot(self, parts: Sequence[Unsupported]) -> None:
         """Record parts of the request that no tool supports."""

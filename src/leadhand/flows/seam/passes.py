@@ -232,7 +232,8 @@ class Pass:
             if step is None:
                 continue
             written = _written(step, element.name)
-            if element.index in written:
+            element.index = min((each for each in written if each >= element.index), default=element.index)
+            if element.index in written:  # those that are not sound are left out while an answer is written
                 element.value = self._read[step.key, element.name, element.index] = written[element.index]
             elif step.closed:
                 element.over = True

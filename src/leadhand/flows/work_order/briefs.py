@@ -67,6 +67,7 @@ def plan(state: RunState, before: Sequence[ProposedSubtask], told: Mapping[str, 
         **today(state),
         **earlier_facts(state),
         **asked(state),
+        **_typed(state),
         **{name: value for name, value in told.items() if value},
         "page": page,
     }
@@ -86,7 +87,7 @@ def plan(state: RunState, before: Sequence[ProposedSubtask], told: Mapping[str, 
 def _task(state: RunState, name: str, tool: str | None, args: Any, expected: Json) -> dict[str, Any]:
     subtask = {"tool": tool, "args": args, "name": name, "expected_output": expected}
     given = {key: value for key, value in subtask.items() if value}
-    facts = {"task": "work", **asked(state, CONTEXT), **today(state), "subtask": given}
+    facts = {**asked(state, CONTEXT), **today(state), "subtask": given}
     if is_object(expected):
         facts["answer"] = "JSON that matches the schema expected_output, and nothing else; or call give_up"
     return facts
@@ -152,7 +153,7 @@ def review(
     facts: dict[str, Any] = {
         "tools": shown_tools(tools),
         **({} if is_last else _workers(state)),
-        **({**today(state), **earlier_facts(state)} if composing else {}),
+        **({**today(state), **earlier_facts(state), **_typed(state)} if composing else {}),
         **asked(state, None if whole else CONTEXT),
         "compose": composing,
         "judge_only": not whole,
@@ -261,9 +262,13 @@ def compose_over(state: RunState, work: Work, texts: Sequence[str], *, digest: b
 
 
 def _composing(state: RunState, most: int | None = None) -> dict[str, Any]:
+    return {"task": "compose", **today(state), **earlier_facts(state), **asked(state, most), **_typed(state)}
+
+
+def _typed(state: RunState) -> dict[str, Any]:
+    """Return the JSON schema of the data that a person wants beside the answer; nothing if they want none."""
     shape = state.definition.worker(state.definition.shape)
-    typed = {"data": shape.output} if shape is not None else {}
-    return {"task": "compose", **today(state), **earlier_facts(state), **asked(state, most), **typed}
+    return {} if shape is None else {"data": shape.output}
 
 
 def result(each: Result, numbers: Numbers, *, judged: bool = True) -> dict[str, Any]:

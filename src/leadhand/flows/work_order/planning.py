@@ -140,15 +140,13 @@ def _page(
 async def _begin(run: FlowContext, step: Pending[Result], first: int) -> None:
     """Begin subtasks of a page while it is being written: those that need no other subtask, and name a tool."""
     async with run.reading(step, "subtasks") as written:
-        position = first
         async for value in written:
             if step.done:
                 return
             proposed, _ = checks.parse(ProposedSubtask, value)
             is_alone = proposed is not None and not proposed.needs and not references(proposed.args)
             if proposed is not None and is_alone and proposed.tool is not None and proposed.worker is None:
-                run.begin_subtask(position, issue((proposed,), order_id(1), "-").subtasks[0])
-            position += 1
+                run.begin_subtask(first + written.index, issue((proposed,), order_id(1), "-").subtasks[0])
 
 
 def _whole(pages: Sequence[Result]) -> Plan:

@@ -53,9 +53,9 @@ def issue(
     outputs = {worker.name: worker.output for worker in workers}
 
     def key(reference: int | str) -> str:
-        text = str(reference)
+        text = str(reference).removeprefix(f"{order}.")
         if not (text.isascii() and text.isdigit()):
-            return text
+            return str(reference)
         return keys[int(text)] if int(text) < len(keys) else subtask_key(order, int(text))
 
     return WorkOrder(
