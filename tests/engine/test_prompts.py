@@ -42,7 +42,7 @@ def every_brief() -> list[Brief]:
     paged = Script()
     paged.think("plan", {"goal": "it", "subtasks": [look("a")], "more": True})
     further = paged.facts("plan-2")
-    many = Script(*(look(f"s{n}", n) for n in range(130)), max_output_tokens=600)
+    many = Script(*(look(f"s{n}", n) for n in range(130)), max_output_tokens=200)
     many.done(*many.under_way)
     reviews = [name for name in many.under_way if name.startswith("review-")]
     reviewing += [many.facts(name) for name in reviews]
@@ -51,7 +51,7 @@ def every_brief() -> list[Brief]:
     sections = many.under_way
     composing += [many.facts(name) for name in sections]
     for name in sections:
-        many.think(name, text="word " * 10_000)
+        many.think(name, text="word " * 1_800)
     composing += [many.facts(name) for name in many.under_way]
     for name in many.under_way:
         many.think(name, text="in short")

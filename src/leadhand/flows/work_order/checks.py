@@ -85,7 +85,8 @@ def review_problems(
     left_out = [f"no verdict for {key}" for key in without_verdict(results, judged)]
     found = [f"{key} is not among the subtasks to review" for key in judged if key not in covered]
     found += [f"two verdicts for {key}" for key in sorted({key for key in judged if judged.count(key) > 1})]
-    known = {*work.results, *(key for order in work.orders for key in order.subtask_keys())}
+    known = [key for order in work.orders for key in order.subtask_keys()]
+    number = len(work.orders) + 1
     for verdict in (each for each in review.verdicts if each.subtask in covered):
         if verdict.verdict is VerdictKind.ACCEPT and not covered[verdict.subtask].ok:
             found.append(f"{verdict.subtask} has failed and cannot be accepted")
@@ -95,12 +96,12 @@ def review_problems(
             elif verdict.subtask in verdict.replacement.needs:
                 found.append(f"{verdict.subtask}: its replacement cannot need the subtask it replaces")
             else:
-                found += order_problems(work.definition, (verdict.replacement,), known)
+                found += order_problems(work.definition, (verdict.replacement,), known, number)
     accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
     if whole and accepts and not review.complete and not review.missing and not review.cannot:
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
     for proposed in review.missing:
-        found += order_problems(work.definition, (proposed,), known)
+        found += order_problems(work.definition, (proposed,), known, number)
     useful = any(key in covered and needs_verdict(covered[key]) for key in judged)
     return [*left_out, *found] if found or strict or not useful else []
 
@@ -158,15 +159,15 @@ def _calls(definition: RunDefinition, proposed: Sequence[ProposedSubtask]) -> It
 
 
 def order_problems(
-    definition: RunDefinition, proposed: Sequence[ProposedSubtask], known: Collection[str] = ()
+    definition: RunDefinition, proposed: Sequence[ProposedSubtask], known: Collection[str] = (), number: int = 1
 ) -> list[str]:
-    """Return why subtasks cannot be an order, one sentence each: unknown tools and workers, missing arguments, unknown
-    needs and cycles. ``known`` are the keys of subtasks of earlier orders.
+    """Return why subtasks cannot be the order with this ``number``, one sentence each: unknown tools and workers,
+    missing arguments, unknown needs and cycles. ``known`` are the keys of subtasks of earlier orders.
 
     Arguments are validated against the schema elsewhere. The model that reads the problems knows its subtasks by their
     indexes: the order has no id yet.
     """
-    order = issue(proposed, order_id(0), "-")
+    order = issue(proposed, order_id(number), "-")
     found = [
         f"{key} ({subtask.name}) {problem}"
         for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
