@@ -88,7 +88,7 @@ def _plans(events: Sequence[AnyEvent]) -> Collection[str]:
 
 
 def _left_out(event: AnyEvent, plans: Collection[str]) -> bool:
-    """Whether a fork leaves out this event. Approvals of calls and of new plans are for one run: the fork asks again."""
+    """Whether a fork leaves out this event. It asks again about calls, and about plans that are not carried out yet."""
     if isinstance(event, ApprovalRequested):
         return event.approval.kind != "effect" and event.approval.approval_id not in plans
     return isinstance(event, LEFT_OUT) and not (isinstance(event, ApprovalAnswered) and event.approval_id in plans)
