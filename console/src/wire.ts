@@ -838,6 +838,7 @@ export interface components {
       readonly at: string;
       readonly attempt: string;
       readonly epoch: number;
+      readonly key?: string;
       readonly message: string;
       readonly refused?: boolean;
       readonly seq: number;
@@ -890,7 +891,6 @@ export interface components {
     };
     readonly OrderIssued: {
       readonly at: string;
-      readonly by: string;
       readonly epoch: number;
       readonly order: components["schemas"]["WorkOrder"];
       readonly seq: number;
@@ -899,7 +899,6 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly OrderPart: {
-      readonly by?: string;
       readonly goal: string;
       readonly repairs?: string;
       readonly review?: components["schemas"]["ReviewPart"];
@@ -1060,7 +1059,6 @@ export interface components {
       } | null;
       readonly at: string;
       readonly by: string;
-      readonly data?: components["schemas"]["ResultData"] | null;
       readonly declined?: string;
       readonly epoch: number;
       readonly seq: number;
@@ -1208,7 +1206,6 @@ export interface components {
       readonly shape?: string;
       readonly strict?: boolean;
       readonly submission: string;
-      readonly subtask_worker?: string;
       readonly tags?: {
         readonly [key: string]: string;
       };
@@ -1494,6 +1491,7 @@ export interface components {
     readonly Step: {
       readonly ceiling: components["schemas"]["Ceiling"] | null;
       readonly counts: boolean;
+      readonly digest?: string;
       readonly doing?: string;
       readonly final: boolean;
       readonly input: {
@@ -1502,13 +1500,17 @@ export interface components {
       readonly instructions: string | null;
       readonly judges?: string;
       readonly key?: string;
+      readonly kind?: string;
+      readonly line?: string;
       readonly max_calls?: number | null;
       readonly model: string | null;
       readonly needs: readonly string[];
+      readonly optional?: boolean;
       readonly output?: {
         readonly [key: string]: unknown;
       } | null;
       readonly parent: string | null;
+      readonly place?: string;
       readonly step_id: string;
       readonly subtask: components["schemas"]["Subtask"] | null;
       readonly title: string;
@@ -1996,6 +1998,7 @@ export interface components {
     };
     readonly WorkOrder: {
       readonly goal: string;
+      readonly keys?: readonly string[];
       readonly repairs?: string | null;
       readonly subtasks: readonly components["schemas"]["Subtask"][];
       readonly work_order_id: string;

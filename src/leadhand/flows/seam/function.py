@@ -184,7 +184,8 @@ class FunctionRun(Flow):
         what = f"the flow asks at line {line} for {key}, which is new, and not yet again for {before}"
         acted = next((each for each in now.unclaimed if state.steps[each].has_acted), None)
         if acted is None:
-            yield do.Note(what, f"!new-{key}")
+            if not state.redone:  # else a person had something done again, and what follows from it is new
+                yield do.Note(what, f"!new-{key}")
             yield from wanted
             return
         id_ = f"other-{key}"
