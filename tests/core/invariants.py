@@ -18,7 +18,7 @@ from leadhand.core.ids import event_id, step_of
 from leadhand.core.judgement import DOUBTED, ClaimVerdict
 from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.limits import Money
-from leadhand.core.relations import children_of, early, parent_of
+from leadhand.core.relations import children_of, parent_of
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
@@ -63,10 +63,10 @@ def check_list(run_id: str, entries: Sequence[ev.Entry]) -> None:
         settled = [each for each in state.steps.values() if each.counts and each.superseded_by is None]
         assert head.completed == shown["completed"], f"after {some[-1].event.type}"
         assert head.failed == sum(each.status in UNSUCCESSFUL for each in settled), f"after {some[-1].event.type}"
-        if state.finished is not None or not any(early(state)):
+        if state.finished is not None or not state.early:
             assert head.subtasks == shown["total"], f"after {some[-1].event.type}"
         else:
-            begun = len([*early(state)])
+            begun = len(state.early)
             assert head.subtasks == shown["total"] - begun, "how many there are is not known until the plan is complete"
 
 

@@ -93,7 +93,7 @@ def test_a_large_order_is_reviewed_again_only_where_a_shard_left_something_out()
     script.think("review-wo-001-0", {"verdicts": accept(*keys[:24]), "complete": True})
     assert script.under_way == ["review-wo-001-1", "review-wo-001-2", "review-wo-001-0-again"]
     script.think("review-wo-001-1", {"verdicts": accept(*keys[25:50])})
-    script.think("review-wo-001-2", {"verdicts": accept(*keys[50:])})
+    script.think("review-wo-001-2", {"verdicts": accept(*keys[50:]), "complete": True})
     assert [each["subtask"] for each in script.facts("review-wo-001-0-again")["subtasks"]] == [keys[24]]
     script.think("review-wo-001-0-again", {"verdicts": accept(keys[24])})
     script.think("compose")
@@ -115,5 +115,5 @@ def test_an_answer_that_a_shard_writes_unasked_is_not_released():
     keys = script.under_way
     script.done(*keys)
     script.think("review-wo-001-0", {"verdicts": accept(*keys[:25]), "complete": True, "answer": "All is done."})
-    script.think("review-wo-001-1", {"verdicts": accept(*keys[25:])})
+    script.think("review-wo-001-1", {"verdicts": accept(*keys[25:]), "complete": True, "answer": "All is done."})
     assert script.under_way == ["compose"]

@@ -160,11 +160,6 @@ class RunDefinition(Value):
         return next((worker for worker in self.workers if worker.name == name), None)
 
     @property
-    def in_place(self) -> bool:
-        """Whether subtasks of orders that are settled are repeated in place, as its flow is a function."""
-        return self.flow_version == 0
-
-    @property
     def declared(self) -> tuple[Worker, ...]:
         """The workers that its project declares."""
         return tuple(worker for worker in self.workers if worker.declared)

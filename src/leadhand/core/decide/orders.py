@@ -12,7 +12,6 @@ from leadhand.core.evolve.steps import WORKER, subtask_step
 from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.plan_approval import is_gated
-from leadhand.core.relations import next_order_id
 from leadhand.core.rights import tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -28,7 +27,7 @@ def issue_order(state: RunState, order: WorkOrder, workers: Sequence[Worker] = (
     """Issue an order that can be carried out."""
     if order.work_order_id in state.orders:
         raise do.Refused(f"{order.work_order_id} was already issued, and an order cannot change")
-    expected = next_order_id(state)
+    expected = order_id(len(state.orders) + 1)
     if order.work_order_id != expected:
         raise do.Refused(f"the next order is {expected}, not {order.work_order_id}")
     keys = order.subtask_keys()
@@ -54,36 +53,29 @@ def _repairable(state: RunState, key: str) -> bool:
 
 
 def begin(state: RunState, command: do.Begin, now: datetime) -> list[ev.AnyEvent]:
-    """Begin a subtask under the key that it will have in the first order, which begins with those that have begun."""
-    key = subtask_key(order_id(1), command.position)
-    if key in state.steps:
+    """Begin a subtask under the key that it will have in the first order."""
+    key, batch = subtask_key(order_id(1), command.position), state.definition.limits.batch_size
+    if key in state.steps or state.orders:
         raise do.Refused(f"{key} has begun already")
     if state.work_deadline is not None and now >= state.work_deadline:
         raise do.Refused("the time for subtasks is used up")
-    if not may_begin(state, command.subtask):
+    is_full = batch is not None and len(state.busy) >= batch
+    if is_full or state.status is not RunStatus.RUNNING or not may_begin(state, command.subtask):
         raise do.Refused(f"{key} cannot begin before its order")
     return [ev.StepIssued(step=subtask_step(state, key, command.subtask))]
 
 
 def may_begin(state: RunState, subtask: Subtask) -> bool:
-    """Whether a subtask can begin before its order: it is complete, and needs no person and no other subtask."""
-    batch = state.definition.limits.batch_size
-    if state.orders or state.status is not RunStatus.RUNNING or is_gated(state):
+    """Whether a subtask can begin before its order: it is complete, needs no person and no other subtask, and its call
+    can be repeated."""
+    run, worker, tool = state.definition, state.worker(WORKER), state.tools.get(subtask.tool or "")
+    if is_gated(state) or subtask.worker is not None or subtask.needs or references(subtask.args):
         return False
-    if subtask.worker is not None or subtask.needs or subtask.repairs_subtask or references(subtask.args):
+    if tool is None or worker is None or tool.name not in tools_of_worker(state, worker):
         return False
-    if not tool_may_begin(state, subtask.tool or "") or (batch is not None and len(state.busy) >= batch):
+    if tool.effect is Effect.ONCE or tool.delegate or not tool.required <= subtask.args.keys():
         return False
-    return state.tools[subtask.tool or ""].required <= subtask.args.keys()
-
-
-def tool_may_begin(state: RunState, name: str) -> bool:
-    """Whether calls of a tool can begin before the order: they can be repeated, and need no approval."""
-    worker, tool, run = state.worker(WORKER), state.tools.get(name), state.definition
-    if tool is None or worker is None or name not in tools_of_worker(state, worker):
-        return False
-    repeatable = tool.effect is not Effect.ONCE and not tool.delegate
-    return repeatable and policy_of(tool, run.approve, run.approve_rules) is ApprovalPolicy.AUTO
+    return policy_of(tool, run.approve, run.approve_rules) is ApprovalPolicy.AUTO
 
 
 # --- reviews ---------------------------------------------------------------------------------------------------------
@@ -103,10 +95,7 @@ def judge(state: RunState, work_order_id: str, review: Review) -> list[ev.AnyEve
         if all(state.steps[verdict.subtask].verdict == verdict for verdict in verdicts):
             raise do.Refused("these verdicts are already recorded")
         return [ev.ResultsJudged(review=review.evolve(verdicts=verdicts, answer=None))]
-    sound = review.complete and not review.missing and all(each.verdict is VerdictKind.ACCEPT for each in verdicts)
-    answer = review.answer if sound and len(verdicts) == len(order.order.subtasks) else None
-    recorded = review.evolve(verdicts=verdicts, complete=sound, answer=answer)
-    return [ev.ResultsJudged(work_order_id=work_order_id, review=recorded)]
+    return [ev.ResultsJudged(work_order_id=work_order_id, review=review.evolve(verdicts=verdicts, answer=None))]
 
 
 def _recorded(state: RunState, verdict: Verdict) -> Verdict:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from leadhand.core.decide.orders import may_begin
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import order_id
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.state import RunState, StepState
-from leadhand.core.work_order import ProposedSubtask, Unsupported, references
+from leadhand.core.work_order import ProposedSubtask, Unsupported
 from leadhand.flows.plan_gate import DENIED, MOST_PLANS, PLAN_DENIED, page_id
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
@@ -97,8 +98,7 @@ async def _pages(run: FlowContext, number: int, told: Mapping[str, Any]) -> list
     before: list[ProposedSubtask] = []
     while not pages or (pages[-1].ok and Plan.model_validate(pages[-1].value).more and len(pages) < MAX_PAGES):
         step = _page(run, page_id(len(pages) + 1, number), len(pages) + 1, pages, [*before], told)
-        if not is_gated(run.state):
-            await _begin(run, step, len(before))
+        await _begin(run, step, len(before))
         page = await step
         pages.append(page)
         before += Plan.model_validate(page.value).subtasks if page.ok else ()
@@ -138,15 +138,15 @@ def _page(
 
 
 async def _begin(run: FlowContext, step: Pending[Result], first: int) -> None:
-    """Begin subtasks of a page while it is being written: those that need no other subtask, and name a tool."""
+    """Begin subtasks of a page while it is being written."""
     async with run.reading(step, "subtasks") as written:
         async for value in written:
             if step.done:
                 return
             proposed, _ = checks.parse(ProposedSubtask, value)
-            is_alone = proposed is not None and not proposed.needs and not references(proposed.args)
-            if proposed is not None and is_alone and proposed.tool is not None and proposed.worker is None:
-                run.begin_subtask(first + written.index, issue((proposed,), order_id(1), "-").subtasks[0])
+            subtask = None if proposed is None else issue((proposed,), order_id(1), "-").subtasks[0]
+            if subtask is not None and may_begin(run.state, subtask):
+                run.begin_subtask(first + written.index, subtask)
 
 
 def _whole(pages: Sequence[Result]) -> Plan:
