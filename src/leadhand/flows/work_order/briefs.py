@@ -58,7 +58,7 @@ def asked(state: RunState, most: int | None = None) -> dict[str, Any]:
     return {"request": request, **({"answered": answered} if answered else {})}
 
 
-def plan(state: RunState, before: Sequence[ProposedSubtask], told: Mapping[str, Any]) -> dict[str, Any]:
+def plan(state: RunState, before: Sequence[ProposedSubtask], heard: Mapping[str, Any]) -> dict[str, Any]:
     """Return the brief of a plan: the tools and the request. The brief of a further page says where to continue."""
     page: dict[str, Any] = {"most": page_size(state)}
     facts: dict[str, Any] = {
@@ -68,7 +68,7 @@ def plan(state: RunState, before: Sequence[ProposedSubtask], told: Mapping[str, 
         **earlier_facts(state),
         **asked(state),
         **_typed(state),
-        **{name: value for name, value in told.items() if value},
+        **{name: value for name, value in heard.items() if value},
         "page": page,
     }
     if before:

@@ -92,12 +92,12 @@ def _call(subtask: Mapping[str, Any]) -> Sequence[Any]:
     return [subtask.get(name) or None for name in fields], [*subtask.get("needs", ())]
 
 
-async def _pages(run: FlowContext, number: int, told: Mapping[str, Any]) -> list[Result]:
+async def _pages(run: FlowContext, number: int, heard: Mapping[str, Any]) -> list[Result]:
     """Return the pages of one plan. If a later page fails, only its own subtasks are lost."""
     pages: list[Result] = []
     before: list[ProposedSubtask] = []
     while not pages or (pages[-1].ok and Plan.model_validate(pages[-1].value).more and len(pages) < MAX_PAGES):
-        step = _page(run, page_id(len(pages) + 1, number), len(pages) + 1, pages, [*before], told)
+        step = _page(run, page_id(len(pages) + 1, number), len(pages) + 1, pages, [*before], heard)
         await _begin(run, step, len(before))
         page = await step
         pages.append(page)
@@ -111,16 +111,16 @@ def _page(
     part: int,
     pages: Sequence[Result],
     before: Sequence[ProposedSubtask],
-    told: Mapping[str, Any],
+    heard: Mapping[str, Any],
 ) -> Pending[Result]:
     state = run.state
     more = [instructions("workers")] if state.definition.declared else []
-    more += [DENIED] if told["denied"] else []
-    more += [ANSWERED] if told["answered"] else []
+    more += [DENIED] if heard["denied"] else []
+    more += [ANSWERED] if heard["answered"] else []
     first = len(before)
 
     def shows(now: RunState, _: StepState) -> dict[str, Any]:
-        return briefs.plan(now, before, told)
+        return briefs.plan(now, before, heard)
 
     details = Details(
         title=f"Plan · part {part}" if pages else "Plan",
@@ -132,7 +132,7 @@ def _page(
         proposes=lambda now, _, value: checks.calls_of_plan(now.definition, value),
         draft=lambda _now, _step: None if first else checks.draft_of_plan,
     )
-    given = {name: value for name, value in told.items() if value}
+    given = {name: value for name, value in heard.items() if value}
     given |= {"before": [*pages]} if pages else {}
     return run.step(role(RoleName.PLAN), key=key, input={"first": first, **given}, details=details, optional=True)
 
