@@ -10,6 +10,7 @@ from core.moves import walk
 from flows.scripts import Script, accept, drop, judged, look, replan, retry
 from leadhand.core import events as ev
 from leadhand.core.evolve import replay
+from leadhand.core.run import RunStatus
 from leadhand.core.work_result import VerdictKind
 from leadhand.flows.work_order.flow import WORK_ORDER
 
@@ -86,3 +87,45 @@ def test_a_run_in_which_anything_may_happen(seed: int):
     """Until a person wants something to be done again: what follows from it is new."""
     log = walk(seed, 60, to_the_end=True).log
     check(log, next((n for n, each in enumerate(log) if isinstance(each.event, ev.RequestDecided)), len(log)))
+
+
+def repaired() -> Script:
+    """A run that ended without its third subtask; its second one was done by a repair order."""
+    script = Script(look("a", 1), look("b", 2), look("c", 3))
+    script.done("wo-001.0")
+    script.failed("wo-001.1", "transient")
+    script.failed("wo-001.2")
+    script.reviewed([*accept("wo-001.0"), *retry("wo-001.1"), *drop("wo-001.2")])
+    script.done("wo-002.0")
+    script.reviewed(accept("wo-002.0"))
+    script.think("compose2")
+    assert script.finished.status is RunStatus.PARTIAL
+    script.write(ev.StepRequested(what="retry", by="Ann", steps=("wo-001.2",)))
+    script.decide_all()
+    assert script.under_way == ["wo-001.2"]
+    script.done("wo-001.2")
+    return script
+
+
+def test_after_a_retry_in_place_the_reviews_are_new_and_the_repair_is_not_done_again():
+    script = repaired()
+    assert script.under_way == ["review-wo-001-0-2"]
+    script.reviewed([*accept("wo-001.0"), *retry("wo-001.1"), *accept("wo-001.2")], complete=False)
+    assert script.under_way == ["review-wo-002-0-2"]
+    script.reviewed(accept("wo-002.0"))
+    script.think("compose2-2")
+
+    assert (script.finished.status, script.finished.gaps) == (RunStatus.SUCCEEDED, ())
+    assert [*script.state.orders] == ["wo-001", "wo-002"]
+    assert script.finished.left_out == ("review-wo-001-0", "review-wo-002-0", "compose2")
+
+
+def test_a_repair_that_is_not_wanted_any_more_is_left_out_and_what_it_repaired_counts():
+    script = repaired()
+    script.reviewed([*accept("wo-001.0"), *drop("wo-001.1"), *accept("wo-001.2")], complete=True)
+    script.think("compose")
+
+    assert script.finished.status is RunStatus.PARTIAL
+    assert [gap.step for gap in script.finished.gaps] == ["wo-001.1"]
+    assert "wo-002.0" in script.finished.left_out
+    assert {source.event_id for source in script.finished.sources} == {script.state.steps["wo-001.0"].event_ids[-1]}

@@ -175,13 +175,22 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
 
 
 def reopened(state: RunState, name: str, count: int) -> None:
-    """Open an order again, of which ``count`` subtasks are repeated, or one has changed: its review is void."""
+    """Open an order again, of which ``count`` subtasks are repeated, or one has changed. Its review is void, and so are
+    those of the orders after it."""
     order = state.orders[name]
-    state.orders[name] = order._replace(open=order.open + count, review=None)
-    state.settled.pop(f"~{name}", None)
+    state.orders[name] = order._replace(open=order.open + count)
     if count:
         state.settled.pop(name, None)
-    for step in (state.steps[key] for key in order.order.subtask_keys() if order.review is not None):
+    for key, each in [*state.orders.items()][[*state.orders].index(name) :]:
+        if each.review is not None:
+            _void(state, key)
+
+
+def _void(state: RunState, name: str) -> None:
+    """Forget the review of an order: what it rejected is as it was settled."""
+    state.orders[name] = state.orders[name]._replace(review=None)
+    state.settled.pop(f"~{name}", None)
+    for step in (state.steps[key] for key in state.orders[name].order.subtask_keys()):
         if step.verdict is not None and not step.by:
             failure = step.settlements[-1].failure
             status = StepStatus.COMPLETED if failure is None else StepStatus.FAILED
