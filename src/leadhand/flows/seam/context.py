@@ -22,10 +22,10 @@ from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Desk
 from leadhand.flows.plan_gate import page_id
-from leadhand.flows.work_order.plans import issue
 
 from .details import PLAIN, Details
 from .identity import encoded, sha
+from .orders import WORK, issue
 from .passes import Pass
 from .pending import Asking, Join, Pending
 from .results import Approved, Denied, FlowMisuse, Result
@@ -38,9 +38,8 @@ LONGEST_SUMMARY = 300
 class FlowContext:
     """A run as its flow sees it. What it returns can be awaited; nothing else can."""
 
-    def __init__(self, of: Pass, state: RunState, workers: Mapping[str, Recorded]) -> None:
-        """``workers`` are those that have a definition besides those of the run, such as the one of subtasks."""
-        self._pass, self._workers = of, workers
+    def __init__(self, of: Pass, state: RunState) -> None:
+        self._pass = of
         self._random = random.Random(state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
@@ -182,7 +181,7 @@ class FlowContext:
         self._orders[key] = order
 
         def commands(_: RunState) -> Sequence[do.Command]:
-            return [do.IssueOrder(order=order, workers=tuple(self._workers.values()))]
+            return [do.IssueOrder(order=order, workers=(WORK,))]
 
         def read(now: RunState) -> list[Result]:
             return [self._result(now, each, None) for each in order.subtask_keys()]

@@ -16,7 +16,6 @@ from leadhand.core.commands import Command, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
 from leadhand.core.outcome import gap_of
-from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, Value, compact_json, one_line, shown
 from leadhand.core.worker import Worker as Recorded
@@ -30,6 +29,7 @@ from leadhand.flows.run_view import RunView, StepView
 from .context import FlowContext
 from .details import PLAIN, Details
 from .identity import resolved
+from .orders import WORK, child, work
 from .passes import Pass, Stale
 from .pending import Pending
 from .results import FlowAnswer, FlowMisuse, Result, Retry, StepFailed
@@ -40,8 +40,6 @@ FIX = "fix the flow, then retry the run: nothing that is finished is done again"
 RESERVED = frozenset({"request", "flow", "options", "limits", "deps", "worker"})
 """Names of what every door takes besides the options of a flow."""
 GO_ON, STOP = "continue", "stop"
-SUBTASK_WORKER = "work"
-"""The worker that carries out the subtasks that name none, and what these ask for."""
 
 
 class FunctionFlow(Flow):
@@ -135,11 +133,10 @@ class FunctionRun(Flow):
             self._pass.close()
         self.passes += 1
         options = dict(self.checked_options(state.definition.options))
-        of_subtasks = _subtask_workers(state.definition)
 
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
-            context = FlowContext(of, state, of_subtasks)
+            context = FlowContext(of, state)
             context.deps = self.deps
             return self._flow.function(context, **copy.deepcopy(options))
 
@@ -215,9 +212,7 @@ class FunctionRun(Flow):
 
     def brief(self, run: RunView[Any], step: StepState) -> dict[str, Any]:
         state, given = run.state, step.step
-        if given.subtask is not None or given.worker == SUBTASK_WORKER:
-            from leadhand.flows.work_order.briefs import child, work  # few flows issue orders
-
+        if given.subtask is not None or given.worker == WORK.name:
             return child(state, step) if given.subtask is None else work(state, step)
         shows = None if (pending := self._pending(state, given.step_id)) is None else pending.details.shows
         if shows is not None:
@@ -342,13 +337,6 @@ def _outcome(made: object) -> Outcome:
             return Outcome(answer=made)
         case _:
             return Outcome(answer=compact_json(made), value=made)
-
-
-def _subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:
-    """Return the workers that carry out the subtasks of orders, which a run defines with its first order."""
-    from leadhand.flows.work_order.roles import roles
-
-    return {each.name: each for each in roles() if each.name == SUBTASK_WORKER}
 
 
 def _options(name: str, function: Function) -> type[BaseModel]:

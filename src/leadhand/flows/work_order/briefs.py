@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leadhand.core import outcome
 from leadhand.core.commands import Outcome
 from leadhand.core.outcome import source_numbers, sources_of
 from leadhand.core.run import Gap
-from leadhand.core.state import RunState, StepState
+from leadhand.core.state import RunState
 from leadhand.core.tool import CallState, ToolSpec
-from leadhand.core.value import Json, compact_json, is_object
-from leadhand.core.work_order import ProposedSubtask, Subtask, WorkOrder, result_reference
+from leadhand.core.value import Json, compact_json
+from leadhand.core.work_order import ProposedSubtask, Subtask, WorkOrder
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
-from leadhand.flows.facts import earlier_facts, replied, today
+from leadhand.flows.facts import CONTEXT, asked, earlier_facts, today
 from leadhand.flows.flow import result_facts
 from leadhand.flows.lean_schema import lean_schema
+from leadhand.flows.seam.results import Result
 from leadhand.verify.material import approval_note
 
 from .roles import RoleName
+from .work import Shard, Work, is_exact
 
-if TYPE_CHECKING:
-    from leadhand.flows.seam.results import Result
-
-    from .reviewing import Shard
-    from .work import Work
-
-CONTEXT = 4_000
-"""Characters of the request in briefs that include it for context only."""
 LINE = 300
 """Characters of a result in one line."""
 Numbers = Mapping[tuple[str, str], int]
@@ -47,15 +41,6 @@ def _workers(state: RunState) -> dict[str, Any]:
     """Return the workers of the project that a subtask can name; nothing without any."""
     found = [{"name": worker.name, "description": worker.description} for worker in state.definition.declared]
     return {"workers": found} if found else {}
-
-
-def asked(state: RunState, most: int | None = None) -> dict[str, Any]:
-    """Return the request (only its beginning, if that is enough), and what the person answered about it."""
-    request = state.definition.request
-    if most is not None and len(request) > most:
-        request = f"{request[:most]} … (cut: {len(request):,} characters in all)"
-    answered = [{"question": each.text, "answer": each.reply} for each in replied(state)]
-    return {"request": request, **({"answered": answered} if answered else {})}
 
 
 def plan(state: RunState, before: Sequence[ProposedSubtask], heard: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,51 +66,11 @@ def plan(state: RunState, before: Sequence[ProposedSubtask], heard: Mapping[str,
     return facts
 
 
-# --- workers ---------------------------------------------------------------------------------------------------------
-
-
-def _task(state: RunState, name: str, tool: str | None, args: Any, expected: Json) -> dict[str, Any]:
-    subtask = {"tool": tool, "args": args, "name": name, "expected_output": expected}
-    given = {key: value for key, value in subtask.items() if value}
-    facts = {**asked(state, CONTEXT), **today(state), "subtask": given}
-    if is_object(expected):
-        facts["answer"] = "JSON that matches the schema expected_output, and nothing else; or call give_up"
-    return facts
-
-
-def work(state: RunState, step: StepState) -> dict[str, Any]:
-    """Return the brief of one subtask: the subtask and the results that it needs."""
-    given = step.subtask
-    references = {name: found for name, value in given.args.items() if (found := result_reference(value)) is not None}
-    whole = {name: subtask for name, (subtask, path) in references.items() if path is None}
-    stated = {name: value for name, value in given.args.items() if name not in whole}
-    facts = _task(state, given.name, given.tool, stated, given.expected_output)
-    if whole:
-        facts["work_out"] = {name: f"from the result of {subtask}, in needs" for name, subtask in whole.items()}
-    if given.needs:
-        facts["needs"] = {key: result_facts(state.steps[key]) for key in given.needs}
-    repaired = state.steps.get(given.repairs_subtask or "")
-    if repaired is not None:
-        reason = repaired.verdict.reason if repaired.verdict is not None else ""
-        reason = reason or (repaired.failure and repaired.failure.message)
-        facts["repairs"] = {"subtask": repaired.key, "reason": reason}
-    return facts
-
-
-def child(state: RunState, step: StepState) -> dict[str, Any]:
-    """Return the brief of a child step: its input is the task, and the calling tool defines what to return."""
-    given = step.step
-    tool = state.tools.get(given.title)
-    return _task(state, given.name, None, given.input, tool.description if tool is not None else None)
-
-
 # --- reviews ---------------------------------------------------------------------------------------------------------
 
 
 def review_tools(state: RunState, reviewed: Sequence[Result], *, whole: bool, is_last: bool) -> list[ToolSpec]:
     """Return the tools that a review may order again: its own, or all, where something can be missing or replaced."""
-    from .work import is_exact
-
     if is_last:
         return []
     if whole or not all(map(is_exact, reviewed)):
@@ -146,8 +91,6 @@ def review(
 ) -> dict[str, Any]:
     """Return the brief of a review: the subtasks of one shard with their results or errors; ``results`` are those of
     the order. A result of exactly the ordered call is one line; only the others are shown in full."""
-    from .work import is_exact
-
     whole, composing, earlier = shard.whole, shard.compose, work.usable() if shard.whole else []
     numbers = source_numbers(sources_of(each.state for each in (*earlier, *shard.results))) if composing else None
     facts: dict[str, Any] = {
@@ -189,8 +132,6 @@ def in_a_line(each: Result) -> str:
 
 def shown(each: Result) -> Json:
     """Return a result as a review that does not compose shows it: as one line, or in full."""
-    from .work import is_exact
-
     return in_a_line(each) if is_exact(each) else _judged(each, None)
 
 

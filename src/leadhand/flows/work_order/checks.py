@@ -17,8 +17,9 @@ from leadhand.core.work_order import ProposedSubtask, Subtask, WorkOrder, refere
 from leadhand.core.work_result import Review, VerdictKind
 from leadhand.core.worker import ALL_TOOLS
 from leadhand.flows.flow import ProposedCall
+from leadhand.flows.seam.orders import issue
 from leadhand.flows.seam.results import Result
-from leadhand.flows.work_order.plans import Plan, issue
+from leadhand.flows.work_order.plans import Plan
 
 from .work import Work, needs_verdict
 

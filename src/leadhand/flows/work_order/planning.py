@@ -14,9 +14,10 @@ from leadhand.core.work_order import ProposedSubtask, Unsupported
 from leadhand.flows.plan_gate import DENIED, MOST_PLANS, PLAN_DENIED, page_id
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
+from leadhand.flows.seam.orders import issue
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Approved, Denied, FlowAnswer, Result
-from leadhand.flows.work_order.plans import Plan, issue
+from leadhand.flows.work_order.plans import Plan
 
 from . import briefs, checks, schemas
 from .repair import Wanted

@@ -10,8 +10,8 @@ from leadhand.core.ids import subtask_key
 from leadhand.core.tool import Effect
 from leadhand.core.work_order import ProposedSubtask, Subtask, circle, reference_to, references, result_reference
 from leadhand.core.work_result import Review, VerdictKind
+from leadhand.flows.seam.orders import issue
 from leadhand.flows.seam.results import Result
-from leadhand.flows.work_order.plans import issue
 
 from .work import Work
 

@@ -22,21 +22,11 @@ from leadhand.flows.seam.results import Result
 
 from . import briefs, checks, schemas
 from .roles import RoleName, role, with_role
-from .work import NO_VERDICT, Reviewed, Work, is_exact, needs_verdict, ran_out
+from .work import NO_VERDICT, Reviewed, Shard, Work, is_exact, needs_verdict, ran_out
 
 SHARD, BLOCK = 25, 100
 """Maximum subtasks per review, so that a model can judge each: those that need a verdict, and all. An order is reviewed
 block by block, each when its subtasks are done."""
-
-
-class Shard(NamedTuple):
-    """What one review judges: some results, and with ``whole`` the order as a whole; with ``compose``, the review also
-    writes the answer."""
-
-    name: str
-    results: Sequence[Result]
-    whole: bool = False
-    compose: bool = False
 
 
 class _Found(NamedTuple):

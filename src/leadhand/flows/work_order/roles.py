@@ -7,8 +7,9 @@ from functools import cache, partial
 
 from leadhand.core.state import RunState
 from leadhand.core.work_result import Review
-from leadhand.core.worker import ALL_TOOLS, Worker
+from leadhand.core.worker import Worker
 from leadhand.flows.flow import instructions_in
+from leadhand.flows.seam.orders import WORK
 from leadhand.flows.work_order.plans import Plan
 
 
@@ -33,12 +34,13 @@ def with_role(state: RunState, name: RoleName, *more: str) -> str | None:
 @cache
 def roles() -> tuple[Worker, ...]:
     """The built-in roles."""
-    plan, work, review, compose = (
-        Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply") for name in RoleName
+    plan, review, compose = (
+        Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply")
+        for name in (RoleName.PLAN, RoleName.REVIEW, RoleName.COMPOSE)
     )
     return (
         plan.evolve(output=Plan, elements="subtasks", doing="Planning"),
-        work.evolve(tools=(ALL_TOOLS,), loop="turns", counts=True),
+        WORK,
         review.evolve(output=Review, doing="Reviewing"),
         compose.evolve(doing="Writing the answer"),
     )

@@ -7,7 +7,7 @@ each tool with its arguments, the keys of the subtasks to judge, and bounded len
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
@@ -16,8 +16,7 @@ from leadhand.core.worker import Worker
 from leadhand.flows.context_budget import page_size
 from leadhand.flows.lean_schema import lean_schema
 
-if TYPE_CHECKING:
-    from .reviewing import Shard
+from .work import Shard
 
 Schema = dict[str, Any]
 

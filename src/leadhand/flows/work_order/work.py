@@ -30,6 +30,16 @@ class Reviewed(NamedTuple):
     failures: Mapping[str, Failure]
 
 
+class Shard(NamedTuple):
+    """What one review judges: some results, and with ``whole`` the order as a whole; with ``compose``, the review also
+    writes the answer."""
+
+    name: str
+    results: Sequence[Result]
+    whole: bool = False
+    compose: bool = False
+
+
 class Work:
     """The orders of a run that are carried out and reviewed, the latest last."""
 
