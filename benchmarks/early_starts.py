@@ -1,6 +1,6 @@
 """What begins early, with a server that writes 60 tokens a second, beside a run of the same code that waits.
 
-First, the time to the first tool call and to the answer; the run that waits has a planning role without ``elements``.
+First, the time to the first tool call and to the answer; the run that waits has a planning worker without ``elements``.
 Then the time to the answer of a plan that is there at once, when one of 100 results to judge takes much longer than the
 others; the run that waits reviews nothing before it.
 """
@@ -25,7 +25,7 @@ from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.testing.faults import request_of
 from leadhand.testing.scripted_model import ScriptedModel, plans, says, subtask
-from leadhand.testing.steps import role_of
+from leadhand.testing.steps import worker_of
 
 TOKENS_PER_S = 60
 CHARACTERS = 4
@@ -41,7 +41,7 @@ class Waiting(WorkOrderFlow):
     name = "waiting"
 
     def roles(self, options: Any) -> Sequence[Worker]:
-        return [role.evolve(elements="") for role in super().roles(options)]
+        return [worker.evolve(elements="") for worker in super().roles(options)]
 
 
 class ReviewsLast(WorkOrderFlow):
@@ -74,7 +74,7 @@ class SlowServer:
         body = await request.json()
         asked = request_of(body, "scripted")
         reply = (await self._model.ask(asked)).message.text
-        speed = 1e6 if self._judged and role_of(asked) == "plan" else TOKENS_PER_S
+        speed = 1e6 if self._judged and worker_of(asked) == "plan" else TOKENS_PER_S
         began = time.perf_counter()
         pieces = [reply[at : at + CHARACTERS] for at in range(0, len(reply), CHARACTERS)]
         usage = {"prompt_tokens": 1_000, "completion_tokens": len(pieces)}

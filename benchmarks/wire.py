@@ -1,4 +1,4 @@
-"""What goes over the wire: bytes of the requests to the model in the side-by-side job, by role and by part.
+"""What goes over the wire: bytes of the requests to the model in the side-by-side job, by worker and by part.
 
 The server is the one of ``leadhand.testing``, on loopback, with the script of the side-by-side job. *Prefix* is the
 share of a worker's request that equals the beginning of an earlier request of a worker of the same run, which a prompt
@@ -45,10 +45,10 @@ async def requests_of(n: int, variant: str) -> list[dict[str, Any]]:
             return server.bodies
 
 
-def role_of(body: dict[str, Any]) -> str:
+def worker_of(body: dict[str, Any]) -> str:
     said = script(body)
-    role = said[1] if said is not None else "?"
-    return "review" if role == "compose" and body.get("response_format") else role
+    worker = said[1] if said is not None else "?"
+    return "review" if worker == "compose" and body.get("response_format") else worker
 
 
 def parts_of(body: dict[str, Any]) -> Counter[str]:
@@ -81,13 +81,13 @@ async def main() -> None:
         for variant, label in (("", "one call a worker"), ("asking", "two calls a worker")):
             bodies = await requests_of(n, variant)
             print(f"\nN = {n}, {label}: {sum(len(encode(body)) for body in bodies):,} bytes in {len(bodies)} requests")
-            for role in ("plan", "work", "review", "compose"):
-                mine = [body for body in bodies if role_of(body) == role]
+            for worker in ("plan", "work", "review", "compose"):
+                mine = [body for body in bodies if worker_of(body) == worker]
                 parts = sum(map(parts_of, mine), Counter[str]())
                 if mine:
                     sizes = ", ".join(f"{name} {size:,}" for name, size in parts.most_common())
-                    print(f"  {role}: {len(mine)} requests, {parts.total():,} bytes ({sizes})")
-            workers = [encode(body) for body in bodies if role_of(body) == "work"]
+                    print(f"  {worker}: {len(mine)} requests, {parts.total():,} bytes ({sizes})")
+            workers = [encode(body) for body in bodies if worker_of(body) == "work"]
             print(f"  prefix shared by workers: {prefix_share(workers):.0%}")
 
 

@@ -22,7 +22,7 @@ from leadhand.flows.answer_judging import verifying
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.desk import Code
 from leadhand.flows.judging import calls_shown, shards_of
-from leadhand.verify.judge import JUDGE, Verifier, judge_facts, judging_roles, reply_schema
+from leadhand.verify.judge import JUDGE, Verifier, judge_facts, judging_workers, reply_schema
 
 from .cases import Draft
 
@@ -95,12 +95,12 @@ class Asking(Flow):
         self._drafts = drafts
         self._replies = replies
         self._verifier = verifier
-        self._role = judging_roles("judge", (), verifier=verifier is not None)[0]
+        self._worker = judging_workers("judge", (), verifier=verifier is not None)[0]
         self._judge = judge
         self.questions: dict[str, Question] = {}
 
     def roles(self, options: Flow.Options) -> list[Worker]:
-        return [self._role]
+        return [self._worker]
 
     def next(self, run: RunView[Flow.Options]) -> list[IssueStep] | list[Finish]:
         if not self.questions:
@@ -111,7 +111,7 @@ class Asking(Flow):
         return [] if any(each.open for each in run.steps.values()) else [Finish()]
 
     def _digest(self, question: Question) -> str:
-        asked = [self._judge, self._role.instructions, _schema(question), dict(question.facts)]
+        asked = [self._judge, self._worker.instructions, _schema(question), dict(question.facts)]
         return hashlib.sha256(compact_json(asked).encode(errors="replace")).hexdigest()[:32]
 
     def brief(self, run: RunView[Flow.Options], step: StepState) -> dict[str, Any]:

@@ -6,7 +6,8 @@
 
 The settings are those of a user who knows how large the job is: as many workers as subtasks, and a model whose window
 is known and whose answers may be long, so that the plan is one page. The log is as it ships: SQLite in WAL mode,
-``synchronous=FULL``. A worker whose subtask names a tool calls it first, so it takes one model call and not two.
+``synchronous=FULL``. A worker whose subtask names a tool calls it first and
+then writes its result (``worker_calls="always"``), so it takes one model call and not two.
 
 Variants: ``asking`` leaves the choice of the tool to each worker's model, so that it takes two calls, as those of the
 other systems do; ``frozen`` is the program that has its start-up objects left alone by the garbage collector, in two
@@ -69,6 +70,7 @@ def leadhand(options: argparse.Namespace) -> Leadhand:
         home=options.state or None,
         max_workers=max(options.n, 1),
         max_output_tokens=max(2_000, options.n * TOKENS_PER_SUBTASK),
+        worker_calls="always",
     )
 
 

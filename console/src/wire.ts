@@ -796,10 +796,10 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly ModelChoice: {
-      readonly default: string;
-      readonly roles: {
+      readonly by_use: {
         readonly [key: string]: string;
       };
+      readonly default: string;
       readonly windows: {
         readonly [key: string]: number;
       };
@@ -1212,6 +1212,8 @@ export interface components {
       readonly tools: readonly components["schemas"]["ToolSpec"][];
       readonly traceparent?: string;
       readonly unpriced?: readonly string[];
+      /** @enum {string} */
+      readonly worker_calls?: "auto" | "always";
       readonly workers: readonly components["schemas"]["Worker"][];
     };
     readonly RunDocument: {
@@ -1643,6 +1645,7 @@ export interface components {
         readonly [key: string]: string;
       };
       readonly tools?: readonly string[] | null;
+      readonly worker_calls?: ("auto" | "always") | null;
       readonly worker_model?: string | null;
     };
     readonly Subtask: {

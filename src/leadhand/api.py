@@ -19,10 +19,11 @@ from leadhand.app.run_settings import AS_CONFIGURED, RunTool, asked_settings, ch
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, budget_source, settings, user
 from leadhand.app.toolsets import toolbox
-from leadhand.app.typed_answers import Output, answer_role
+from leadhand.app.typed_answers import Output, answer_worker
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits
+from leadhand.core.run import WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.flows.flow import Flow
 from leadhand.ports import ContextStore, Models
@@ -42,8 +43,8 @@ EXAMPLE = 'lead.run("What is the weather in Paris?")'
 class Leadhand(Answering):
     """Runs requests with a set of tools, models and limits.
 
-    ``model`` names the model of every role (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``; not given, the
-    environment decides); ``lead_model``, ``worker_model`` and ``review_model`` those of single roles; ``models`` is a
+    ``model`` names the model of every worker (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``; not given, the
+    environment decides); ``lead_model``, ``worker_model`` and ``review_model`` those for single uses; ``models`` is a
     port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name beside the built-in
     ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``),
     ``agents`` stages of your own for reports (see ``leadhand.report``), and ``store`` a context store of your own in
@@ -57,22 +58,20 @@ class Leadhand(Answering):
     refused, unless ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept. ``documents`` is a
     directory that ``web_search`` and ``web_fetch`` read, too; with ``only_documents``, ``web_search`` reads nothing
     else and there is no ``web_fetch``, so that no query leaves the machine. ``project`` has workers that runs can use
-    (see :meth:`of_project`); ``offline_rules`` say what the built-in model does, by role. With ``no_cache``, tools are
+    (see :meth:`of_project`); ``offline_rules`` say what the built-in model does by worker. With ``no_cache``, tools are
     called even if an earlier result could be used again.
 
     ``approve`` is the policy for calls that need approval: ``ask`` a person, make them (``auto``) or deny them
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
     "toolset:mail": "ask", "effect:once": "never", "origin:shop.*": "ask"}``. ``approval_timeout`` is the number of
     seconds after which an unanswered approval is denied (None: never).
-
     ``on_approval`` answers approvals while runs are driven here: it is called with each open approval, and returns True
     (approve), False (deny) or None (leave it to people); of an interrupted call (kind ``effect``), whether it happened.
     ``deps`` is what your tools find in ``context.deps``, and in no log. ``hooks`` check calls and answers.
 
     ``check`` says how answers are checked: by a ``judge`` (the review model, else the lead's) and the exact checks, by
-    the exact checks alone (``exact``), or not at all (``off``). With ``strict``, doubts make a run partial.
-    ``verifier`` judges in place of a model.
-
+    the exact checks alone (``exact``), or not at all (``off``); ``verifier`` judges in place of a model. With
+    ``strict``, doubts make a run partial. With ``worker_calls="always"``, a model writes the result of every subtask.
     Use it as ``async with Leadhand(…) as lead``, or call :meth:`run_sync`, which needs no loop."""
 
     def __init__(
@@ -104,6 +103,7 @@ class Leadhand(Answering):
         allow_unknown_price: bool = False,
         check: Check | None = None,
         strict: bool = False,
+        worker_calls: WorkerCalls | None = None,
         verifier: Verifier | None = None,
         timeout: float | None = 1_800.0,
         attempt_timeout: float = 300.0,
@@ -120,12 +120,12 @@ class Leadhand(Answering):
         deps: Any = None,
         hooks: Iterable[Hook | type[Hook]] = (),
     ) -> None:
-        roles = {"lead": lead_model, "worker": worker_model, "review": review_model}
+        by_use = {"lead": lead_model, "worker": worker_model, "review": review_model}
         self._settings = settings(
             home=home,
             database=database,
             model=model,
-            models={role: name for role, name in roles.items() if name is not None},
+            models={use: name for use, name in by_use.items() if name is not None},
             documents=documents,
             project=project,
             concurrency=concurrency,
@@ -146,6 +146,7 @@ class Leadhand(Answering):
             budgets=arguments.shared_budgets(budget_per_day, budget_total),
             budget_from=budget_source(project, budget=budget, budget_per_day=budget_per_day, budget_total=budget_total),
             check=check,
+            worker_calls=worker_calls,
             **arguments.flags(offline=offline, no_cache=no_cache, allow_unknown_price=allow_unknown_price),
             **arguments.flags(only_documents=only_documents, strict=strict),
             approve=arguments.approval_policy(approve),
@@ -237,8 +238,8 @@ class Leadhand(Answering):
         schema. Lists show ``name`` in place of the request; ``tags`` are texts by key, to find the run by. Waiting runs
         with a higher ``priority`` (-100 to 100) and their steps are begun first.
 
-        What only this run has: ``instructions`` that are added to those of every role, or of roles by name; a ``model``
-        for every role, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; ``tools``, the
+        What only this run has: ``instructions`` added to those of every worker, or of workers by name; a ``model`` for
+        all workers, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; ``tools``, the
         only ones that it may use of those registered here, by name or as they are. The log records them, so that a
         resumed run has the same.
 
@@ -249,7 +250,7 @@ class Leadhand(Answering):
         """
         checked, shape = arguments.check_request(request, example=EXAMPLE), cast("Output", output)
         check_options(self._flows, flow, options, elsewhere=inspect.signature(Leadhand).parameters)
-        _ = answer_role(shape, ())
+        _ = answer_worker(shape, ())
         own = run_settings(instructions=instructions, tools=tools, plan_only=plan_only, approve_plan=approve_plan)
         asked, adapter = asked_settings(self._settings, model=model, budget=budget, bounded=self._bounded)
         labels: Any = {"name": arguments.run_name(name), "tags": arguments.run_tags(tags)}

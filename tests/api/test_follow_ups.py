@@ -224,10 +224,10 @@ async def test_a_file_whose_content_is_gone_is_left_out_with_one_line(
     assert first.run_id in line
 
 
-def test_models_of_roles_are_kept_and_replaced_one_by_one(tmp_path: Path) -> None:
+def test_models_by_use_are_kept_and_replaced_one_by_one(tmp_path: Path) -> None:
     lead = Leadhand(model="offline", home=tmp_path)
     earlier = RunDefinition.model_validate(
-        {"request": "x", "flow": "work-order", "models": {"default": "a:1", "roles": {"plan": "b:1", "work": "c:1"}}}
+        {"request": "x", "flow": "work-order", "models": {"default": "a:1", "by_use": {"plan": "b:1", "work": "c:1"}}}
     )
     kept = follow_ups.continued(earlier, lead.settings)
     assert (kept.model, dict(kept.models)) == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from api.test_code_roles import Coded, Facts
+from api.test_code_workers import Coded, Facts
 
 from leadhand import Leadhand
 from leadhand.app.model_calls import model_call

@@ -1,4 +1,4 @@
-"""A budget that somebody set binds every model of a run: those that a flow names for roles and steps, too."""
+"""A budget that somebody set binds every model of a run: those that a flow names for workers and steps, too."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Models:
         """Nothing to close."""
 
 
-def greeting(role_model: str | None, model: str | None) -> Flow:
+def greeting(worker_model: str | None, model: str | None) -> Flow:
     """Return a flow with one step."""
 
     class Greet(Flow):
@@ -52,7 +52,7 @@ def greeting(role_model: str | None, model: str | None) -> Flow:
         version = 1
 
         def roles(self, options: Flow.Options) -> list[Worker]:
-            return [Worker(name="greeter", instructions="Greet them.", model=role_model, counts=True)]
+            return [Worker(name="greeter", instructions="Greet them.", model=worker_model, counts=True)]
 
         def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
             if not run.steps:
@@ -65,7 +65,7 @@ def greeting(role_model: str | None, model: str | None) -> Flow:
     return Greet()
 
 
-async def test_a_role_with_a_model_of_unknown_price_is_refused_under_a_budget(home: Path) -> None:
+async def test_a_worker_with_a_model_of_unknown_price_is_refused_under_a_budget(home: Path) -> None:
     models = Models()
     flow = greeting(UNKNOWN, None)
     async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, budget=0.05) as lead:
@@ -87,7 +87,7 @@ async def test_a_step_to_a_model_of_unknown_price_calls_no_model_under_a_budget(
 
 
 @pytest.mark.parametrize("given", [{}, {"budget": 0.05, "allow_unknown_price": True}])
-@pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["role", "step"])
+@pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["worker", "step"])
 async def test_without_a_budget_of_the_user_or_with_leave_it_is_called(
     home: Path, given: dict[str, Any], names: tuple[str | None, str | None]
 ) -> None:
@@ -102,7 +102,7 @@ async def test_without_a_budget_of_the_user_or_with_leave_it_is_called(
     assert run_line(listing).cost_usd is None
 
 
-@pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["role", "step"])
+@pytest.mark.parametrize("names", [(UNKNOWN, None), (None, UNKNOWN)], ids=["worker", "step"])
 async def test_a_budget_that_a_run_gets_later_needs_known_prices_too(
     home: Path, names: tuple[str | None, str | None]
 ) -> None:

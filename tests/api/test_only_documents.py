@@ -100,7 +100,7 @@ async def test_without_that_setting_the_web_is_searched_too(home: Path, folder: 
 
 
 @pytest.mark.parametrize("flow", ["report", "research"])
-async def test_no_role_of_a_flow_can_fetch_and_all_sources_are_documents(home: Path, folder: Path, flow: str) -> None:
+async def test_no_worker_of_a_flow_can_fetch_and_all_sources_are_documents(home: Path, folder: Path, flow: str) -> None:
     async with Leadhand(offline=True, home=home, documents=folder, only_documents=True) as lead:
         answer = await lead.run("When was the boiler of house 3 replaced?", flow=flow)
         definition = await definition_of(lead, answer.run_id)
@@ -111,7 +111,7 @@ async def test_no_role_of_a_flow_can_fetch_and_all_sources_are_documents(home: P
     assert answer.sources
     assert {source.url.partition(":")[0] for source in answer.sources} == {"document"}
     for each in (definition, followed):
-        named = {name for role in each.workers for name in role.tools} | {tool.name for tool in each.tools}
+        named = {name for worker in each.workers for name in worker.tools} | {tool.name for tool in each.tools}
         assert "web_search" in named
         assert "web_fetch" not in named
         assert each.only_documents

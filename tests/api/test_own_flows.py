@@ -191,7 +191,7 @@ async def test_a_method_that_raises_ends_its_run_and_is_named_as_the_cause(tmp_p
     assert cause["class"] == "unavailable"
 
 
-async def test_a_flow_whose_roles_raise_starts_no_run(tmp_path: Path):
+async def test_a_flow_whose_workers_raise_starts_no_run(tmp_path: Path):
     async with Leadhand(flows=[Broken], models=model(), home=tmp_path) as lead:
         with pytest.raises(ConfigurationError, match=r"Broken\.roles .*KeyError"):
             await lead.run("Say it", flow="broken", method="roles")

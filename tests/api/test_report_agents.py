@@ -62,11 +62,11 @@ async def test_a_stage_that_asks_for_a_revision_gets_one_and_every_attempt_an_in
     assert [note for note in notes if note.startswith("checking")] == ["checking draft 1", "checking draft 2"]
     assert document["task"]["revisions"] == 1
     assert [each["name"] for each in document["task"]["stages"]] == ["planner", "researcher", "writer", "fact-checker"]
-    role = run.state.worker("fact-checker")
-    assert role is not None
-    assert (role.loop, role.instructions) == ("code", "Check the facts.")
-    assert role.code == f"{__file__}:FactChecker"
-    assert role.fingerprint == bound_agents([FactChecker])["fact-checker"].fingerprint != ""
+    worker = run.state.worker("fact-checker")
+    assert worker is not None
+    assert (worker.loop, worker.instructions) == ("code", "Check the facts.")
+    assert worker.code == f"{__file__}:FactChecker"
+    assert worker.fingerprint == bound_agents([FactChecker])["fact-checker"].fingerprint != ""
     (stage,) = run.state.definition.options["agents"]
     assert (stage["agent"], stage["after"], stage["needs"]) == ("fact-checker", None, ["draft"])
 

@@ -60,23 +60,23 @@ def results(request: ModelRequest) -> list[dict[str, Any]]:
 
 
 class Team(Flow):
-    """As many workers as asked for, all of one role."""
+    """As many steps of one worker as asked for."""
 
     name = "team"
-    role: Worker
+    worker: Worker
     count = 1
 
     def roles(self, options: Flow.Options) -> list[Worker]:
-        return [self.role, Worker(name="helper", instructions="Help.", tools=("look", "send"))]
+        return [self.worker, Worker(name="helper", instructions="Help.", tools=("look", "send"))]
 
     def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
         if not run.steps:
-            return [IssueStep(id=f"w{n}", worker=self.role.name, input={"n": n}) for n in range(self.count)]
+            return [IssueStep(id=f"w{n}", worker=self.worker.name, input={"n": n}) for n in range(self.count)]
         return [] if run.open else [Finish()]
 
 
-def team(role: Worker, count: int = 1) -> Team:
-    made = type("OwnTeam", (Team,), {"role": role, "count": count})()
+def team(worker: Worker, count: int = 1) -> Team:
+    made = type("OwnTeam", (Team,), {"worker": worker, "count": count})()
     assert isinstance(made, Team)
     return made
 
@@ -124,13 +124,13 @@ async def run(
 
 
 async def test_every_step_takes_a_slot_whatever_its_flow(tmp_path: Path):
-    role = Worker(name="worker", instructions="Work.", loop="reply", counts=True)
-    answer, models, _ = await run(team(role, 40), lambda _: "done", tmp_path, at_once=True, max_workers=4)
+    worker = Worker(name="worker", instructions="Work.", loop="reply", counts=True)
+    answer, models, _ = await run(team(worker, 40), lambda _: "done", tmp_path, at_once=True, max_workers=4)
     assert answer.status is RunStatus.SUCCEEDED
     assert models.most_at_once == 4
 
 
-async def test_a_worker_is_offered_the_tools_of_its_role_only_and_any_other_call_is_answered_with_an_error(
+async def test_a_worker_is_offered_only_its_own_tools_and_any_other_call_is_answered_with_an_error(
     tmp_path: Path,
 ):
     def said(request: ModelRequest) -> Any:
@@ -143,33 +143,33 @@ async def test_a_worker_is_offered_the_tools_of_its_role_only_and_any_other_call
     assert all(name in refused["message"] for name in ("send", "ask", "look"))
 
 
-async def test_a_role_that_gives_one_reply_has_no_tools_and_a_call_it_makes_is_not_dropped(tmp_path: Path):
-    role = Worker(name="worker", instructions="Work.", tools=("look",), loop="reply", counts=True)
+async def test_a_worker_that_gives_one_reply_has_no_tools_and_a_call_it_makes_is_not_dropped(tmp_path: Path):
+    worker = Worker(name="worker", instructions="Work.", tools=("look",), loop="reply", counts=True)
 
     def said(request: ModelRequest) -> Any:
         return "done" if results(request) else ("look", {"n": 1})
 
-    answer, models, (state, _) = await run(team(role), said, tmp_path)
+    answer, models, (state, _) = await run(team(worker), said, tmp_path)
     assert models.requests[0].tools == ()
     assert "look" in results(models.requests[1])[0]["message"]
     assert (answer.text, state.steps["w0"].calls) == ("done", ())
 
 
-async def test_a_role_that_names_a_tool_that_does_not_exist_is_refused_before_the_run(tmp_path: Path):
-    role = Worker(name="worker", instructions="Work.", tools=("loook",), counts=True)
+async def test_a_worker_that_names_a_tool_that_does_not_exist_is_refused_before_the_run(tmp_path: Path):
+    worker = Worker(name="worker", instructions="Work.", tools=("loook",), counts=True)
     with pytest.raises(UsageError, match=r"worker .*'loook'.*\n.* look\?"):
-        await run(team(role), lambda _: "done", tmp_path)
+        await run(team(worker), lambda _: "done", tmp_path)
 
 
 @pytest.mark.parametrize("ceiling", [{"max_requests": 2}, {"budget": 0.000002}, {"max_tokens": 2_500}])
 async def test_one_worker_can_use_up_its_own_ceiling_and_nobody_else_s(ceiling: dict[str, Any], tmp_path: Path):
-    role = Worker(name="worker", instructions="Work.", tools=("look",), counts=True, max_turns=50, **ceiling)
+    worker = Worker(name="worker", instructions="Work.", tools=("look",), counts=True, max_turns=50, **ceiling)
 
     def said(request: ModelRequest) -> Any:
         endless = '"n":0' in getattr(request.messages[1], "text", "")
         return ("look", {"n": len(results(request))}) if endless else "done"
 
-    answer, models, (state, _) = await run(team(role, 3), said, tmp_path, max_output_tokens=500)
+    answer, models, (state, _) = await run(team(worker, 3), said, tmp_path, max_output_tokens=500)
     assert answer.status is RunStatus.PARTIAL
     assert [gap.step for gap in answer.gaps] == ["w0"]
     assert answer.gaps[0].class_ == "exhausted"
@@ -217,8 +217,8 @@ async def test_the_paths_of_a_childs_artifacts_go_back_to_the_call_with_its_resu
             return "it is written" if answered else ("note", {})
         return json.dumps(answered[-1]) if answered else ("ask", {})
 
-    role = WORKER.evolve(tools=("ask", "note"))
-    answer, _, (state, _) = await run(team(role), said, tmp_path, asking(*asks), note)
+    worker = WORKER.evolve(tools=("ask", "note"))
+    answer, _, (state, _) = await run(team(worker), said, tmp_path, asking(*asks), note)
     given = json.loads(answer.text)
     assert given["summary"] == "it is written"
     assert given["artifacts"] == ["memory/north.md"]
@@ -264,7 +264,7 @@ async def test_artifacts_and_todos_are_kept_as_asked_and_earlier_versions_stay(t
 
 
 async def test_a_child_spends_within_what_its_parent_may_spend(tmp_path: Path):
-    role = WORKER.evolve(max_requests=3)
+    worker = WORKER.evolve(max_requests=3)
 
     def said(request: ModelRequest) -> Any:
         told = results(request)
@@ -272,7 +272,7 @@ async def test_a_child_spends_within_what_its_parent_may_spend(tmp_path: Path):
             return ("look", {"n": len(told)})  # for ever
         return f"I was told: {told[-1].get('message')}" if told else ("ask", {})
 
-    answer, models, (state, _) = await run(team(role), said, tmp_path, asking(Delegate(worker="helper")))
+    answer, models, (state, _) = await run(team(worker), said, tmp_path, asking(Delegate(worker="helper")))
     assert len(models.requests) == 3, "the parent's ceiling holds for all that is done on its behalf"
     assert answer.status is RunStatus.FAILED
     assert state.steps["w0"].failure.class_ == "exhausted"

@@ -28,7 +28,7 @@ def model_for(tool_name: str = "look", **args: Any) -> ScriptedModel:
     return ScriptedModel(plan=[plans(subtask("it", tool_name, **args))], lenient=True)
 
 
-async def test_instructions_of_a_run_reach_every_role_and_are_pinned(home: Path) -> None:
+async def test_instructions_of_a_run_reach_every_worker_and_are_pinned(home: Path) -> None:
     model = model_for(what="tide")
     async with Leadhand(models=model, tools=[look], home=home) as lead:
         answer = await lead.run("look", instructions="Use metric units.")
@@ -36,10 +36,10 @@ async def test_instructions_of_a_run_reach_every_role_and_are_pinned(home: Path)
         assert all("Use metric units." in each.messages[0].text for each in model.requests)
         assert answer.document["instructions"] == {"*": "Use metric units."}
         state = await (await lead.runtime()).load(answer.run_id)
-        assert all(role.instructions.endswith("Use metric units.") for role in state.definition.workers)
+        assert all(worker.instructions.endswith("Use metric units.") for worker in state.definition.workers)
 
 
-async def test_instructions_by_role_reach_that_role_alone(home: Path) -> None:
+async def test_instructions_by_worker_reach_that_worker_alone(home: Path) -> None:
     model = model_for(what="tide")
     async with Leadhand(models=model, tools=[look], home=home) as lead:
         await lead.run("look", instructions={"plan": "Prefer trains."})

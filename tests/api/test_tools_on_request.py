@@ -1,4 +1,4 @@
-"""The tools for sources belong to a run only if a role of its flow names them, or if somebody added them."""
+"""The tools for sources belong to a run only if a worker of its flow names them, or if somebody added them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Look(Flow):
         return [] if run.open else [Finish()]
 
 
-async def test_a_role_that_names_the_tools_has_them(tmp_path: Path) -> None:
+async def test_a_worker_that_names_the_tools_has_them(tmp_path: Path) -> None:
     model = ScriptedModel([calls("web_search", query="caffeine in coffee", max_results=1), says("90 mg")])
     async with model, Leadhand(flows=[Look], models=model, offline=True, home=tmp_path) as lead:
         answer = await lead.run("How much caffeine?", flow="look")

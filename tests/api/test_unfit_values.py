@@ -141,7 +141,7 @@ def test_a_definition_that_does_not_fit_is_refused_with_class_and_file(
         ([Worker(name="worker", output={"type": "nonsense"})], "nonsense"),
     ],
 )
-async def test_roles_that_do_not_fit_start_no_run(returned: Any, named: str, tmp_path: Path) -> None:
+async def test_workers_that_do_not_fit_start_no_run(returned: Any, named: str, tmp_path: Path) -> None:
     async with Leadhand(flows=[odd(roles=returned)], models=ScriptedModel([]), home=tmp_path) as lead:
         with pytest.raises(ConfigurationError) as refused:
             await lead.run("go", flow="plain")
@@ -239,8 +239,8 @@ async def test_a_delegation_to_an_unknown_model_is_an_error_to_the_model_that_as
     def worker(facts: Mapping[str, Any], request: OfflineRequest) -> str | Call:
         return f"I was told: {request.results[0].content}" if request.results else Call("ask", {})
 
-    role = Worker(name="worker", instructions="Work.", counts=True, tools=("ask",))
-    flow = odd(roles=[role, Worker(name="helper", instructions="Help.")], offline={"worker": worker})
+    asker = Worker(name="worker", instructions="Work.", counts=True, tools=("ask",))
+    flow = odd(roles=[asker, Worker(name="helper", instructions="Help.")], offline={"worker": worker})
     document = await outcome(flow, tmp_path, models=None, model="offline", tools=[ask])
     assert document["status"] == "succeeded"
     assert "'nosuch:thing'" in document["answer"]

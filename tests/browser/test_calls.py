@@ -12,7 +12,7 @@ from leadhand.testing.scripted_model import ScriptedModel
 
 
 @pytest.mark.slow
-async def test_every_model_call_opens_and_the_totals_name_roles_models_and_tools(
+async def test_every_model_call_opens_and_the_totals_name_workers_models_and_tools(
     serve: OpenServer, visit: Visit
 ) -> None:
     models = ScriptedModel(

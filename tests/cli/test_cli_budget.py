@@ -55,7 +55,10 @@ async def test_a_model_that_is_free_needs_no_budget(
 def test_a_budget_that_cannot_bind_is_refused(leadhand: Any, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("LEADHAND_BASE_URL", address)
 
-    for model in (("--model",), *(("--model", "offline", f"--{role}-model") for role in ("lead", "worker", "review"))):
+    for model in (
+        ("--model",),
+        *(("--model", "offline", f"--{use}-model") for use in ("lead", "worker", "review")),
+    ):
         refused = leadhand("run", *model, UNPRICED, "--budget", "1", "Weather in Paris?")
         refused.refused(UNPRICED, "$1", "LEADHAND_PRICE", "--allow-unknown-price", code="configuration")
     assert leadhand("runs", "list", "--json").json == []

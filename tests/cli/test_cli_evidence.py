@@ -72,6 +72,20 @@ def test_a_doubt_that_is_not_confirmed_twice_ends_with_0_unless_it_is_strict(
     assert str(UNCONFIRMED["why"]) in result.err
 
 
+@pytest.mark.parametrize(("by", "calls"), [("default", 3), ("flag", 5), ("project", 5), ("flag over project", 3)])
+def test_a_model_writes_what_a_tool_returned_only_if_the_run_or_the_project_says_so(
+    ran: Any, by: str, calls: int, tmp_path: Path
+) -> None:
+    project = tmp_path / "leadhand.toml"
+    project.write_text('worker_calls = "always"\n')
+    flags = {"default": (), "flag": ("--worker-calls", "always"), "project": ("--project", str(project))}
+    flags["flag over project"] = (*flags["project"], "--worker-calls", "auto")
+
+    result = ran("--check", "judge", "--json", *flags[by], claims=(SOUND,))
+
+    assert result.json["usage"]["requests"] == calls
+
+
 @pytest.mark.parametrize("by", ["flag", "environment", "project"])
 @pytest.mark.parametrize("check", ["exact", "off"])
 def test_without_a_judge_an_answer_is_not_judged_and_stderr_says_so(
@@ -94,12 +108,13 @@ def test_without_a_judge_an_answer_is_not_judged_and_stderr_says_so(
 def test_values_that_name_no_check_are_refused(leadhand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ("run", "--offline", "Weather in Paris?")
     leadhand(*run, "--check", "sometimes").refused("--check", "sometimes", "judge, exact, off")
+    leadhand(*run, "--worker-calls", "never").refused("--worker-calls", "never", "auto, always")
     leadhand(*run, "--check", "judge").refused("--review-model", "--check exact")
     monkeypatch.setenv("LEADHAND_CHECK", "sometimes")
     leadhand(*run).refused("LEADHAND_CHECK", "sometimes")
     monkeypatch.delenv("LEADHAND_CHECK")
     project = tmp_path / "leadhand.toml"
-    for line in ('check = "sometimes"', 'strict = "yes"'):
+    for line in ('check = "sometimes"', 'strict = "yes"', 'worker_calls = "never"'):
         project.write_text(line)
         leadhand(*run, "--project", str(project)).refused(f"{project}:1", line.split()[0], code="configuration")
     assert leadhand("runs", "list", "--json").json == []

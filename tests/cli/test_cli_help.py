@@ -15,7 +15,7 @@ OUTPUT = {"--json", "--stream-json"}
 NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens", "--max-turns"}
 FLAGS: dict[str, set[str]] = {
     "run": COMMON
-    | {"--check", "--strict"}
+    | {"--check", "--strict", "--worker-calls"}
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
@@ -38,7 +38,7 @@ FLAGS: dict[str, set[str]] = {
         "--worker",
     },
     "report": COMMON
-    | {"--check", "--strict"}
+    | {"--check", "--strict", "--worker-calls"}
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
@@ -59,7 +59,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-revisions", "--no-review", "--stage", "--output-schema", "--name", "--priority", "--tag"}
     | {"--instructions", "--only-tool", "--plan-only", "--approve-plan"},
     "research": COMMON
-    | {"--check", "--strict"}
+    | {"--check", "--strict", "--worker-calls"}
     | OUTPUT
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
@@ -72,11 +72,11 @@ FLAGS: dict[str, set[str]] = {
     | {"--instructions", "--only-tool", "--plan-only", "--approve-plan"},
     "answer": COMMON | OUTPUT | {"--tools", "--flows", *FILES},
     "work": COMMON
-    | {"--check", "--strict"}
+    | {"--check", "--strict", "--worker-calls"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--documents", "--tools", "--flows", "--concurrency", "--grace", *FILES},
     "serve": COMMON
-    | {"--check", "--strict"}
+    | {"--check", "--strict", "--worker-calls"}
     | {"--host", "--port", "--open", "--cors", "--allow-host", "--require-key", "--root-path"}
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}

@@ -75,10 +75,10 @@ async def test_a_limit_of_money_or_time_ends_research_with_an_answer_and_exit_co
     ask = models.ask
 
     async def served(request: Any, on_text: Any = None) -> Any:
-        """Tell the roles by their briefs: a request over HTTP does not name them."""
+        """Tell the workers by their briefs: a request over HTTP does not name them."""
         names = {"task": "subagent", "sentences": "reviewer", "findings": "writer"}
-        role = next((role for name, role in names.items() if name in brief_of(request)), "lead")
-        return await ask(request.evolve(worker=role), on_text)
+        worker = next((worker for name, worker in names.items() if name in brief_of(request)), "lead")
+        return await ask(request.evolve(worker=worker), on_text)
 
     models.ask = served
     async with ScriptedServer(served_by(models)) as server:

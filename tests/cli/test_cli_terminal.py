@@ -179,11 +179,11 @@ def begun(number: int) -> list[AnyEvent]:
     ]
 
 
-def thinking(role: str) -> list[AnyEvent]:
+def thinking(worker: str) -> list[AnyEvent]:
     """The lead begins to plan, review or compose."""
     return [
-        StepIssued(step=Step(step_id=role, worker=role)),
-        AttemptStarted(attempt=f"{role}/a1", host="here"),
+        StepIssued(step=Step(step_id=worker, worker=worker)),
+        AttemptStarted(attempt=f"{worker}/a1", host="here"),
     ]
 
 

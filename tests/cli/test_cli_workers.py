@@ -346,7 +346,7 @@ def test_a_manifest_names_the_worker_of_a_stage(leadhand: Any, example: Path) ->
     document = leadhand("report", "--offline", "--json", "Heat pumps in old houses").json
     assert document["answer"].startswith("# ")
     started = json.loads(leadhand("runs", "show", document["run_id"], "--seq", "1").out)
-    (writer,) = [role for role in started["definition"]["workers"] if role["name"] == "writer"]
+    (writer,) = [worker for worker in started["definition"]["workers"] if worker["name"] == "writer"]
     assert writer["instructions"].endswith("Write short sentences.")
     wrong = leadhand("report", "--offline", "--stage", "writer.worker=stylst", "Heat pumps in old houses")
     wrong.refused("'stylst'", "stylist")

@@ -35,7 +35,7 @@ from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import RoleName, roles
-from leadhand.verify.judge import CONFIRM, JUDGE, judging_roles
+from leadhand.verify.judge import CONFIRM, JUDGE, judging_workers
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
 ROUNDS = 300
@@ -58,7 +58,7 @@ def failure(class_: FailureClass | str, type_: str = "made_up", message: str = "
 
 def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> RunDefinition:
     """A run of the work-order flow with three tools, and limits that a few calls can reach."""
-    judging = judging_roles(check, (), verifier=False)
+    judging = judging_workers(check, (), verifier=False)
     return RunDefinition(
         request="look, write and send",
         flow="work-order",
@@ -198,9 +198,9 @@ class History:
         """Reserve and begin a model call, if the budget allows it; the call's id."""
         key = _step(attempt)
         turn = 1 + sum(isinstance(call, ModelTurn) for call in self.state.steps[key].calls)
-        what, role = self.state.definition, self.state.worker(self.worker(attempt))
-        assert role is not None
-        stages, after = what.closing_stages, stages_after(what, self.state.steps[key].step, role)
+        what, worker = self.state.definition, self.state.worker(self.worker(attempt))
+        assert worker is not None
+        stages, after = what.closing_stages, stages_after(what, self.state.steps[key].step, worker)
         kept = what.held_back
         if after < stages:
             tokens, nanousd = kept.tokens * after // stages, kept.nanousd * after // stages
@@ -348,7 +348,7 @@ class History:
         raise AssertionError("the run never ended")
 
     def thought(self, attempt: AttemptState) -> Any:
-        """A sound thought of the role: a plan of one subtask, a review that accepts what was completed, a judgement
+        """A sound thought of the worker: a plan of one subtask, a review that accepts what was completed, a judgement
         that confirms every claim."""
         step = self.state.steps[_step(attempt)].step
         if step.worker == RoleName.PLAN:

@@ -145,19 +145,19 @@ def think(history: History, pick: Pick) -> None:
     if not thoughts:
         return
     attempt = pick(thoughts)
-    role = history.worker(attempt)
+    worker = history.worker(attempt)
     given = history.state.steps[attempt.attempt.rpartition("/a")[0]].step
     covers = tuple(given.input.get("covers", ()))
     value, text = None, pick([None, None, "an answer", "it cites [7]", " "])
     if CORRECTS in given.input:
         text = pick([history.brief(attempt)["answer"], "another answer"])
-    elif role == RoleName.PLAN:
+    elif worker == RoleName.PLAN:
         value = as_written(pick, attempt) if attempt.written and pick([True, True, False]) else proposed_plan(pick)
-    elif role == RoleName.REVIEW:
+    elif worker == RoleName.REVIEW:
         value = proposed_review(pick, history, covers)
-    elif role == JUDGE:
+    elif worker == JUDGE:
         value = proposed_verdicts(pick, history.brief(attempt))
-    elif role == CONFIRM:
+    elif worker == CONFIRM:
         value = {"missing": pick([[], [{"n": 1, "reason": "so it is"}], [{"n": 9, "reason": "so it seems"}]])}
     history.thinks(attempt, value, text)
 

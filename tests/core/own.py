@@ -1,4 +1,4 @@
-"""Histories of runs whose roles are given by hand, and whose tools ask the controller for something."""
+"""Histories of runs whose workers are given by hand, and whose tools ask the controller for something."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Commanded(Flow):
         return []
 
 
-def history_of(*roles: Worker, **limits: Any) -> History:
-    """A run with these roles, in which nothing was handed out yet."""
-    what = definition(**limits).evolve(flow="commanded", workers=roles, tools=(*TOOLS, *DELEGATES))
+def history_of(*workers: Worker, **limits: Any) -> History:
+    """A run with these workers, in which nothing was handed out yet."""
+    what = definition(**limits).evolve(flow="commanded", workers=workers, tools=(*TOOLS, *DELEGATES))
     return History(what, Commanded())
 
 
@@ -52,9 +52,9 @@ def current(history: History, key: str) -> AttemptState:
     return attempt
 
 
-def assigned(history: History, key: str, role: str, **more: Any) -> AttemptState:
+def assigned(history: History, key: str, worker: str, **more: Any) -> AttemptState:
     """Hand out a step, and start it."""
-    assert history.command(do.IssueStep(id=key, worker=role, **more)), history.refusal
+    assert history.command(do.IssueStep(id=key, worker=worker, **more)), history.refusal
     return current(history, key)
 
 

@@ -25,9 +25,9 @@ TODOS = SetTodos(todos=(Todo(id="1", content="look around", status="in_progress"
 POET = DefineWorker(name="poet", description="Writes verse.", instructions="Write verse.", tools=("look",))
 
 
-def working(*roles: Worker) -> History:
+def working(*workers: Worker) -> History:
     """A run in which a lead is at work."""
-    history = history_of(*(roles or (LEAD, LOOKER)))
+    history = history_of(*(workers or (LEAD, LOOKER)))
     assigned(history, "a", "lead")
     return history
 

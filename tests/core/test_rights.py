@@ -1,4 +1,4 @@
-"""A step may use what its role, its flow and every step above it allow; never more, however deep."""
+"""A step may use what its worker, its flow and every step above it allow; never more, however deep."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def may_use(state: RunState, key: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize(
-    ("role", "tools", "expected"),
+    ("worker", "tools", "expected"),
     [
         (ANY, None, EVERY_TOOL),
         (ANY, ("send",), {"send"}),
@@ -46,11 +46,11 @@ def may_use(state: RunState, key: str) -> frozenset[str]:
         (THINKER, None, set[str]()),
     ],
 )
-def test_a_step_may_use_what_its_role_allows_narrowed_by_its_flow(
-    role: Worker, tools: tuple[str, ...] | None, expected: set[str]
+def test_a_step_may_use_what_its_worker_allows_narrowed_by_its_flow(
+    worker: Worker, tools: tuple[str, ...] | None, expected: set[str]
 ):
-    history = history_of(role)
-    assigned(history, "a", role.name, tools=tools)
+    history = history_of(worker)
+    assigned(history, "a", worker.name, tools=tools)
 
     assert may_use(history.state, "a") == expected
 
@@ -71,7 +71,7 @@ def test_a_step_may_use_what_its_role_allows_narrowed_by_its_flow(
         (do.IssueStep(id="b", worker="flyer"), ("flyer", "fly")),
     ],
 )
-def test_a_flow_cannot_hand_out_what_its_roles_do_not_allow(command: do.IssueStep, named: tuple[str, ...]):
+def test_a_flow_cannot_hand_out_what_its_workers_do_not_allow(command: do.IssueStep, named: tuple[str, ...]):
     history = history_of(ANY, LOOKER, THINKER, Worker(name="flyer", tools=("fly",)))
     assigned(history, "a", "looker")
     before = len(history.log)
@@ -107,7 +107,7 @@ def test_a_child_may_use_no_more_than_its_parent():
     assert may_use(history.state, child) == {"write", "look"}
 
 
-def test_a_child_may_use_no_more_than_its_role():
+def test_a_child_may_use_no_more_than_its_worker():
     history = history_of(ANY, WRITER)
     assigned(history, "a", "any")
     child = child_of(history, "a", Delegate(worker="writer"), tool="research")
@@ -123,7 +123,7 @@ def test_a_child_may_use_no_more_than_the_call_that_asked_for_it_allows():
     assert may_use(history.state, child) == {"write"}
 
 
-def test_a_child_without_a_role_of_its_own_has_that_of_its_parent():
+def test_a_child_without_a_worker_of_its_own_has_that_of_its_parent():
     history = history_of(ANY, WRITER)
     assigned(history, "a", "writer")
     child = child_of(history, "a", Delegate(), tool="research")
@@ -174,22 +174,22 @@ TOOL_SETS = st.sets(st.sampled_from(sorted(EVERY_TOOL)), max_size=8).map(lambda 
     st.lists(st.sampled_from(sorted(EVERY_TOOL)), min_size=3, max_size=3),
 )
 def test_rights_only_shrink_on_the_way_down(
-    of_roles: list[tuple[str, ...]], narrowed: list[tuple[str, ...] | None], calls: list[str]
+    of_workers: list[tuple[str, ...]], narrowed: list[tuple[str, ...] | None], calls: list[str]
 ):
-    roles = [ANY, *(Worker(name=f"role-{number}", tools=tools) for number, tools in enumerate(of_roles))]
-    history = history_of(*roles)
+    workers = [ANY, *(Worker(name=f"worker-{number}", tools=tools) for number, tools in enumerate(of_workers))]
+    history = history_of(*workers)
     assigned(history, "a", "any")
     parent = "a"
-    for role, tools, tool in zip(roles[1:], narrowed, calls, strict=True):
+    for worker, tools, tool in zip(workers[1:], narrowed, calls, strict=True):
         asked = may_use(history.state, parent)
-        (event,) = decided(history, parent, Delegate(worker=role.name, tools=tools), tool=tool)
+        (event,) = decided(history, parent, Delegate(worker=worker.name, tools=tools), tool=tool)
         if not isinstance(event, ev.StepIssued):
             assert tools is not None
             assert not set(tools) <= asked, "it was refused, and is within the caller's rights"
             return
         child = event.step.step_id
         assert may_use(history.state, child) <= asked - {tool}
-        assert may_use(history.state, child) <= tools_of_worker(history.state, role)
+        assert may_use(history.state, child) <= tools_of_worker(history.state, worker)
         assert tools is None or may_use(history.state, child) <= set(tools)
         parent = child
 
@@ -242,7 +242,7 @@ def test_a_child_spends_within_its_own_ceiling_and_those_of_everything_above_it(
     )
 
 
-def test_a_child_cannot_raise_the_ceiling_of_its_role():
+def test_a_child_cannot_raise_the_ceiling_of_its_worker():
     history = history_of(Worker(name="helper", tools=(ALL_TOOLS,), max_requests=2))
     assigned(history, "a", "helper")
     child = child_of(history, "a", Delegate(max_requests=100), tool="research")
@@ -252,7 +252,7 @@ def test_a_child_cannot_raise_the_ceiling_of_its_role():
     assert (above.scope, above.requests) == ("a", 2)
 
 
-def test_a_step_of_a_role_without_limits_has_only_those_of_its_run():
+def test_a_step_of_a_worker_without_limits_has_only_those_of_its_run():
     history = history_of(ANY)
     assigned(history, "a", "any")
 

@@ -130,12 +130,12 @@ class CommandedAtWill(Explored):
 
     @rule(
         name=st.sampled_from(["plan", "compose", "think-1", "think-2"]),
-        role=st.sampled_from([RoleName.COMPOSE, RoleName.WORK, "think"]),
+        worker=st.sampled_from([RoleName.COMPOSE, RoleName.WORK, "think"]),
         data=st.data(),
     )
-    def a_thought_is_handed_out(self, name: str, role: str, data: st.DataObject) -> None:
+    def a_thought_is_handed_out(self, name: str, worker: str, data: st.DataObject) -> None:
         needs = data.draw(st.lists(st.sampled_from(["plan", "think-1", *self.history.state.steps]), max_size=2))
-        self.history.command(do.IssueStep(id=name, worker=role, needs=needs))
+        self.history.command(do.IssueStep(id=name, worker=worker, needs=needs))
 
     @rule(data=st.data())
     def what_is_due_is_done(self, data: st.DataObject) -> None:

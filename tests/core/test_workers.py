@@ -20,16 +20,16 @@ NARROW = Worker(name="narrow", tools=("look", "research", "make"), counts=True)
 DECLARED = Worker(name="evaluator", instructions="Judge it.", tools=("look", "write"), declared=True)
 
 
-def working(role: Worker = LEAD, *, nested: bool = False) -> History:
+def working(worker: Worker = LEAD, *, nested: bool = False) -> History:
     """A run of a project with a declared worker and a tool that makes workers, in which a lead is at work."""
-    history = history_of(role)
+    history = history_of(worker)
     run = history.state.definition
     make = ToolSpec(name="make", description="makes workers", parameters={"type": "object"}, toolset=DYNAMIC_WORKERS)
     history.state = replace(
         history.state,
-        definition=run.evolve(tools=(*run.tools, make), workers=(role, DECLARED), nested_workers=nested),
+        definition=run.evolve(tools=(*run.tools, make), workers=(worker, DECLARED), nested_workers=nested),
     )
-    assigned(history, "a", role.name)
+    assigned(history, "a", worker.name)
     return history
 
 
@@ -49,7 +49,7 @@ def test_a_declared_worker_can_be_called_with_the_tools_that_its_caller_has_too(
 
 
 def test_only_another_worker_keeps_the_tool_that_called_it() -> None:
-    """A worker may call further workers with it, but neither itself nor a role that is no worker may."""
+    """A worker may call further workers with it, but neither itself nor a worker of the flow may."""
     history = working()
     wide = DECLARED.evolve(tools=(ALL_TOOLS,))
     history.state = replace(history.state, definition=history.state.definition.evolve(workers=(LEAD, wide)))
@@ -112,9 +112,9 @@ def test_its_maker_can_define_a_worker_again() -> None:
     history.decide_all()
     (defined, _) = decided(history, "a", DefineWorker(name="poet", instructions="Write verse."), turn=2)
     assert isinstance(defined, ev.WorkerDefined)
-    role = history.state.worker("poet")
-    assert role is not None
-    assert role.instructions == "Write verse."
+    worker = history.state.worker("poet")
+    assert worker is not None
+    assert worker.instructions == "Write verse."
 
 
 def test_another_worker_cannot_replace_it() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from leadhand.testing.faults import Serving, request_of
 from leadhand.testing.model_server import ScriptedServer
-from leadhand.testing.steps import brief_of, gives, role_of, says
+from leadhand.testing.steps import brief_of, gives, says, worker_of
 
 SUBTASKS = 8
 DONE = f"all {SUBTASKS}: it is done"
@@ -18,7 +18,7 @@ DONE = f"all {SUBTASKS}: it is done"
 async def answer(body: dict[str, Any]) -> Serving:
     request = request_of(body, "scripted")
     facts = brief_of(request)
-    match role_of(request):
+    match worker_of(request):
         case "plan":
             how = {"tool": "measure", "expected_output": "a sentence"}
             subtasks = [{"name": f"part {n}", "args": {"n": n}, **how} for n in range(SUBTASKS)]

@@ -40,8 +40,8 @@ def test_the_story_has_everything_in_it():
     assert kinds >= {"attempt_scheduled", "tool_call_returned", "model_call_returned"}
     settled = [entry.event for entry in WHOLE.log if isinstance(entry.event, StepSettled)]
     assert any(event.final and not event.ok and not event.attempt for event in settled), "one was to be blocked"
-    roles = {key.partition("/")[0].partition("-")[0] for key in WHOLE.asked}
-    assert roles == {"plan", "wo", "review", "compose2", "judge", "confirm", "correct"}
+    workers = {key.partition("/")[0].partition("-")[0] for key in WHOLE.asked}
+    assert workers == {"plan", "wo", "review", "compose2", "judge", "confirm", "correct"}
     assert "confirm/t1" in WHOLE.asked
     assert any("-again" in key for key in WHOLE.asked), "what was corrected was to be judged, too"
     assert WHOLE.state.finished.judgement is not None

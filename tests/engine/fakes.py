@@ -13,7 +13,7 @@ from leadhand.core.errors import Failure
 from leadhand.core.limits import Usage
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
-from leadhand.testing.steps import results_of, role_of
+from leadhand.testing.steps import results_of, worker_of
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
 
@@ -97,18 +97,13 @@ def told(request: ModelRequest, facts: dict[str, Any]) -> str:
     return f"done: {last.content}" if isinstance(last, ToolMessage) else "done"
 
 
-def kind_of(request: ModelRequest) -> str:
-    """Which role is being asked: plan, review, compose or work."""
-    return role_of(request)
-
-
 def facts_of(request: ModelRequest) -> dict[str, Any]:
     """The facts a request opens with."""
     return json.loads(request.messages[1].text)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class FakeModels:
-    """Models by role: each has an answer for every call, or a list of answers, the last of which stays.
+    """Models by worker: each has an answer for every call, or a list of answers, the last of which stays.
 
     Whatever is sent is held against the protocol: a model that is shown a call of its own is shown what came of it.
     """
@@ -127,8 +122,8 @@ class FakeModels:
         hold: Callable[[ModelRequest], Any] | None = None,
     ) -> None:
         self._answers = {
-            role: list(answer) if isinstance(answer, list) else [answer]
-            for role, answer in {
+            worker: list(answer) if isinstance(answer, list) else [answer]
+            for worker, answer in {
                 "plan": plan,
                 "review": review,
                 "compose": compose,
@@ -152,13 +147,13 @@ class FakeModels:
     async def aclose(self) -> None:
         pass
 
-    def requests(self, role: str) -> list[ModelRequest]:
-        """What was asked of a role, in order."""
-        return [request for request in self.asked if kind_of(request) == role]
+    def requests(self, worker: str) -> list[ModelRequest]:
+        """What was asked of a worker, in order."""
+        return [request for request in self.asked if worker_of(request) == worker]
 
-    def facts(self, role: str) -> list[dict[str, Any]]:
-        """What a role was told, in order."""
-        return [facts_of(request) for request in self.requests(role)]
+    def facts(self, worker: str) -> list[dict[str, Any]]:
+        """What a worker was told, in order."""
+        return [facts_of(request) for request in self.requests(worker)]
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         self.asked.append(request)
@@ -171,7 +166,7 @@ class FakeModels:
                 await self._hold(request)
         finally:
             self.at_once -= 1
-        queue = self._answers[kind_of(request)]
+        queue = self._answers[worker_of(request)]
         answer = queue.pop(0) if len(queue) > 1 else queue[0]
         if callable(answer):
             answer = answer(request, facts_of(request))

@@ -59,7 +59,7 @@ async def test_what_ran_out_is_named_by_the_failure_and_with_its_value_by_the_ga
     open_world: Any, limits: dict[str, Any], usage: Usage, limit: str, was: str
 ):
     models = FakeModels(many(10), profile=PRICED, usage=usage)
-    world = open_world(models, [Bench().measure], limits=Limits(**limits), held_back=Money())
+    world = open_world(models, [Bench().measure], worker_calls="always", limits=Limits(**limits), held_back=Money())
     state = await world.run()
 
     ran_out = [each.failure for each in state.steps.values() if each.failure is not None]
@@ -88,7 +88,14 @@ async def test_twenty_workers_at_once_never_get_past_a_limit_and_the_run_still_a
     bench = Bench()
     # A provider that writes as much as it may.
     models = FakeModels(many(), profile=profile, usage=Usage(input_tokens=500, output_tokens=2_000), hold=a_moment)
-    world = open_world(models, [bench.measure], limits=Limits(**limits), held_back=held_back, clock=SystemClock())
+    world = open_world(
+        models,
+        [bench.measure],
+        worker_calls="always",
+        limits=Limits(**limits),
+        held_back=held_back,
+        clock=SystemClock(),
+    )
     state = await world.run()
 
     peak = await most_spent(world)
@@ -106,7 +113,9 @@ async def test_a_limit_of_tokens_binds_a_model_that_costs_nothing_too(open_world
     models = FakeModels(
         many(), profile=FREE, usage=Usage(input_tokens=2_000, output_tokens=500, nanousd=0), hold=a_moment
     )
-    world = open_world(models, [Bench().measure], limits=Limits(max_tokens=20_000), clock=SystemClock())
+    world = open_world(
+        models, [Bench().measure], worker_calls="always", limits=Limits(max_tokens=20_000), clock=SystemClock()
+    )
     await world.run()
 
     assert (await most_spent(world)).tokens <= 20_000
@@ -115,7 +124,9 @@ async def test_a_limit_of_tokens_binds_a_model_that_costs_nothing_too(open_world
 async def test_a_call_that_does_not_fit_waits_while_others_may_still_give_back(open_world: Any):
     # Each call reserves some 2,500 tokens and uses ten: all of them fit, but not at once.
     models = FakeModels(many(), profile=PRICED, usage=Usage(input_tokens=5, output_tokens=5), hold=a_moment)
-    world = open_world(models, [Bench().measure], limits=Limits(max_tokens=40_000), clock=SystemClock())
+    world = open_world(
+        models, [Bench().measure], worker_calls="always", limits=Limits(max_tokens=40_000), clock=SystemClock()
+    )
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
@@ -125,7 +136,9 @@ async def test_a_call_that_does_not_fit_waits_while_others_may_still_give_back(o
 
 async def test_what_is_held_back_for_the_answer_is_there_whatever_the_workers_spend(open_world: Any):
     models = FakeModels(many(4), review=down(), hold=a_moment)
-    world = open_world(models, [Bench().measure], limits=Limits(max_requests=4), held_back=Money(requests=1))
+    world = open_world(
+        models, [Bench().measure], worker_calls="always", limits=Limits(max_requests=4), held_back=Money(requests=1)
+    )
     state = await world.run()
 
     assert len(models.requests("compose")) == 1, "the workers spent what was held back"
@@ -135,7 +148,7 @@ async def test_what_is_held_back_for_the_answer_is_there_whatever_the_workers_sp
 
 async def test_a_plan_that_cannot_be_afforded_fails_the_run_with_what_to_do(open_world: Any):
     models = FakeModels(many())
-    world = open_world(models, [Bench().measure], limits=Limits(max_requests=0))
+    world = open_world(models, [Bench().measure], worker_calls="always", limits=Limits(max_requests=0))
     state = await world.run()
 
     assert models.asked == []
@@ -159,7 +172,7 @@ async def test_unknown_usage_is_settled_at_what_was_reserved(open_world: Any):
     for answer in models._answers.values():
         answer[0] = down("cut off", "unavailable")
     models._answers["plan"][0].usage = None
-    world = open_world(models, [Bench().measure])
+    world = open_world(models, [Bench().measure], worker_calls="always")
     state = await world.run()
 
     (began,) = await world.events(ModelCallBegan)
@@ -186,7 +199,7 @@ async def test_tokens_that_a_custom_model_does_not_count_are_settled_at_what_was
 
 async def test_a_reservation_covers_all_that_is_sent_and_all_that_may_be_answered(open_world: Any):
     models = FakeModels(many(1), profile=PRICED)
-    world = open_world(models, [Bench().measure], limits=Limits(max_output_tokens=1_234))
+    world = open_world(models, [Bench().measure], worker_calls="always", limits=Limits(max_output_tokens=1_234))
     await world.run()
 
     for request, began in zip(models.asked, await world.events(ModelCallBegan), strict=True):
@@ -241,7 +254,9 @@ async def test_limits_hold_across_a_take_over(open_world: Any):
             await asyncio.Event().wait()
 
     models = FakeModels(many(), hold=answers_six)
-    world = open_world(models, [Bench().measure], limits=Limits(max_requests=24), held_back=Money(requests=1))
+    world = open_world(
+        models, [Bench().measure], worker_calls="always", limits=Limits(max_requests=24), held_back=Money(requests=1)
+    )
     run_id = await world.start()
     driving = world.driving(run_id)
     await asyncio.wait_for(all_asked.wait(), 60)
@@ -263,7 +278,7 @@ async def test_a_finished_run_holds_no_reservation_and_says_what_its_calls_may_h
             await asyncio.Event().wait()
 
     models = FakeModels(many(3), profile=PRICED, hold=never)
-    world = open_world(models, [Bench().measure])
+    world = open_world(models, [Bench().measure], worker_calls="always")
     run_id = await world.start()
     driving = world.driving(run_id)
     await world.until(lambda state: len(state.reserved) == 3)
@@ -282,7 +297,7 @@ async def test_fifty_workers_against_a_budget_for_twenty_spend_no_more_and_none_
     budget = 20 * (500 + 20 * 10) + 60_000
     models = FakeModels(many(50), profile=PRICED, usage=used, hold=a_moment)
     limits = Limits(budget_nanousd=budget, max_workers=50)
-    world = open_world(models, [Bench().measure], limits=limits, held_back=Money(nanousd=30_000))
+    world = open_world(models, [Bench().measure], worker_calls="always", limits=limits, held_back=Money(nanousd=30_000))
     state = await world.run()
 
     assert (await most_spent(world)).nanousd <= budget

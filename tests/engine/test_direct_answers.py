@@ -96,8 +96,8 @@ async def test_a_worker_gives_up_in_words(open_world: Any, said: str):
 
 async def test_the_same_words_are_an_answer_of_a_worker_that_was_not_told_to_give_up_in_words(open_world: Any):
     world = open_world(FakeModels(plan(ask("a")), work="CANNOT: a word of four consonants"), [Bench().look])
-    world.roles = tuple(
-        role.evolve(instructions="Explain it.") if role.name == "work" else role for role in world.roles
+    world.workers = tuple(
+        worker.evolve(instructions="Explain it.") if worker.name == "work" else worker for worker in world.workers
     )
     state = await world.run()
 

@@ -14,8 +14,9 @@ from leadhand.core.conversation import AssistantMessage
 from leadhand.core.limits import Usage
 from leadhand.engine.elements import DraftText
 from leadhand.ports.models import ModelReply, ModelRequest
+from leadhand.testing.steps import worker_of
 
-from .fakes import FakeModels, facts_of, kind_of
+from .fakes import FakeModels, facts_of
 from .test_elements import KEYS, VALUES, pieces
 from .tools import Bench
 from .worlds import World, ask, plan
@@ -60,13 +61,13 @@ def test_only_a_text_of_the_object_itself_is_shown(written: str, shown: str):
 class WritingReviews(FakeModels):
     """Models whose reviews, or whose plans, are written character by character."""
 
-    def __init__(self, *written: Any, role: str = "review", **more: Any) -> None:
+    def __init__(self, *written: Any, worker: str = "review", **more: Any) -> None:
         super().__init__(**more)
         self.written: list[Any] = list(written)
-        self.role = role
+        self.worker = worker
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        if kind_of(request) != self.role or not self.written:
+        if worker_of(request) != self.worker or not self.written:
             return await super().ask(request, on_text)
         self.asked.append(request)
         facts_of(request)
@@ -80,9 +81,9 @@ class WritingReviews(FakeModels):
         return ModelReply(message=AssistantMessage(text=text), value=value, usage=usage)
 
 
-async def drafts(*written: Any, role: str = "review", subtasks: Sequence[Any] = (ask("look", "look", n=1),)) -> Any:
+async def drafts(*written: Any, worker: str = "review", subtasks: Sequence[Any] = (ask("look", "look", n=1),)) -> Any:
     """What is shown of the answer, by attempt and in whole texts, and the state at the end."""
-    world = World(WritingReviews(*written, role=role, plan=plan(*subtasks)), [Bench().look])
+    world = World(WritingReviews(*written, worker=worker, plan=plan(*subtasks)), [Bench().look])
     try:
         state = await world.run()
     finally:
@@ -131,6 +132,6 @@ async def test_a_draft_that_is_repaired_starts_again():
 
 
 async def test_the_answer_of_a_plan_is_shown_while_it_is_written():
-    shown, state = await drafts({"answer": "Hello!"}, role="plan")
+    shown, state = await drafts({"answer": "Hello!"}, worker="plan")
     assert shown == [("plan/a1", "Hello!")]
     assert state.finished.answer.startswith("Hello!")

@@ -17,9 +17,10 @@ from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.ports.models import ModelReply, ModelRequest
+from leadhand.testing.steps import worker_of
 from leadhand.tools.decorator import tool
 
-from .fakes import FakeModels, down, facts_of, kind_of
+from .fakes import FakeModels, down, facts_of
 from .tools import Bench, refusal
 from .worlds import World, ask
 
@@ -34,7 +35,7 @@ class WritingModels(FakeModels):
         self.plans = list(plans)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        if kind_of(request) != "plan":
+        if worker_of(request) != "plan":
             return await super().ask(request, on_text)
         self.asked.append(request)
         written = ""
@@ -152,9 +153,9 @@ async def test_progress_says_how_far_the_plan_is_and_lists_know_no_total_before_
     ]
 
 
-async def test_a_role_without_elements_waits_for_the_plan(early: Early):
+async def test_a_worker_without_elements_waits_for_the_plan(early: Early):
     world = early.world([head(look(1)), tail()])
-    world.roles = tuple(role.evolve(elements="") for role in world.roles)
+    world.workers = tuple(worker.evolve(elements="") for worker in world.workers)
     await world.run()
 
     assert await issued(world) == ["wo-001"]
@@ -318,6 +319,7 @@ async def test_a_budget_that_only_allows_the_plan_is_not_overspent(early: Early)
     world = early.world(
         [head(*calls), early.until(lambda state: any(each.counts for each in state.steps.values())), tail()],
         tools=[early.bench.measure],
+        worker_calls="always",
         limits=limits,
         held_back=Money(requests=2),
     )
@@ -374,7 +376,7 @@ async def test_cancelling_and_pausing_end_what_has_begun(early: Early, request_:
 async def test_workers_are_told_their_subtask_although_there_is_no_order(early: Early):
     calls = [ask("measure", "measure", n=1)]
     told = early.until(lambda state: early.models.requests("work"))
-    world = early.world([head(*calls), told, tail()], tools=[early.bench.measure])
+    world = early.world([head(*calls), told, tail()], tools=[early.bench.measure], worker_calls="always")
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED

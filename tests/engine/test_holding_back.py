@@ -48,7 +48,9 @@ async def test_what_was_done_when_the_allowance_ran_out_is_reviewed_and_in_the_a
     open_world: Any, limits: Limits, check: Check
 ) -> None:
     models = FakeModels(many(160), profile=PRICED, usage=Usage(input_tokens=300, output_tokens=1_700))
-    world: World = open_world(models, [Bench().measure], clock=SystemClock(), **limited(limits, check))
+    world: World = open_world(
+        models, [Bench().measure], worker_calls="always", clock=SystemClock(), **limited(limits, check)
+    )
     state = await world.run()
 
     finished = done(state)
@@ -74,7 +76,7 @@ async def test_an_allowance_that_is_used_up_leads_to_no_further_order(open_world
         return {"verdicts": verdicts, "complete": False, "missing": [ask("more", "measure", n=99)], "cannot": []}
 
     models = FakeModels(many(40), review=wants_more)
-    world: World = open_world(models, [Bench().measure], **limited(Limits(max_requests=20)))
+    world: World = open_world(models, [Bench().measure], worker_calls="always", **limited(Limits(max_requests=20)))
     state = await world.run()
 
     assert len(state.orders) == 1
@@ -93,7 +95,7 @@ async def test_what_was_done_when_the_time_ran_out_is_reviewed_and_in_the_answer
 
     models = FakeModels(many(3), hold=hold)
     limits = Limits(timeout_s=100.0, max_workers=1)
-    world: World = open_world(models, [Bench().measure], **limited(limits))
+    world: World = open_world(models, [Bench().measure], worker_calls="always", **limited(limits))
     run_id = await world.start()
     driving = world.driving(run_id)
     await asyncio.wait_for(hanging.wait(), 60)
@@ -130,7 +132,9 @@ async def test_a_time_that_passes_between_a_decision_and_the_wait_for_it_is_not_
         return seconds_left(controller)
 
     monkeypatch.setattr(Controller, "_seconds_left", creeping)
-    world: World = open_world(FakeModels(many(1), hold=hold), [Bench().measure], **limited(Limits(timeout_s=100.0)))
+    world: World = open_world(
+        FakeModels(many(1), hold=hold), [Bench().measure], worker_calls="always", **limited(Limits(timeout_s=100.0))
+    )
     run_id = await world.start()
     driving = world.driving(run_id)
     await asyncio.wait_for(hanging.wait(), 60)
@@ -143,7 +147,7 @@ async def test_a_time_that_passes_between_a_decision_and_the_wait_for_it_is_not_
 
 async def test_a_run_that_ran_out_goes_on_with_more_and_does_again_only_what_is_open(open_world: Any) -> None:
     models = FakeModels(many(40))
-    world: World = open_world(models, [Bench().measure], **limited(Limits(max_requests=20)))
+    world: World = open_world(models, [Bench().measure], worker_calls="always", **limited(Limits(max_requests=20)))
     run_id = await world.start()
     first = await world.drive(run_id)
     finished, before = done(first), len(models.requests("work"))
@@ -163,9 +167,9 @@ async def test_a_run_that_ran_out_goes_on_with_more_and_does_again_only_what_is_
     assert len(models.requests("work")) - before == 40 - len(finished), "finished work was done again"
 
 
-@pytest.mark.parametrize("role", ["plan", "review", "compose"])
-async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any, role: str) -> None:
-    affordable = {"plan": 0, "review": 1, "compose": 2}[role]
+@pytest.mark.parametrize("worker", ["plan", "review", "compose"])
+async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any, worker: str) -> None:
+    affordable = {"plan": 0, "review": 1, "compose": 2}[worker]
 
     def judge_apart(_request: Any, facts: dict[str, Any]) -> dict[str, Any]:
         verdicts = [{"subtask": each["subtask"], "verdict": "accept"} for each in facts["subtasks"]]
@@ -175,7 +179,7 @@ async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any
     world: World = open_world(models, [Bench().look], limits=Limits(max_requests=affordable))
     run_id = await world.start()
     first = await world.drive(run_id)
-    assert not models.requests(role)
+    assert not models.requests(worker)
     assert first.status in (RunStatus.FAILED, RunStatus.PARTIAL, RunStatus.SUCCEEDED)
 
     await world.append(run_id, RunChanged(by="me", limits=Limits()), StepRequested(what="retry", by="me"))
@@ -183,7 +187,7 @@ async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any
     state = await world.drive(run_id)
 
     assert state.status is RunStatus.SUCCEEDED, state.finished
-    assert len(models.requests(role)) == 1
+    assert len(models.requests(worker)) == 1
     assert all(state.steps[key].accepted for key in done(state))
     assert len(done(state)) == 2
     assert len(models.requests("plan")) == 1, "what was planned was planned again"
@@ -213,7 +217,7 @@ async def test_a_run_whose_process_slept_past_its_deadline_goes_on(open_world: A
             await go_on.wait()
 
     models = FakeModels(many(2), hold=hold)
-    world: World = open_world(models, [Bench().measure], **limited(Limits(timeout_s=25.0)))
+    world: World = open_world(models, [Bench().measure], worker_calls="always", **limited(Limits(timeout_s=25.0)))
     run_id = await world.start()
     driving = asyncio.ensure_future(world.drive(run_id, asleep=lambda: slept[0]))
     await asyncio.wait_for(stopped.wait(), 60)

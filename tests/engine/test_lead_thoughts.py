@@ -285,7 +285,7 @@ async def test_a_model_that_hangs_is_given_up_and_asked_again(open_world: Any):
 
 
 async def test_a_defect_of_an_adapter_costs_its_attempt_and_not_the_process(open_world: Any):
-    models = FakeModels(plan(ask("a", "measure", n=1), ask("b", "look", n=2)), work=ZeroDivisionError("a bug"))
+    models = FakeModels(plan(ask("a"), ask("b", "look", n=2)), work=ZeroDivisionError("a bug"))
     bench = Bench()
     world = open_world(models, [bench.look, bench.measure])
     state = await world.run()

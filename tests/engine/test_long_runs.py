@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.fakes import FakeModels, composed, down, judged, kind_of
+from engine.fakes import FakeModels, composed, down, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.core.errors import FailureClass
@@ -15,7 +15,7 @@ from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.flows.context_budget import TOKENS_PER_SUBTASK
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
-from leadhand.testing.steps import results_of
+from leadhand.testing.steps import results_of, worker_of
 
 WINDOW = 16_000
 
@@ -156,18 +156,18 @@ async def test_a_section_that_cannot_be_written_is_told_by_code(open_world: Any)
     assert "- saw 25 [26]" in state.finished.answer
 
 
-@pytest.mark.parametrize("role", ["plan", "compose"])
-async def test_an_answer_that_was_cut_off_is_asked_for_again_in_fewer_words(open_world: Any, role: str):
+@pytest.mark.parametrize("worker", ["plan", "compose"])
+async def test_an_answer_that_was_cut_off_is_asked_for_again_in_fewer_words(open_world: Any, worker: str):
     cut = down("the answer did not fit into 2000 tokens", "invalid", "cut_answer")
     answers: dict[str, Any] = {"plan": [plan(ask("a", "look", n=1))], "compose": [composed]}
-    answers[role].insert(0, cut)
+    answers[worker].insert(0, cut)
     reviewed = {"review": lambda request, facts: {**judged(request, facts), "answer": None}}
     models = FakeModels(answers["plan"], compose=answers["compose"], **reviewed)
     world = open_world(models, [Bench().look])
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
-    again = next(str(each) for each in models.asked[1:] if kind_of(each) == role and "too long" in str(each))
+    again = next(str(each) for each in models.asked[1:] if worker_of(each) == worker and "too long" in str(each))
     assert "666 words" in again
     assert cut.failure.message not in again, "which is for the person who sets the limit"
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from memory_store import MemoryStore
 
-from engine.fakes import FakeModels, FixedClock, down, kind_of
+from engine.fakes import FakeModels, FixedClock, down
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.core.errors import FailureClass
@@ -23,6 +23,7 @@ from leadhand.engine.model_calls import MOST_INTERRUPTED
 from leadhand.engine.server_gate import ServerGate
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelReply, ModelRequest
+from leadhand.testing.steps import worker_of
 
 REFUSED = down("no connection: refused", "transient", "connection")
 SUBTASKS = 20
@@ -38,7 +39,7 @@ class AbsentModels(FakeModels):
         self.probes: list[float] = []
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        if kind_of(request) != "plan":
+        if worker_of(request) != "plan":
             self._left -= 1
             now = (self._clock.now() - self._began).total_seconds()
             if self._left < 0 and now < self._back_at:

@@ -105,7 +105,7 @@ async def test_a_wait_is_as_long_as_the_server_asked_for_though_the_clock_is_put
 
 async def test_a_wait_for_a_rate_limit_is_recorded_once_for_all_who_wait(open_world: Any):
     models = FakeModels(plan(*(ask(f"s{n}", "measure", n=n) for n in range(20))), work="measured")
-    world = open_world(models, [Bench().measure])
+    world = open_world(models, [Bench().measure], worker_calls="always")
     run_id = await world.start()
     await world.store.hold_gate("model fake", 30)
     await world.drive(run_id)
@@ -123,7 +123,7 @@ async def test_no_more_calls_are_made_at_once_than_the_server_has_slots_and_the_
     profile = ModelProfile(name="fake", free=True, slots=2, server="http://127.0.0.1:1/v1")
     subtasks = [{**ask(f"s{n}", "measure", n=n), "expected_output": "a number"} for n in range(10)]
     models = FakeModels(plan(*subtasks), work="measured", profile=profile, hold=hold)
-    world = open_world(models, [Bench().measure], limits=Limits(attempt_timeout_s=1.5))
+    world = open_world(models, [Bench().measure], worker_calls="always", limits=Limits(attempt_timeout_s=1.5))
     state = await world.run()
 
     assert models.most_at_once == 2
@@ -160,7 +160,7 @@ async def test_one_refused_key_is_one_call_and_every_subtask_says_why(open_world
     refusal = down("the key was refused")
     subtasks = [ask(f"s{n}", "measure", n=n) for n in range(40)]
     models = FakeModels(plan(*subtasks), work=refusal)
-    world = open_world(models, [bench.measure])
+    world = open_world(models, [bench.measure], worker_calls="always")
     world.limits = world.limits.evolve(max_workers=1)
     state = await world.run()
 

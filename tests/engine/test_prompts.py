@@ -16,16 +16,16 @@ from engine.worlds import ask, plan
 from leadhand.core.worker import Worker
 from leadhand.flows.work_order.roles import instructions, roles
 
-ROLES = ("plan", "work", "review", "compose")
-PROMPTS = (*ROLES, "section", "workers")
+WORKERS = ("plan", "work", "review", "compose")
+PROMPTS = (*WORKERS, "section", "workers")
 UNDERSTOOD = {"task", "today", "request", "subtask"}
 """Facts that need no explanation."""
 
 
 class Brief(NamedTuple):
-    """What the worker of a role is told."""
+    """What a worker is told."""
 
-    role: str
+    worker: str
     facts: dict[str, Any]
 
 
@@ -66,8 +66,8 @@ def every_brief() -> list[Brief]:
 
 
 def prompt_of(brief: Brief) -> str:
-    """The instructions that come with a brief: those of its role, and of what else it asks for."""
-    parts = [brief.role]
+    """The instructions that come with a brief: those of its worker, and of what else it asks for."""
+    parts = [brief.worker]
     if brief.facts.get("compose"):
         parts.append("compose")
     if brief.facts.get("part"):
@@ -80,7 +80,7 @@ def named(text: str) -> set[str]:
     return {part for quoted in re.findall(r"`([^`]+)`", text) for part in re.findall(r"[a-z_]+", quoted)}
 
 
-def test_there_is_a_prompt_for_every_role_and_no_other():
+def test_there_is_a_prompt_for_every_worker_and_no_other():
     found = {path.name.removesuffix(".md") for path in (files("leadhand.flows.work_order") / "prompts").iterdir()}
     assert found == set(PROMPTS)
 
@@ -88,13 +88,15 @@ def test_there_is_a_prompt_for_every_role_and_no_other():
 def test_a_prompt_names_every_fact_that_it_comes_with():
     for brief in every_brief():
         unexplained = set(brief.facts) - named(prompt_of(brief)) - UNDERSTOOD
-        assert not unexplained, f"{brief.role}.md does not say what {unexplained} are"
+        assert not unexplained, f"{brief.worker}.md does not say what {unexplained} are"
 
 
-@pytest.mark.parametrize("role", [role for role in roles() if role.output is not None], ids=lambda role: role.name)
-def test_a_prompt_names_every_field_of_the_answer_it_asks_for(role: Worker):
-    fields = set(role.output["properties"])
-    assert fields <= named(role.instructions) | ({"answer"} & named(instructions("compose"))), f"{role.name}.md"
+@pytest.mark.parametrize(
+    "worker", [worker for worker in roles() if worker.output is not None], ids=lambda worker: worker.name
+)
+def test_a_prompt_names_every_field_of_the_answer_it_asks_for(worker: Worker):
+    fields = set(worker.output["properties"])
+    assert fields <= named(worker.instructions) | ({"answer"} & named(instructions("compose"))), f"{worker.name}.md"
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
@@ -105,9 +107,9 @@ def test_a_prompt_is_short_says_whose_word_counts_and_what_to_do_when_it_cannot_
     assert re.search(r"cannot|gap|CANNOT|missing", text)
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_a_prompt_asks_for_the_language_of_the_request(role: str):
-    assert "language" in instructions(role)
+@pytest.mark.parametrize("worker", WORKERS)
+def test_a_prompt_asks_for_the_language_of_the_request(worker: str):
+    assert "language" in instructions(worker)
 
 
 async def test_a_conversation_opens_with_the_instructions_and_the_facts_and_nothing_else(open_world: Any):
@@ -122,8 +124,8 @@ async def test_a_conversation_opens_with_the_instructions_and_the_facts_and_noth
 async def test_a_run_keeps_the_instructions_that_it_was_started_with(open_world: Any):
     models = FakeModels(plan(ask("a", "look", n=1)))
     world = open_world(models, [Bench().look])
-    world.roles = tuple(
-        role.evolve(instructions="Answer in verse.") if role.name == "plan" else role for role in roles()
+    world.workers = tuple(
+        worker.evolve(instructions="Answer in verse.") if worker.name == "plan" else worker for worker in roles()
     )
     await world.run()
 
@@ -139,7 +141,7 @@ async def test_what_a_request_says_stays_data_and_never_reaches_the_instructions
     world = open_world(models, [Bench().look])
     await world.run(evil)
 
-    known = {*map(instructions, ROLES), f"{instructions('review')}\n\n{instructions('compose')}"}
+    known = {*map(instructions, WORKERS), f"{instructions('review')}\n\n{instructions('compose')}"}
     for request in models.asked:
         system, facts, *_ = request.messages
         assert system.text in known

@@ -46,7 +46,7 @@ def world_of(failures: int, store: MemoryStore | None = None) -> tuple[World, Be
     """The world the run lives in: three tools, one of which fails so many times."""
     bench = Bench()
     tools = [bench.look, bench.flaky(failures), bench.measure]
-    return World(FakeModels(THREE, work=measured), tools, store=store), bench
+    return World(FakeModels(THREE, work=measured), tools, store=store, worker_calls="always"), bench
 
 
 async def whole() -> tuple[RunState, list[Entry]]:
@@ -91,7 +91,8 @@ def made(entries: Sequence[Entry]) -> tuple[Counter[str], set[str]]:
 def test_the_run_that_is_cut_has_everything_in_it():
     assert WHOLE.status is RunStatus.SUCCEEDED
     assert WHOLE.finished is not None
-    assert WHOLE.finished.answer == 'saw 1; saw 2 at last; measured {"raw":{"value":10}}'
+    assert WHOLE.finished.answer.endswith('; measured {"raw":{"value":10}}')
+    assert WHOLE.finished.answer.count("measured") == 3
     kinds = {entry.event.type for entry in LOG}
     assert kinds >= {"attempt_scheduled", "step_settled", "tool_call_returned", "results_judged", "run_finished"}
 

@@ -127,7 +127,7 @@ async def test_a_worker_is_shown_the_large_result_it_needs_and_not_a_pointer_to_
 
 async def test_a_worker_is_shown_the_large_answer_of_its_own_call(open_world: Any):
     models = FakeModels(plan(ask("a", "list_all")), work="There are 400.")
-    world = open_world(models, [list_all])
+    world = open_world(models, [list_all], worker_calls="always")
     state = await world.run()
 
     (told,) = [message for message in models.requests("work")[0].messages if isinstance(message, ToolMessage)]
@@ -149,7 +149,7 @@ async def test_a_large_answer_is_kept_once_and_the_log_only_points_at_it(open_wo
     assert digest == f"sha256:{hashlib.sha256(body).hexdigest()}"
     for event in await world.events(ToolCallReturned):
         assert event.raw == {"$blob": digest, "bytes": len(body)}
-    for entry in (await world.entries())[1:]:  # the first pins roles and tools with their schemas
+    for entry in (await world.entries())[1:]:  # the first pins workers and tools with their schemas
         assert len(entry.event.model_dump_json()) < 2 * BLOB_ABOVE, f"{entry.event.type} holds a copy"
     assert blob_of(state.steps["wo-001.0"].data.raw) == Blob(digest=digest, size=len(body))
     assert json.loads(await world.store.blob(digest)) == LARGE
@@ -174,12 +174,12 @@ async def test_after_a_crash_the_large_answer_is_fetched_and_not_asked_for_again
         return LARGE
 
     models = FakeModels(plan(ask("a", "list_all")), work="There are 400.")
-    world = open_world(models, [counted])
+    world = open_world(models, [counted], worker_calls="always")
     await world.run()
     log = await world.entries()
     upto = next(e.seq for e in log if isinstance(e.event, ModelCallBegan) and e.event.attempt.startswith("wo-"))
 
-    second = open_world(FakeModels(plan(), work="There are 400."), [counted])
+    second = open_world(FakeModels(plan(), work="There are 400."), [counted], worker_calls="always")
     await second.store.create("run_1", log[0].event)
     await second.store.append("run_1", [entry.event for entry in log[1:upto]], blobs=await blobs_of(world))
     state = await second.take_over("run_1")

@@ -1,4 +1,4 @@
-"""What goes over the wire: each role is shown what it uses, stable parts first, with a schema that its answer fits."""
+"""What goes over the wire: each worker sees what it uses, stable parts first, with a schema that its answer fits."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def closed(schema: Any) -> Any:
 
 async def test_the_workers_of_a_run_share_the_beginning_of_their_prompts(open_world: Any):
     models = FakeModels(plan(*(ask(f"s{n}", "silent", n=n) for n in range(10, 20))))
-    await open_world(models, [silent, Bench().look]).run("look at ten things")
+    await open_world(models, [silent, Bench().look], worker_calls="always").run("look at ten things")
     sent = [encode(chat_body(request, "m", Abilities())) for request in models.requests("work")]
 
     assert len(sent) == 10

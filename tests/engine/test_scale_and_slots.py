@@ -42,7 +42,7 @@ async def test_three_hundred_subtasks_are_all_done(open_world: Any):
 async def test_an_attempt_is_freed_at_its_end_and_not_by_the_garbage_collector(open_world: Any):
     bench = Bench()
     models = FakeModels(plan(*(ask(f"s{n}", "measure", n=2) for n in range(3))), work="It measures 20.")
-    world = open_world(models, [bench.measure])
+    world = open_world(models, [bench.measure], worker_calls="always")
     gc.collect()
     gc.disable()
     try:

@@ -67,7 +67,7 @@ async def test_a_call_that_is_made_again_has_its_request_each_time(open_world: A
     models = FakeModels(
         plan(ask("a", "measure", n=1)), work=[down("away for a moment", "transient", "http_503"), "It measures 10."]
     )
-    world = open_world(models, [Bench().measure])
+    world = open_world(models, [Bench().measure], worker_calls="always")
     await world.run()
 
     found = await compared(world)
@@ -86,7 +86,7 @@ async def test_a_conversation_that_was_shortened_is_in_the_log_at_each_length(op
         """Read all of it."""
         return "x" * 20_000
 
-    world = open_world(FakeModels(plan(ask("a", "read")), work=picky), [read])
+    world = open_world(FakeModels(plan(ask("a", "read")), work=picky), [read], worker_calls="always")
     await world.run()
 
     assert len(await world.events(ConversationCompacted)) == 2

@@ -35,7 +35,7 @@ async def spent(world: World, *runs: str) -> int:
 async def test_calls_of_two_runs_wait_for_what_the_other_gives_back(open_world: Any) -> None:
     # Each call reserves some 25,000 nano-dollars, of which 20,000 are for its reply, and uses 55.
     models = FakeModels(many(), profile=PRICED, usage=SMALL, hold=a_moment)
-    world = open_world(models, [Bench().measure], budgets=[ALL], clock=SystemClock())
+    world = open_world(models, [Bench().measure], worker_calls="always", budgets=[ALL], clock=SystemClock())
     runs = [await world.start() for _ in range(2)]
     states = await asyncio.gather(*map(world.driving, runs))
 
@@ -48,7 +48,7 @@ async def test_calls_of_two_runs_wait_for_what_the_other_gives_back(open_world: 
 async def test_a_used_up_budget_does_not_wait_for_runs_that_do_not_share_it(open_world: Any) -> None:
     held = asyncio.Event()
     models = FakeModels(many(1), profile=PRICED, usage=SMALL, hold=lambda _request: held.wait())
-    world = open_world(models, [Bench().measure])
+    world = open_world(models, [Bench().measure], worker_calls="always")
     driving = world.driving(await world.start())
     await world.until(lambda _: models.asked)
     world.budgets = (ALL.evolve(nanousd=1),)
@@ -66,7 +66,7 @@ async def test_a_used_up_budget_does_not_wait_for_runs_that_do_not_share_it(open
 
 async def whole(open_world: Any) -> World:
     models = FakeModels(plan(ask("a", "measure", n=1)), profile=PRICED, usage=SMALL)
-    world = open_world(models, [Bench().measure], budgets=[ALL.evolve(nanousd=NANO)])
+    world = open_world(models, [Bench().measure], worker_calls="always", budgets=[ALL.evolve(nanousd=NANO)])
     await world.run()
     return world
 
@@ -79,7 +79,7 @@ async def test_a_run_that_died_between_reserving_and_settling_keeps_nothing_rese
     began = [entry.seq for entry in entries if isinstance(entry.event, ModelCallBegan)]
     assert len(began) >= 3
     for seq in began:
-        world = open_world(FakeModels(many(1), profile=PRICED, usage=SMALL), [Bench().measure])
+        world = open_world(FakeModels(many(1), profile=PRICED, usage=SMALL), [Bench().measure], worker_calls="always")
         first = entries[0].event
         assert isinstance(first, RunStarted)
         await world.store.create("run_1", first)
@@ -107,7 +107,9 @@ async def test_a_day_ends_at_midnight_utc_and_a_call_over_midnight_counts_on_the
         plan(ask("a", "measure", n=1)), profile=PRICED, usage=Usage(input_tokens=5_000, output_tokens=50),
         hold=to_the_next_day,
     )  # fmt: skip
-    world = open_world(models, [Bench().measure], budgets=[one_call], clock=clock, limits=Limits(timeout_s=None))
+    world = open_world(
+        models, [Bench().measure], worker_calls="always", budgets=[one_call], clock=clock, limits=Limits(timeout_s=None)
+    )
     state = await world.run()
 
     days = accounts(world)
@@ -121,7 +123,7 @@ async def test_a_day_ends_at_midnight_utc_and_a_call_over_midnight_counts_on_the
 async def test_a_daily_budget_that_is_used_up_ends_the_run_on_that_day(open_world: Any) -> None:
     usage = Usage(input_tokens=10_000, output_tokens=2_000)
     models = FakeModels(plan(ask("a", "measure", n=1)), profile=PRICED, usage=usage)
-    world = open_world(models, [Bench().measure], budgets=[DAILY.evolve(nanousd=50_000)])
+    world = open_world(models, [Bench().measure], worker_calls="always", budgets=[DAILY.evolve(nanousd=50_000)])
     state = await world.run()
 
     assert len(models.asked) == 1
@@ -130,7 +132,7 @@ async def test_a_daily_budget_that_is_used_up_ends_the_run_on_that_day(open_worl
 
 async def test_a_fork_takes_nothing_again_of_what_its_first_run_took_from_a_shared_budget(open_world: Any) -> None:
     models = FakeModels(plan(ask("a", "measure", n=1)), profile=PRICED, usage=SMALL)
-    world = open_world(models, [Bench().measure], budgets=[ALL])
+    world = open_world(models, [Bench().measure], worker_calls="always", budgets=[ALL])
     await world.run()
     before = accounts(world)["all runs"]
     await fork(world.store, "run_1", (await world.entries())[-2].seq, "fork_1")

@@ -29,8 +29,8 @@ from leadhand.tools.decorator import tool
 
 
 def asked(models: FakeModels) -> dict[str, int]:
-    """How often each role was asked."""
-    return {role: len(models.requests(role)) for role in ("plan", "work", "review", "compose")}
+    """How often each worker was asked."""
+    return {worker: len(models.requests(worker)) for worker in ("plan", "work", "review", "compose")}
 
 
 async def test_a_tool_that_says_it_all_costs_no_model_call(open_world: Any):
@@ -45,13 +45,78 @@ async def test_a_tool_that_says_it_all_costs_no_model_call(open_world: Any):
     assert [(source.title, source.url) for source in state.finished.sources] == [("page 1", "https://example.org/1")]
 
 
-async def test_a_tool_that_only_gives_data_costs_one_model_call(open_world: Any):
+async def test_a_tool_that_only_gives_data_costs_no_model_call(open_world: Any):
     bench = Bench()
-    models = FakeModels(plan(ask("a", "measure", n=2)), work="It measures 20.")
-    world = open_world(models, [bench.measure])
+    world = open_world(FakeModels(plan(ask("a", "measure", n=2))), [bench.measure])
     state = await world.run()
 
+    assert asked(world.models) == {"plan": 1, "work": 0, "review": 1, "compose": 0}
+    assert bench.made == [("measure", 2)]
+    assert state.steps["wo-001.0"].data.summary == '{"value":20}'
+    assert state.steps["wo-001.0"].data.raw == {"value": 20}
+
+
+@pytest.mark.parametrize("name", ["measure", "look"])
+async def test_every_worker_writes_its_result_with_a_model_if_the_run_says_so(open_world: Any, name: str):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", name, n=2)), work="I have it.")
+    state = await open_world(models, [getattr(bench, name)], worker_calls="always").run()
+
     assert asked(models)["work"] == 1
+    assert bench.made == [(name, 2)]
+    assert state.steps["wo-001.0"].data.summary == "I have it."
+
+
+@pytest.mark.parametrize(
+    ("returned", "summary"),
+    [
+        ("Low water at noon.", "Low water at noon."),
+        ("x" * 300, "x" * 300),
+        ("x" * 301, "x" * 299 + "…"),
+        ({"key": "x" * 400}, '{"key":"' + "x" * 291 + "…"),
+        (["a", 1], '["a",1]'),
+        (7.5, "7.5"),
+        ("  ", '"  "'),
+        (None, "null"),
+    ],
+    ids=["text", "long text", "longer text", "object", "list", "number", "blank", "nothing"],
+)
+async def test_what_a_tool_returned_is_the_result_whatever_it_is(open_world: Any, returned: Any, summary: str):
+    @tool
+    def find() -> Any:
+        """Find it."""
+        return returned
+
+    world = open_world(FakeModels(plan(ask("a", "find"))), [find])
+    state = await world.run()
+
+    assert asked(world.models)["work"] == 0
+    data = state.steps["wo-001.0"].data
+    assert (data.summary, data.raw) == (summary, returned)
+    assert len(data.summary) <= 300
+
+
+async def test_a_summary_that_is_cut_holds_no_part_of_a_secret(open_world: Any):
+    secret = "swordfish-" * 5
+
+    @tool
+    def find() -> dict[str, str]:
+        """Find it."""
+        return {"text": "x" * 270 + secret, "password": "hunter2"}
+
+    world = open_world(FakeModels(plan(ask("a", "find"))), [find], secrets=[secret])
+    state = await world.run()
+
+    assert "swordfish" not in state.steps["wo-001.0"].data.summary
+    assert "swordfish" not in "".join(entry.event.model_dump_json() for entry in await world.entries())
+
+
+async def test_what_is_worked_out_and_told_by_a_worker_has_the_data_that_its_call_returned(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", "measure", n=2)), work="It measures 20.")
+    world = open_world(models, [bench.measure], worker_calls="always")
+    state = await world.run()
+
     assert bench.made == [("measure", 2)]
     assert state.steps["wo-001.0"].data.summary == "It measures 20."
     assert state.steps["wo-001.0"].data.raw == {"value": 20}
@@ -218,7 +283,7 @@ async def test_a_worker_that_keeps_claiming_without_calling_fails_as_unproven(op
 
 async def test_an_empty_answer_is_objected_to(open_world: Any):
     models = FakeModels(plan(ask("a", "measure", n=1)), work=["  ", "It measures 10."])
-    world = open_world(models, [Bench().measure])
+    world = open_world(models, [Bench().measure], worker_calls="always")
     state = await world.run()
 
     assert state.status == "succeeded"
@@ -275,7 +340,7 @@ async def test_a_worker_that_takes_the_hint_ends_well(open_world: Any):
     bench = Bench()
     again = calls(("measure", {"n": 1}))
     models = FakeModels(plan(ask("a", "measure", n=1)), work=[again, again, "It measures 10."])
-    state = await open_world(models, [bench.measure]).run()
+    state = await open_world(models, [bench.measure], worker_calls="always").run()
 
     assert bench.made == [("measure", 1)] * 2, "the first call is the one that the subtask orders"
     assert (state.status, state.steps["wo-001.0"].data.summary) == (RunStatus.SUCCEEDED, "It measures 10.")
@@ -353,7 +418,7 @@ async def test_a_conversation_that_outgrows_the_window_is_shortened_and_goes_on(
         """Read all of it."""
         return "x" * 100_000
 
-    world = open_world(FakeModels(plan(ask("a", "read")), work=picky), [read])
+    world = open_world(FakeModels(plan(ask("a", "read")), work=picky), [read], worker_calls="always")
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
@@ -367,7 +432,9 @@ async def test_a_conversation_that_outgrows_the_window_is_shortened_and_goes_on(
 async def test_a_conversation_in_which_nothing_is_left_to_shorten_fails_as_too_large(open_world: Any):
     bench = Bench()
     too_long = down("too long", "too_large", "context_length")
-    world = open_world(FakeModels(plan(ask("a", "measure", n=1)), work=too_long), [bench.measure])
+    world = open_world(
+        FakeModels(plan(ask("a", "measure", n=1)), work=too_long), [bench.measure], worker_calls="always"
+    )
     state = await world.run()
 
     assert state.steps["wo-001.0"].failure.class_ is FailureClass.TOO_LARGE

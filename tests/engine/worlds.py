@@ -16,7 +16,7 @@ from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
 from leadhand.core.judgement import Check
 from leadhand.core.limits import NOTHING, Concurrency, Limits, Money, SharedBudget
-from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.run import ModelChoice, RunDefinition, WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.dispatch.local import LocalDispatcher
@@ -32,7 +32,7 @@ from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import roles
 from leadhand.ports.heads import head_of
 from leadhand.tools.toolbox import Toolbox
-from leadhand.verify.judge import judging_roles
+from leadhand.verify.judge import judging_workers
 
 from .fakes import FakeModels, FixedClock
 
@@ -74,6 +74,7 @@ class World:
         budgets: Iterable[SharedBudget] = (),
         concurrency: Concurrency | None = None,
         check: Check = "off",
+        worker_calls: WorkerCalls = "auto",
     ) -> None:
         self.models = models
         self.clock = clock or FixedClock()
@@ -82,13 +83,14 @@ class World:
         self.redactor = Redactor(secrets)
         self.limits = limits or Limits()
         self._approve = approve
-        self.roles = roles()
+        self.workers = roles()
         self._held_back = held_back
         self._held_back_s = held_back_s
         self._sound = sound
         self.budgets = tuple(budgets)
         self.concurrency = concurrency or Concurrency()
         self._check: Check = check
+        self._worker_calls: WorkerCalls = worker_calls
         self._numbers = count(1)
         self._drives: list[asyncio.Task[RunState]] = []
         self.written: list[tuple[str, str, str]] = []
@@ -112,12 +114,12 @@ class World:
     async def start(self, request: str = "do it", **more: Any) -> str:
         """Make a run, with further fields of its definition, and return its id."""
         window = self.models.profile("fake").window
-        judging = judging_roles(self._check, self.roles, verifier=False)
+        judging = judging_workers(self._check, self.workers, verifier=False)
         definition = RunDefinition(
             request=request,
             flow="work-order",
             flow_version=0,
-            workers=(*self.roles, *judging),
+            workers=(*self.workers, *judging),
             models=ModelChoice(default="fake", windows={"fake": window} if window is not None else {}),
             tools=self.toolbox.specs(),
             limits=self.limits,
@@ -127,6 +129,7 @@ class World:
             budgets=self.budgets,
             concurrency=self.concurrency,
             check=self._check,
+            worker_calls=self._worker_calls,
             judging=tuple(each.name for each in judging),
             **more,
         )

@@ -51,5 +51,5 @@ def step_of(request: ModelRequest) -> str:
 
 
 def briefs(scripted: ScriptedModel, name: str) -> list[dict[str, Any]]:
-    """Return the briefs of a role, or of a step, in the order of the requests."""
+    """Return the briefs of a worker, or of a step, in the order of the requests."""
     return [brief_of(each) for each in scripted.requests if name in (each.worker, step_of(each))]

@@ -13,11 +13,12 @@ from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
 from leadhand.core import events as ev
 from leadhand.core.judgement import ClaimVerdict
 from leadhand.ports.models import ModelRequest
-from leadhand.testing.scripted_model import ScriptedModel, fails, gives, plans, reviews, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, calls, fails, gives, plans, reviews, says, subtask
 
 REQUEST = "How loud is it in Paris and in Rome?"
 ROME = {"part": "the noise in Rome", "request": "in Rome"}
 PARIS_ONLY = "Paris: 40 dB."
+BOTH = "Paris: 40 dB. Rome: 40 dB."
 
 
 @tool
@@ -55,23 +56,55 @@ def orders(answer: Answer) -> list[list[str]]:
 WRITTEN = reviews(accept=["wo-001.0"], answer=PARIS_ONLY)
 
 
-@pytest.mark.parametrize(
-    ("said", "gaps"),
-    [
-        (confirmed("nobody measured it"), [ROME["part"]]),
-        (confirmed(), []),
-        (fails("unavailable", "quota"), []),
-    ],
-    ids=["it is missing", "nothing is missing", "the lead is away"],
-)
-def test_a_part_that_the_judge_misses_is_a_gap_only_if_the_lead_confirms_it(
-    tmp_path: Path, said: Any, gaps: list[str]
-) -> None:
+@pytest.mark.parametrize("again", [confirmed(), confirmed("nobody measured it")], ids=["found", "missed again"])
+def test_a_part_that_the_judge_misses_and_the_lead_confirms_causes_one_order(tmp_path: Path, again: Any) -> None:
+    """Also if the judge misses it again in the answer to that order: it is a gap then, if the lead confirms that."""
+    more = {
+        "work": [calls("measure", place="Rome"), says("Rome: 40 dB.")],
+        "confirm": [confirmed("it is missing"), again],
+    }
+    second = reviews(accept=["wo-002.0"], answer=BOTH)
+    answer = answered(tmp_path, scripted(judge(missing=(ROME,)), WRITTEN, second, **more))
+
+    assert (answer.status is RunStatus.SUCCEEDED, answer.text) == (again == confirmed(), BOTH)
+    assert [gap.name for gap in answer.gaps] == ([] if again == confirmed() else [ROME["part"]])
+    _, order = answer.document["work_orders"]
+    assert (order["repairs"], [each["name"] for each in order["subtasks"]]) == ("wo-001", [ROME["part"]])
+
+
+@pytest.mark.parametrize("said", [confirmed(), fails("unavailable", "quota")], ids=["nothing is missing", "lead away"])
+def test_a_part_that_the_judge_misses_is_not_ordered_unless_the_lead_confirms_it(tmp_path: Path, said: Any) -> None:
     answer = answered(tmp_path, scripted(judge(missing=(ROME,)), WRITTEN, confirm=[said]))
 
-    assert (answer.status, answer.text) == (RunStatus.PARTIAL if gaps else RunStatus.SUCCEEDED, PARIS_ONLY)
-    assert [gap.name for gap in answer.gaps] == gaps
+    assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, PARIS_ONLY, ())
     assert orders(answer) == [["Paris"]]
+
+
+def test_a_part_that_cannot_be_ordered_any_more_is_a_gap(tmp_path: Path) -> None:
+    model = scripted(judge(missing=(ROME,)), WRITTEN, confirm=[confirmed("it is missing")])
+    answer = answered(tmp_path, model, max_steps=1)
+
+    assert (answer.status, answer.text) == (RunStatus.PARTIAL, PARIS_ONLY)
+    assert [gap.name for gap in answer.gaps] == [ROME["part"]]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+async def test_what_is_ordered_after_the_judgement_waits_for_approval_like_any_order(
+    tmp_path: Path, *, approve: bool
+) -> None:
+    more = [reviews(accept=["wo-002.0"], answer=BOTH)] if approve else []
+    work = {"work": [calls("measure", place="Rome"), says("Rome: 40 dB.")]} if approve else {}
+    confirm = [confirmed("it is missing"), *([confirmed()] if approve else [])]
+    model = scripted(judge(missing=(ROME,)), WRITTEN, *more, confirm=confirm, **work)
+    async with Leadhand(home=tmp_path, models=model, tools=[measure], check="judge") as lead:
+        run = await lead.start(REQUEST, approve_plan=True)
+        for decide in (True, approve):
+            assert (await run.wait()).status is RunStatus.WAITING
+            (asked,) = await lead.approvals()
+            await (lead.approve if decide else lead.deny)(asked)
+        answer = await run.answer()
+    assert (answer.status, answer.text) == ((RunStatus.SUCCEEDED, BOTH) if approve else (RunStatus.PARTIAL, PARIS_ONLY))
+    assert len(answer.gaps) == (not approve)
 
 
 def test_a_missing_part_that_quotes_nothing_of_the_request_does_not_count(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.tool import CallState, Source
-from leadhand.flows.passages import passages_in
+from leadhand.flows.passages import passages_in, unfenced
 
 
 def source(**changes: object) -> dict[str, object]:
@@ -65,3 +67,17 @@ def test_a_tool_cannot_make_up_an_id():
     (one,) = found(source(passages=[{"id": "[p1] <script>", "text": "It hums."}]))
     assert one.id == f"{one.source}.1"
     assert one.text == "It hums."
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("```markdown\n# A\n\nB.\n```", "# A\n\nB."),
+        (" ````MD\r\nA.\r\n````\n", "A."),
+        ("```md\nA.\n\n```python\nx\n```\n\nB.\n```", "A.\n\n```python\nx\n```\n\nB."),
+        *((kept, kept) for kept in ("A.", "```\nx\n```", "```python\nx\n```", "```md", "```md\nA.\n```\nB.")),
+        *((kept, kept) for kept in ("```md\nA.\n```\nB.\n```md\nC.\n```", "A.\n```md\nB.\n```")),
+    ],
+)
+def test_a_text_is_taken_out_of_a_fence_that_encloses_all_of_it(text: str, inside: str) -> None:
+    assert unfenced(text) == inside

@@ -19,10 +19,10 @@ def test_a_run_begins_with_a_plan_and_nothing_else():
     brief = script.facts("plan")
     assert brief["request"] == script.state.definition.request
     assert [tool["name"] for tool in brief["tools"]] == ["look", "write", "send"]
-    role = script.state.worker(script.state.steps["plan"].step.worker)
-    assert role is not None
-    assert role.name == "plan"
-    assert role.output == Plan.model_json_schema()
+    worker = script.state.worker(script.state.steps["plan"].step.worker)
+    assert worker is not None
+    assert worker.name == "plan"
+    assert worker.output == Plan.model_json_schema()
 
 
 @pytest.mark.parametrize("count", [1, 2, 60])

@@ -48,14 +48,17 @@ def work_order(_: Path) -> tuple[ScriptedModel, dict[str, Any]]:
 
 
 def judged(_: Path) -> tuple[ScriptedModel, dict[str, Any]]:
-    """An answer that leaves out a part, which the lead confirms, and contradicts a result, which is corrected."""
-    said = "Paris: 50 dB."
+    """An answer that leaves out a part, which is ordered, and contradicts a result, which is corrected at the end."""
+    texts = "Paris: 50 dB.", "Paris: 50 dB. Rome: 40 dB."
     scripted = ScriptedModel(plan=[plans(subtask("measure_paris", "measure", place="Paris"))])
     judging = judge(Wrong("50 dB", "wo-001.0", "40 dB"), missing=({"part": "Rome", "request": "Rome"},))
     scripted.on(lambda request: request.worker == "judge", always=judging)
-    scripted.on(lambda request: request.worker == "review", reviews(accept=["wo-001.0"], answer=said))
-    scripted.on(lambda request: request.worker == "confirm", gives({"missing": [{"n": 1, "reason": "not measured"}]}))
-    scripted.on(lambda request: request.worker == "compose", says(said.replace("50", "40")))
+    written = (reviews(accept=[f"wo-00{n}.0"], answer=text) for n, text in enumerate(texts, start=1))
+    scripted.on(lambda request: request.worker == "review", *written)
+    replies = (gives({"missing": [{"n": 1, "reason": "not measured"}]}), gives({"missing": []}))
+    scripted.on(lambda request: request.worker == "confirm", *replies)
+    scripted.on(lambda request: request.worker == "work", calls("measure", place="Rome"), says("Rome: 40 dB."))
+    scripted.on(lambda request: request.worker == "compose", *(says(text.replace("50", "40")) for text in texts))
     return scripted, {"flow": "work-order", "tools": [measure], "check": "judge"}
 
 

@@ -14,7 +14,7 @@ from leadhand.core.conversation import AssistantMessage, Message, ToolCall, Tool
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.work_result import Review, VerdictKind
-from leadhand.flows.offline.rendering import render
+from leadhand.flows.offline.rule import render
 from leadhand.flows.work_order.offline import BYLINE
 from leadhand.flows.work_order.offline import SAMPLE_NOTE as SAMPLE
 from leadhand.models.offline import OfflineModels
@@ -80,12 +80,6 @@ class TestReview:
         assert review.verdicts[0].reason == "no such place"
         assert review.complete
 
-    async def test_a_blocked_subtask_follows_what_blocks_it(self) -> None:
-        waiting = failed("wo-001.1", "blocked")
-        assert decisions(await reviewed(failed("wo-001.0", "transient"), waiting)) == ["retry", "retry"]
-        assert decisions(await reviewed(failed("wo-001.0", "invalid"), waiting)) == ["drop", "drop"]
-        assert decisions(await reviewed(failed("wo-001.0", "transient"), waiting, last_order=True)) == ["drop", "drop"]
-
     async def test_writes_the_answer_when_asked_to_and_nothing_is_left_to_do(self) -> None:
         review = await reviewed(
             done("wo-001.1", "Lyon: 20 °C", sample=True, sources=[2]),
@@ -139,15 +133,12 @@ class TestCompose:
         assert len(heard) == len(reply.message.text.split())
 
 
-def working(
-    *more: Message, tool: str | None = "weather_tool", args: dict[str, Any] | None = None, needs: Any = None
-) -> Any:
+def working(*more: Message, tool: str | None = "weather_tool", args: dict[str, Any] | None = None) -> Any:
     brief = {
         "task": "work",
         "request": "q",
         "today": "d",
         "subtask": {"name": "n", "tool": tool, "args": {"location": "Paris"} if args is None else args},
-        "needs": needs or {},
     }
     return asking(brief, *more, tools=[spec(WEATHER), GIVE_UP])
 
@@ -166,10 +157,6 @@ class TestWork:
     async def test_calls_the_tool_that_the_subtask_names(self) -> None:
         message = await step(working())
         assert [(call.name, call.arguments) for call in message.tool_calls] == [("weather_tool", {"location": "Paris"})]
-
-    async def test_takes_a_missing_argument_from_the_result_of_a_need(self) -> None:
-        message = await step(working(args={}, needs={"wo-001.0": {"summary": "s", "raw": {"location": "Lyon"}}}))
-        assert message.tool_calls[0].arguments == {"location": "Lyon"}
 
     async def test_says_what_the_tool_returned(self) -> None:
         assert (await step(working(*returned({"summary": "18 °C", "raw": {}})))).text == "18 °C"

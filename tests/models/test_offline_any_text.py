@@ -7,33 +7,28 @@ from typing import Any
 
 import pytest
 from asking import (
-    DIRECTIONS,
     HOTELS,
     SHIPPED,
     TODAY,
-    args_of,
     offer,
     places,
     plan,
     planned,
-    schema,
 )
 from core.histories import definition
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.flows.offline.words import word_set
 from leadhand.flows.work_order.checks import order_problems
 from leadhand.flows.work_order.plans import Plan
 
 _TOOLS = [*SHIPPED, HOTELS, offer("lookup", "key"), offer("dice", "n", n={"type": "integer"}), offer("odd", "a", "b")]
-_VOCABULARY = word_set(
-    """weather Paris paris, Texas . from to via between and then in tomorrow Friday the A 10 hotels find lookup k1 dice
-    3 by bike train there both ? ! ; : ( ) " is it will rain What's I'm book New York, , 's days °F Sun 2026-13-45 31
+_VOCABULARY = """weather Paris paris, Texas . from to via between and then in tomorrow Friday the A 10
+    hotels find lookup k1 dice 3 by bike train there both ? ! ; : ( ) " is it will rain What's I'm
+    book New York, , 's days °F Sun 2026-13-45 31
     February next week D.C. St. how far get walk 1. 2) weekend Monday through until city of OR TX hot sun umbrella need
     wear here me each for & / Nice please hello my the following: 5-day Hague U.K. first last"""
-)
-_WORDS = st.sampled_from(["\n", *sorted(_VOCABULARY)])
+_WORDS = st.sampled_from(["\n", *sorted(set(_VOCABULARY.split()))])
 
 
 @given(st.one_of(st.text(max_size=300), st.lists(_WORDS, max_size=40).map(" ".join)))
@@ -135,18 +130,3 @@ def test_an_endless_word_is_no_place() -> None:
     made = planned("weather in Oslo, " + "x" * 10_000)
     assert [s.args["location"] for s in made.subtasks] == ["Oslo"]
     assert len(made.cannot[0].what) <= 500
-
-
-@pytest.mark.slow
-def test_thousands_of_places_are_planned_up_to_a_ceiling_that_is_named() -> None:
-    made = planned("weather in " + ", ".join(f"Town{n}" for n in range(2_500)))
-    assert len(made.subtasks) == 2_000
-    assert "2000" in made.cannot[-1].reason
-
-
-def test_modes_are_called_what_the_schema_calls_them() -> None:
-    other = offer("directions_tool", "origin", "destination", mode={"enum": ["driving", "cycling", "foot"]})
-    assert args_of("Paris to Lyon by bike", [other])[0]["mode"] == "cycling"
-    plain = {**DIRECTIONS, "parameters": schema("origin", "destination")}
-    assert "mode" not in args_of("Paris to Lyon", [plain])[0]
-    assert "by bike" in planned("Paris to Lyon by bike", [plain]).cannot[0].reason

@@ -14,10 +14,10 @@ EVIDENCE = {
     "tomorrow": "tomorrow",
     "Friday": "friday",
     "2026-12-24": "2026-12-24",
-    "this weekend": "saturday",
+    "this weekend": "today",
     "by bike": "bicycle",
     "on foot": "walk",
-    "by train": "transit",
+    "train": "transit",
     "fahrenheit": "imperial",
     "weather": "weather_tool",
     "rain": "weather_tool",
@@ -39,8 +39,6 @@ def dropped(request: str, words: list[str]) -> list[str]:
     made = planned(request)
     calls = json.dumps([[subtask.tool, dict(subtask.args)] for subtask in made.subtasks], ensure_ascii=False)
     gaps = " ".join(f"{part.what} {part.reason}" for part in made.cannot).casefold()
-    if "more parts of the request" in gaps:
-        return []
     return [
         word
         for word in words
@@ -48,7 +46,7 @@ def dropped(request: str, words: list[str]) -> list[str]:
     ]
 
 
-@example(["New York", "to", "Oslo", "by train", ",", "Oslo", "to", "Paris", "by bike"])
+@example(["New York", "to", "Oslo", "train", ",", "Oslo", "to", "Paris", "by bike"])
 @example(["fahrenheit", ",", "Paris", "to", "Lyon"])
 @example(["2026-12-24", "and", "rain"])
 @example(["in", "Paris", "on", "Friday", ":", "weather", "?", "and", "Oslo", "?"])

@@ -1,4 +1,4 @@
-"""Flows bring offline rules for their own roles; roles without a rule are served only where the grammar is enough."""
+"""Flows bring offline rules for their own workers; others are served only where the grammar is enough."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def wanting(request: ModelRequest, name: str, **properties: Any) -> ModelRequest
 def translate(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if "text" not in facts:
         return None
-    return {"text": facts["text"].upper(), "role": request.worker}
+    return {"text": facts["text"].upper(), "worker": request.worker}
 
 
-async def test_a_flow_brings_the_rule_for_its_role() -> None:
+async def test_a_flow_brings_the_rule_for_its_worker() -> None:
     models = OfflineModels(rules=[{"translator": translate}])
     reply = await models.ask(wanting(asking({"text": "hello"}), "translator", text={"type": "string"}))
-    assert reply.value == {"text": "HELLO", "role": "translator"}
+    assert reply.value == {"text": "HELLO", "worker": "translator"}
 
 
 async def test_a_rule_may_call_a_tool() -> None:
@@ -46,7 +46,7 @@ async def test_a_rule_may_call_a_tool() -> None:
     assert [(call.name, call.arguments) for call in reply.message.tool_calls] == [("tide_tool", {"harbour": "Dover"})]
 
 
-async def test_two_flows_may_name_a_role_alike() -> None:
+async def test_two_flows_may_name_a_worker_alike() -> None:
     def plan(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
         return {"steps": ["dig"]}
 
@@ -56,7 +56,7 @@ async def test_two_flows_may_name_a_role_alike() -> None:
     assert "subtasks" in (await models.ask(planning("weather in Paris"))).value
 
 
-async def test_a_role_without_a_rule_is_a_failure_that_says_what_to_do() -> None:
+async def test_a_worker_without_a_rule_is_a_failure_that_says_what_to_do() -> None:
     for models in (OfflineModels(), OfflineModels(rules=[{"translator": translate}])):
         request = wanting(asking({"sentence": "hello"}), "translator", text={"type": "string"})
         with pytest.raises(ModelError, match="'translator'") as caught:
@@ -65,7 +65,7 @@ async def test_a_role_without_a_rule_is_a_failure_that_says_what_to_do() -> None
         assert "--model" in caught.value.failure.next_action
 
 
-async def test_a_role_whose_schema_the_facts_fill_is_served() -> None:
+async def test_a_worker_whose_schema_the_facts_fill_is_served() -> None:
     request = wanting(asking({"city": "Oslo", "days": 2, "more": 1}), "scout", city={"type": "string"}, days={})
     assert (await OfflineModels().ask(request)).value == {"city": "Oslo", "days": 2}
 
@@ -79,7 +79,7 @@ async def test_a_role_whose_schema_the_facts_fill_is_served() -> None:
         ({"request": "weather in Paris tomorrow"}, WEATHER, {"location": "Paris", "day": "tomorrow"}),
     ],
 )
-async def test_a_role_with_one_tool_calls_it_with_what_the_facts_say(
+async def test_a_worker_with_one_tool_calls_it_with_what_the_facts_say(
     facts: dict[str, Any], tool: dict[str, Any], args: dict[str, Any]
 ) -> None:
     request = asking(facts, tools=[spec(tool), GIVE_UP])
@@ -100,7 +100,7 @@ async def test_a_role_with_one_tool_calls_it_with_what_the_facts_say(
         {"length": 3},
     ],
 )
-async def test_a_role_with_one_tool_is_not_served_by_half(facts: dict[str, Any]) -> None:
+async def test_a_worker_with_one_tool_is_not_served_by_half(facts: dict[str, Any]) -> None:
     with pytest.raises(ModelError) as caught:
         await OfflineModels().ask(asking(facts, tools=[spec(TIDE)]))
     assert caught.value.failure.type == "no_rules"
@@ -115,6 +115,6 @@ def test_a_schema_that_contains_itself_is_filled_in_to_its_first_level() -> None
     facts = {"answer": "18 °C", "results": [{"name": "Paris", "summary": "18 °C", "data": {}, "args": {}}]}
     assert shape(facts, OfflineRequest("shape", schema=schema)) == {
         "name": "Paris",
-        "part": {"name": "Paris"},
-        "parts": [{"name": "Paris"}],
+        "part": {"name": "Paris", "part": None},
+        "parts": [{"name": "Paris", "part": None}],
     }

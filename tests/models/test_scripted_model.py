@@ -24,9 +24,9 @@ from leadhand.testing.scripted_model import (
     judges,
     plans,
     reviews,
-    role_of,
     says,
     subtask,
+    worker_of,
 )
 
 WORK = asking({"task": "work", "subtask": {"name": "n"}}, tools=[spec(WEATHER)])
@@ -38,10 +38,10 @@ async def test_takes_the_steps_in_order_and_records_the_requests() -> None:
         plan = Plan.model_validate((await model.ask(planning("weather in Paris"))).value)
         assert plan.subtasks[0].args == {"location": "Paris"}
         assert (await model.ask(COMPOSE)).message.text == "18 °C"
-    assert [role_of(request) for request in model.requests] == ["plan", "compose"]
+    assert [worker_of(request) for request in model.requests] == ["plan", "compose"]
 
 
-async def test_takes_the_steps_of_each_role_whatever_comes_first() -> None:
+async def test_takes_the_steps_of_each_worker_whatever_comes_first() -> None:
     with ScriptedModel(plan=[plans()], work=[calls("weather_tool", location="Paris")], compose=[says("done")]) as model:
         assert (await model.ask(COMPOSE)).message.text == "done"
         assert (await model.ask(WORK)).message.tool_calls[0].arguments == {"location": "Paris"}
@@ -49,14 +49,14 @@ async def test_takes_the_steps_of_each_role_whatever_comes_first() -> None:
     assert len(model.asked("work")) == 1
 
 
-async def test_a_predicate_comes_before_the_roles() -> None:
+async def test_a_predicate_comes_before_the_workers() -> None:
     model = ScriptedModel(work=[says("usual")]).on(lambda request: request.key == "wo-001.1/t0", says("special"))
     with model:
         assert (await model.ask(WORK.evolve(key="wo-001.1/t0"))).message.text == "special"
         assert (await model.ask(WORK)).message.text == "usual"
 
 
-async def test_one_function_may_answer_every_call_of_a_role() -> None:
+async def test_one_function_may_answer_every_call_of_a_worker() -> None:
     async def slow(request: ModelRequest) -> str:
         await asyncio.sleep(0)
         return f"worked on {request.key}"

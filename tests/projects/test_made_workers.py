@@ -299,9 +299,9 @@ def declare(project: Path, name: str, *lines: str) -> None:
     (project / "workers" / f"{name}.worker").write_text(f"---\n{front}\n---\nDo it.\n")
 
 
-def answered_to(script: ScriptedModel, role: str) -> list[str]:
-    """Return the results of tools in the last request of a role."""
-    last = [request for request in script.requests if request.worker == role][-1]
+def answered_to(script: ScriptedModel, worker: str) -> list[str]:
+    """Return the results of tools in the last request of a worker."""
+    last = [request for request in script.requests if request.worker == worker][-1]
     return [each.content for each in last.messages if each.role == "tool"]
 
 

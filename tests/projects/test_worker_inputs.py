@@ -68,7 +68,7 @@ async def test_a_call_that_does_not_fit_is_refused_with_the_schema_and_starts_no
     assert '"deck"' in asked[1].messages[-1].content.replace("\\", "")
 
 
-async def test_a_worker_cannot_have_the_name_of_a_role_of_the_flow(project: Path) -> None:
+async def test_a_worker_of_the_project_cannot_have_the_name_of_one_of_the_flow(project: Path) -> None:
     (project / "workers" / "review.worker").write_text("---\nname: review\n---\nReview.\n")
     async with Leadhand.of_project(project, home=project.parent / "home", models=ScriptedModel(), tools=[]) as lead:
         with pytest.raises(ConfigurationError, match=r"review .*work-order"):

@@ -43,34 +43,34 @@ def lead_of(project: Path) -> Leadhand:
     return Leadhand.of_project(project, home=project.parent / "home", offline=True)
 
 
-async def roles_of(project: Path, *agents: dict[str, Any]) -> dict[str, Any]:
+async def workers_of(project: Path, *agents: dict[str, Any]) -> dict[str, Any]:
     async with lead_of(project) as lead:
         run = await lead.start(TOPIC, flow="report", agents=list(agents))
         state = await run.wait()
         assert state.finished is not None
-        return {role.name: role for role in state.definition.workers}
+        return {worker.name: worker for worker in state.definition.workers}
 
 
 @pytest.mark.slow
 async def test_a_built_in_stage_keeps_its_instructions_and_its_output(project: Path) -> None:
-    plain = (await roles_of(project))["writer"]
-    role = (await roles_of(project, {"name": "writer", "worker": "stylist"}))["writer"]
-    assert role.instructions == f"{instructions('writer')}\n\nWrite short sentences."
-    assert (role.output, role.max_requests) == (plain.output, 7)
+    plain = (await workers_of(project))["writer"]
+    worker = (await workers_of(project, {"name": "writer", "worker": "stylist"}))["writer"]
+    assert worker.instructions == f"{instructions('writer')}\n\nWrite short sentences."
+    assert (worker.output, worker.max_requests) == (plain.output, 7)
 
 
 async def test_what_a_stage_sets_itself_stays(project: Path) -> None:
-    role = (await roles_of(project, {"name": "writer", "worker": "stylist", "max_requests": 3}))["writer"]
-    assert role.max_requests == 3
+    worker = (await workers_of(project, {"name": "writer", "worker": "stylist", "max_requests": 3}))["writer"]
+    assert worker.max_requests == 3
 
 
 async def test_the_tools_of_a_worker_are_those_of_its_stage(project: Path) -> None:
-    roles = await roles_of(
+    workers = await workers_of(
         project, {"name": "researcher", "worker": "checker"}, {"name": "facts", "worker": "checker", "after": "writer"}
     )
-    assert roles["researcher"].tools == ("web_search",)
-    assert roles["facts"].tools == ("web_search",)
-    assert "Find sources." in roles["facts"].instructions
+    assert workers["researcher"].tools == ("web_search",)
+    assert workers["facts"].tools == ("web_search",)
+    assert "Find sources." in workers["facts"].instructions
 
 
 @pytest.mark.parametrize(

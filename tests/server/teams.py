@@ -10,7 +10,7 @@ from typing import Any
 
 from leadhand import FailureClass, ToolError, ToolReturn, tool
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
-from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, reviews, role_of, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, reviews, says, subtask, worker_of
 from leadhand.tools.decorator import Tool
 
 BROKEN = "the microphone is broken"
@@ -80,11 +80,11 @@ def team(**more: Any) -> ScriptedModel:
 class Author:
     """A lead whose answer a test writes: piece by piece, as text that is seen while it is written.
 
-    It writes the composition, or whatever else ``role`` names.
+    It writes the composition, or whatever else ``worker`` names.
     """
 
-    def __init__(self, *places: str, plan: Step | None = None, role: str = "compose") -> None:
-        self._role = role
+    def __init__(self, *places: str, plan: Step | None = None, worker: str = "compose") -> None:
+        self._worker = worker
         planned = plan or plans(*(subtask(f"measure_{n}", "measure", place=each) for n, each in enumerate(places)))
         self._lead = ScriptedModel(plan=planned, review=_judged)
         self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
@@ -107,7 +107,7 @@ class Author:
         return self._lead.profile(model)
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        if role_of(request) != self._role:
+        if worker_of(request) != self._worker:
             return await self._lead.ask(request)
         assert on_text is not None, "nobody listens to the answer"
         self.writing.set()

@@ -101,6 +101,19 @@ async def test_the_counts_and_the_doubts_with_their_reasons_are_the_same_at_ever
     assert [each["action"] for each in document["outcome"]["actions"]] == ["follow_up"]
 
 
+@pytest.mark.parametrize(("given", "calls"), [({}, 0), ({"worker_calls": "auto"}, 0), ({"worker_calls": "always"}, 1)])
+async def test_a_body_can_have_workers_write_their_results(
+    open_door: OpenDoor, given: dict[str, Any], calls: int
+) -> None:
+    model = team(work=says("Paris is at 40 dB."))
+    api = await open_door(models=model, check="off", approve="auto")
+    run = (await api.post("/api/runs?wait=60", {"request": "measure Paris", **given})).json()
+    assert (run["status"], len(model.asked("work"))) == ("succeeded", calls)
+    followed = (await api.post(f"/api/runs/{run['run_id']}/follow_up", {"request": "measure Paris"})).json()
+    await api.over(followed["run_id"])
+    assert len(model.asked("work")) == 2 * calls
+
+
 @pytest.mark.parametrize("strict", [False, True])
 async def test_a_doubt_changes_no_status_unless_it_is_strict(open_door: OpenDoor, *, strict: bool) -> None:
     api = await open_door(models=writing(SOUND, BOAST), check="judge", approve="auto")
@@ -159,7 +172,12 @@ async def test_a_call_whose_end_nobody_saw_is_neither_done_nor_failed(api: Door,
 
 @pytest.mark.parametrize(
     ("body", "where"),
-    [({"check": "sometimes"}, "body.check"), ({"check": 1}, "body.check"), ({"strict": "yes please"}, "body.strict")],
+    [
+        ({"check": "sometimes"}, "body.check"),
+        ({"check": 1}, "body.check"),
+        ({"strict": "yes please"}, "body.strict"),
+        ({"worker_calls": "never"}, "body.worker_calls"),
+    ],
 )
 async def test_values_that_name_no_check_are_refused(api: Door, body: dict[str, Any], where: str) -> None:
     refused = await api.post("/api/runs", {"request": REQUEST, **body})

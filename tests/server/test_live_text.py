@@ -54,7 +54,7 @@ async def test_the_answer_is_seen_while_it_is_written_and_stands_in_the_log_afte
 
 
 async def test_the_answer_of_a_review_is_seen_while_it_is_written(serve: OpenServer) -> None:
-    author = Author("Paris", role="review")
+    author = Author("Paris", worker="review")
     served = await serve(models=author)
     run_id = await served.door.started("do it")
     text = Text()

@@ -24,7 +24,7 @@ async def report(api: Door, **options: Any) -> RunDefinition:
     return first.event.definition
 
 
-def roles(run: RunDefinition) -> list[str]:
+def workers(run: RunDefinition) -> list[str]:
     """The stages of a run, in order."""
     return [worker.name for worker in run.workers if worker.name not in run.closing]
 
@@ -63,10 +63,10 @@ async def test_a_stage_that_is_refused_is_named_by_its_index_in_the_request(api:
 async def test_a_run_changes_adds_and_leaves_out_stages(api: Door) -> None:
     checker = {"name": "fact-checker", "instructions": "Check every date.", "after": "researcher"}
     run = await report(api, agents=[checker, {"name": "writer", "instructions": "Write plainly."}])
-    assert roles(run) == ["planner", "researcher", "fact-checker", "writer", "reviewer"]
+    assert workers(run) == ["planner", "researcher", "fact-checker", "writer", "reviewer"]
     assert "Check every date." in run.workers[2].instructions
     assert "Write plainly." in run.workers[3].instructions
-    assert roles(await report(api, review=False)) == ["planner", "researcher", "writer"]
+    assert workers(await report(api, review=False)) == ["planner", "researcher", "writer"]
 
 
 class Checker(Agent):
@@ -115,5 +115,5 @@ async def test_a_class_of_the_server_is_listed_and_added_as_a_stage_or_replaces_
 
         check = {"name": "check", "agent": "checker", "after": "reviewer"}
         run = await report(api, agents=[check, {"name": "writer", "agent": "plain-writer"}])
-        assert roles(run) == ["planner", "researcher", "writer", "reviewer", "check"]
-        assert [role.code.rpartition(":")[2] for role in run.workers if role.code] == ["PlainWriter", "Checker"]
+        assert workers(run) == ["planner", "researcher", "writer", "reviewer", "check"]
+        assert [worker.code.rpartition(":")[2] for worker in run.workers if worker.code] == ["PlainWriter", "Checker"]

@@ -167,7 +167,7 @@ async def test_a_server_that_works_offline_takes_no_other_model(open_door: OpenD
 
 
 async def test_a_model_that_is_named_is_the_runs(open_door: OpenDoor) -> None:
-    """The server has no model of its own choosing but the built-in one; a run may name the model of one role."""
+    """The server has no model of its own choosing but the built-in one; a run may name the model for one use."""
     api = await open_door(models=None, model="offline", tools=None)
     named = await api.post("/api/runs", {"request": "What is the weather in Paris?", "offline": True})
     refused = await api.post("/api/runs", {"request": "x", "lead_model": "nobody:knows"})

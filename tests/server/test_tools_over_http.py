@@ -1,4 +1,4 @@
-"""Tools, roles and the system over HTTP; tools tried by hand, and what they last failed with."""
+"""Tools, workers and the system over HTTP; tools tried by hand, and what they last failed with."""
 
 from __future__ import annotations
 

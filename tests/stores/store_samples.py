@@ -46,7 +46,7 @@ TOOL = ToolSpec(
     import_path="leadhand.tools.weather:weather",
     fingerprint="sha256:00ff",
 )
-ROLE = Worker(
+WORKER = Worker(
     name="work",
     instructions="Be brief.",
     model="offline",
@@ -64,7 +64,7 @@ DEFINITION = RunDefinition(
     request="Travel advice for Paris: “Grüße”, 世界 🎈",
     flow="work-order",
     flow_version=2,
-    models=ModelChoice(default="offline", roles={"plan": "openai_compatible:llama3.1"}),
+    models=ModelChoice(default="offline", by_use={"plan": "openai_compatible:llama3.1"}),
     tools=(TOOL,),
     limits=Limits(
         max_steps=3,
@@ -87,7 +87,7 @@ DEFINITION = RunDefinition(
     options={"max_revisions": 2},
     by="Ann",
     submission="0" * 64,
-    workers=(ROLE,),
+    workers=(WORKER,),
     forked_from=ForkPoint(run_id="run-0", seq=7),
 )
 SOURCE = Source(title="Open-Meteo", url="https://open-meteo.com/")
@@ -300,7 +300,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.StepRequested(what="skip", by="me", steps=("wo-001.0",), reason="too dear"),
     events.StepRequested(what="supply", by="me", steps=("wo-001.0",), summary="it is two", raw={"n": 2}),
     events.CallAnswered(call_id="wo-001.0/t0/c1", ok=True, content="done"),
-    events.WorkerDefined(attempt=ATTEMPT, worker=ROLE.evolve(name="poet"), description="writes verse"),
+    events.WorkerDefined(attempt=ATTEMPT, worker=WORKER.evolve(name="poet"), description="writes verse"),
     events.ArtifactWritten(
         attempt=ATTEMPT, path="notes/day-1.md", digest=f"sha256:{'0' * 64}", size=12, media_type="text/plain"
     ),

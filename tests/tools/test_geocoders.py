@@ -108,17 +108,16 @@ async def test_photon_is_not_asked_when_nominatim_knows_no_such_place(web: Any, 
     assert web.services_asked() == ["nominatim"]
 
 
-async def test_photons_namesakes_of_one_kind_are_ambiguous(web: Any, context: ToolContext) -> None:
-    """It gives no importance, so its order alone is no reason to choose among equals."""
+async def test_of_photons_namesakes_the_first_is_taken_and_the_next_named(web: Any, context: ToolContext) -> None:
     web.says("nominatim", status=503)
     found = [
         photon("Springfield", (37.2, -93.3), state="Missouri"),
         photon("Springfield", (39.8, -89.6), state="Illinois"),
     ]
     web.says("photon", features(*found))
-    with pytest.raises(ToolError) as caught:
-        await resolve_ends(context, URLS, "Springfield", "10,10")
-    assert caught.value.failure.type == "ambiguous_place"
+    start, _ = await resolve_ends(context, URLS, "Springfield", "10,10")
+    assert start.place.region == "Missouri"
+    assert "Illinois" in start.note
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def marks(*parts: str, action: bool = True, quote: str = "") -> Callable[[ModelR
 
 
 class Played:
-    """A model that plays all roles of a run; ``texts`` are the answer and its corrections, in turn."""
+    """A model that plays all the workers of a run; ``texts`` are the answer and its corrections, in turn."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class Played:
 
     def __call__(self, request: ModelRequest) -> Any:
         brief = brief_of(request)
-        role = "correct" if "problems" in brief else "missing" if "missing" in brief else request.worker
-        self.briefs.setdefault(role, []).append(brief)
-        match role:
+        worker = "correct" if "problems" in brief else "missing" if "missing" in brief else request.worker
+        self.briefs.setdefault(worker, []).append(brief)
+        match worker:
             case "plan":
                 return plans(*self._subtasks)
             case "judge":

@@ -15,7 +15,7 @@ import pytest
 from leadhand import Leadhand
 from leadhand.testing.faults import request_of
 from leadhand.testing.model_server import ScriptedServer
-from leadhand.testing.scripted_model import ScriptedModel, role_of
+from leadhand.testing.scripted_model import ScriptedModel, worker_of
 
 from .lies import Truthful, lying
 from .runs import Played, play
@@ -65,7 +65,7 @@ def served(played: Played) -> ScriptedServer:
 
     def answer(body: dict[str, Any]) -> Any:
         request = request_of(body, "scripted")
-        return played.reply(request.evolve(worker=role_of(request)))
+        return played.reply(request.evolve(worker=worker_of(request)))
 
     return ScriptedServer(answer)
 

@@ -72,7 +72,7 @@ async def test_a_model_cannot_say_that_somebody_else_judged(tmp_path: Path) -> N
 async def test_a_run_with_little_left_is_judged_or_says_that_it_is_not(
     judge: Any, requests: int, tmp_path: Path
 ) -> None:
-    played = await play(TEXT, tmp_path, judge(), max_requests=requests)
+    played = await play(TEXT, tmp_path, judge(), max_requests=requests, worker_calls="always")
     assert len(played.requests) <= requests
     used = played.answer.document["usage"]["requests"]
     assert used == len(played.requests)

@@ -17,6 +17,7 @@ type Definition = Pick<
   | "approve_rules"
   | "check"
   | "strict"
+  | "worker_calls"
 >;
 
 /** `definition` is that of the earlier run, as its first event has it. */
@@ -55,7 +56,10 @@ function modelOf(name: string | undefined, offline: boolean): string {
 }
 
 /** Return what the form has no fields for. */
-function restOf({ limits, models, approve_rules, offline }: Definition, options: JsonObject) {
+function restOf(
+  { limits, models, approve_rules, offline, worker_calls }: Definition,
+  options: JsonObject,
+) {
   const set = (values: { readonly [name: string]: unknown }): object =>
     Object.fromEntries(
       Object.entries(values).filter(([, value]) =>
@@ -72,11 +76,12 @@ function restOf({ limits, models, approve_rules, offline }: Definition, options:
   });
   return {
     ...set({
-      lead_model: modelOf(models.roles.plan, offline),
-      worker_model: modelOf(models.roles.work, offline),
-      review_model: modelOf(models.roles.review, offline),
+      lead_model: modelOf(models.by_use.plan, offline),
+      worker_model: modelOf(models.by_use.work, offline),
+      review_model: modelOf(models.by_use.review, offline),
     }),
     ...(Object.keys(approve_rules).length > 0 && { approve_rules }),
+    ...(worker_calls === "always" && { worker_calls }),
     limits: more,
     options,
   } as Draft["rest"];

@@ -36,7 +36,7 @@ const FLOW = {
 const DEFINITION = {
   flow: "research",
   options: { depth: 2, style: "long", focus: "costs", web: false, hidden: [1] },
-  models: { default: "openai:gpt-6", roles: { work: "ollama:small" }, windows: {} },
+  models: { default: "openai:gpt-6", by_use: { work: "ollama:small" }, windows: {} },
   limits: LIMITS,
   offline: false,
   approve: "ask",
@@ -69,7 +69,7 @@ Deno.test("the request body is that of the earlier run", () => {
 });
 
 Deno.test("a model that the service was given as code is not named", () => {
-  const custom = { ...DEFINITION, models: { default: "custom", roles: {}, windows: {} } };
+  const custom = { ...DEFINITION, models: { default: "custom", by_use: {}, windows: {} } };
   assert.equal(draftOf("x", custom as never, [FLOW]).model, "");
   const offline = { ...DEFINITION, offline: true };
   const draft = draftOf("x", offline as never, [FLOW]);

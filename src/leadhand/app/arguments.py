@@ -219,7 +219,7 @@ def check_parts(given: Mapping[str, object], *, on_text: object, on_approval: ob
             f"invalid value for flows: {shown(cast('object', flows))}", "Pass a list: flows=[Translate()]."
         )
     if rules is not None and not isinstance(rules, Mapping):
-        raise UsageError(f"invalid value for offline_rules: {shown(rules)}", "Pass a dict of functions by role.")
+        raise UsageError(f"invalid value for offline_rules: {shown(rules)}", "Pass a dict of functions by worker.")
     if not hasattr(project := given["project"], "manifest") and project is not None:
         raise UsageError(f"invalid value for project: {shown(project)}", "Use Leadhand.of_project(PATH).")
     adapters = cast("Mapping[str, object]", models) if isinstance(models, Mapping) else {"models": models}

@@ -12,7 +12,7 @@ from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
 from leadhand.app.project_workers import project_parts, with_workers
 from leadhand.app.run_settings import RunSettings, check_plan, followed_settings, instructed, narrowed, without_fetch
 from leadhand.app.settings import Settings, reserves
-from leadhand.app.typed_answers import Output, answer_role
+from leadhand.app.typed_answers import Output, answer_worker
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.run import EarlierFile, ModelChoice, RunDefinition
@@ -21,7 +21,7 @@ from leadhand.core.text import did_you_mean
 from leadhand.core.worker import WILDCARDS, Worker
 from leadhand.ports import ArtifactStore, ContextStore
 from leadhand.tools.toolbox import Toolbox
-from leadhand.verify.judge import Verifier, judging_roles
+from leadhand.verify.judge import Verifier, judging_workers
 
 
 class OfNewRun(TypedDict, total=False):
@@ -70,19 +70,20 @@ class Definitions(NamedTuple):
         """
         key_id = given.get("key_id", "")
         checked = self.flows.options(flow, with_workers(wanted.project, self.toolbox, flow, options))
-        used, roles = self.flows.get(flow), self.flows.roles(flow, checked)
+        used, of_flow = self.flows.get(flow), self.flows.workers(flow, checked)
         if follows is not None:
             run = followed_settings(run, follows.definition, used)
         check_plan(used, run)
-        project = project_parts(wanted.project, self.toolbox, flow, checked, roles, request)
-        check_roles((*roles, *project.workers), self.toolbox, self.models, offline=wanted.offline)
-        own_models = {role.model for role in (*roles, *project.workers) if role.model is not None}
+        project = project_parts(wanted.project, self.toolbox, flow, checked, of_flow, request)
+        every = (*of_flow, *project.workers)
+        check_workers(every, self.toolbox, self.models, offline=wanted.offline)
+        own_models = {worker.model for worker in every if worker.model is not None}
         more = unpriced_models(wanted, self.models, sorted(own_models - {*choice.models.names}))
-        shape = answer_role(given.get("output"), (*roles, *project.workers))
+        shape = answer_worker(given.get("output"), every)
         check = check_of(wanted, choice.models)
-        judging = judging_roles(check, (*roles, *project.workers), verifier=self.verifier is not None)
+        judging = judging_workers(check, every, verifier=self.verifier is not None)
         stages = 2 + (shape is not None) + bool(judging)
-        catalogue, every = self.toolbox.specs(project.tools), (*roles, *project.workers)
+        catalogue = self.toolbox.specs(project.tools)
         check_rules(wanted.approve_rules, catalogue, self.toolbox)
         if wanted.only_documents:
             catalogue, every = without_fetch(catalogue, every)
@@ -100,6 +101,7 @@ class Definitions(NamedTuple):
             shape="" if shape is None else shape.name,
             check=check,
             strict=wanted.strict,
+            worker_calls=wanted.worker_calls or "auto",
             judging=tuple(each.name for each in judging),
             nested_workers=project.nested_workers,
             limits=wanted.limits,
@@ -147,23 +149,23 @@ def check_of(wanted: Settings, models: ModelChoice) -> Check:
     return wanted.check or ("off" if is_offline else "judge")
 
 
-def check_roles(roles: Iterable[Worker], toolbox: Toolbox, models: NamedModels, *, offline: bool) -> None:
-    """Raise UsageError for a role with an unknown tool, or with another model than the built-in one in an offline run.
+def check_workers(workers: Iterable[Worker], toolbox: Toolbox, models: NamedModels, *, offline: bool) -> None:
+    """Raise UsageError for a worker with an unknown tool, or in an offline run with a model that is not built in.
 
     Raises ConfigurationError for a model that cannot be used. A program's own port knows its models best.
     """
-    for role in roles:
-        if unknown := sorted(name for name in role.tools if name not in WILDCARDS and toolbox.find(name) is None):
+    for worker in workers:
+        if unknown := sorted(name for name in worker.tools if name not in WILDCARDS and toolbox.find(name) is None):
             tools = sorted(tool.name for tool in toolbox.known())
             raise UsageError(
-                f"the role {role.name} names the tool {unknown[0]!r}, which does not exist",
+                f"the worker {worker.name} names the tool {unknown[0]!r}, which does not exist",
                 f"Available tools: {', '.join(tools) or 'none'}.{did_you_mean(unknown[0], tools)}",
             )
-        if role.model is None or models.own is not None:
+        if worker.model is None or models.own is not None:
             continue
-        if offline and role.model != "offline":
+        if offline and worker.model != "offline":
             raise UsageError(
-                f"the role {role.name} uses the model {role.model}, and the run is offline",
+                f"the worker {worker.name} uses the model {worker.model}, and the run is offline",
                 "Leave out its model, or start the run without --offline.",
             )
-        models.check(role.model)
+        models.check(worker.model)

@@ -98,9 +98,9 @@ class FlowRegistry:
 
                 flow = ReportFlow(self._agents)
             case "research":
-                from leadhand.flows.research.flow import ResearchFlow
+                from leadhand.flows.research.flow import research
 
-                flow = ResearchFlow()
+                flow = research
             case _:
                 from leadhand.flows.worker.flow import WorkerFlow
 
@@ -155,7 +155,7 @@ class FlowRegistry:
 
     def check_code(self, run: RunDefinition) -> None:
         """Raise ConfigurationError if this process lacks code of a run, and warn of code that has changed since."""
-        recorded = {role.name: role for role in run.workers if role.code}
+        recorded = {worker.name: worker for worker in run.workers if worker.code}
         if not recorded:
             return
         flow = self.of(run)
@@ -163,15 +163,15 @@ class FlowRegistry:
         try:
             flow.check_code(options)
         except UsageError as error:
-            files = " ".join(f"--agent {role.code}" for role in recorded.values())
+            files = " ".join(f"--agent {worker.code}" for worker in recorded.values())
             raise ConfigurationError(error.what, f"Pass {files}, or Leadhand(agents=[…]) in Python.") from error
-        for role in flow.roles(options):
-            before = recorded.get(role.name)
-            if before is not None and before.fingerprint and role.fingerprint not in ("", before.fingerprint):
+        for worker in flow.roles(options):
+            before = recorded.get(worker.name)
+            if before is not None and before.fingerprint and worker.fingerprint not in ("", before.fingerprint):
                 LOGGER.warning(
                     "the stage %s is not the one that the run was started with: its code has changed (%s)",
-                    role.name,
-                    role.code,
+                    worker.name,
+                    worker.code,
                 )
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,22 +185,22 @@ class FlowRegistry:
             raise UsageError(f"the options of the flow {name} cannot be stored as JSON: {error}", OPTIONS) from error
         return json_value(options, f"the options of the flow {name}", OPTIONS)
 
-    def roles(self, name: str, options: Mapping[str, Any]) -> Sequence[Worker]:
-        """The roles of a run with these options. Raises ConfigurationError if the flow fails to return them."""
+    def workers(self, name: str, options: Mapping[str, Any]) -> Sequence[Worker]:
+        """The workers of a run with these options. Raises ConfigurationError if the flow fails to return them."""
         flow = self.get(name)
         with _calling(flow, "roles"):
-            roles = listed(flow.roles(flow.checked_options(options)), (Worker,), "Worker")
-            for role in roles:
-                if role.output is not None:
-                    schema_problems(role.output, None)  # raises for what is not a JSON schema
-            return roles
+            workers = listed(flow.roles(flow.checked_options(options)), (Worker,), "Worker")
+            for worker in workers:
+                if worker.output is not None:
+                    schema_problems(worker.output, None)  # raises for what is not a JSON schema
+            return workers
 
     def naming(self, tool: str) -> tuple[str, ...]:
-        """Return the flows whose roles name a tool when a run sets no options."""
+        """Return the flows whose workers name a tool when a run sets no options."""
         found: list[str] = []
         for name in self.names():
             try:
-                if any(tool in role.tools for role in self.roles(name, {})):
+                if any(tool in worker.tools for worker in self.workers(name, {})):
                     found.append(name)
             except (ConfigurationError, UsageError):  # it needs options, or is broken: a run of it says so
                 continue

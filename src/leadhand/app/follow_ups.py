@@ -19,7 +19,7 @@ from leadhand.core.run import ENDED, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 
 SETTINGS = {"lead": "plan", "compose": "compose", "review": "review", "worker": "work"}
-"""The settings of models, and the roles of runs that they are for."""
+"""The settings of models, and the uses of models that they are for."""
 
 
 async def load_earlier(runtime: Runtime, run_id: str) -> RunState:
@@ -91,7 +91,7 @@ def continued(
 ) -> Settings:
     """Return the settings of a follow-up: those of the earlier run, where nothing else is given.
 
-    ``model`` is another model of all roles, ``models`` are those of single roles, by setting; ``documents`` is another
+    ``model`` is another model for all uses, ``models`` are those for single uses, by setting; ``documents`` is another
     directory. ``limits`` are single ones, money in dollars and time in seconds. Approvals are not taken over: the
     policy of this process holds. Raises UsageError for an invalid value.
     """
@@ -114,9 +114,10 @@ def continued(
         budget_from=NEW_BUDGET if "budget" in changed else usual.budget_from,
         check=usual.check or (earlier.check if earlier.offline == offline else None),
         strict=usual.strict or earlier.strict,
+        worker_calls=usual.worker_calls or earlier.worker_calls,
     )
 
 
 def models_of(choice: ModelChoice) -> dict[str, str]:
     """Return the models of a run by setting."""
-    return {setting: choice.of(role) for setting, role in SETTINGS.items()}
+    return {setting: choice.of(use) for setting, use in SETTINGS.items()}

@@ -74,7 +74,7 @@ def _header(document: dict[str, Any], title: str) -> Iterator[str]:
     facts = {
         "run": document["run_id"],
         "status": document["status"],
-        "model": ", ".join([document["model"], *(f"{role}: {name}" for role, name in document["models"].items())]),
+        "model": ", ".join([document["model"], *(f"{use}: {name}" for use, name in document["models"].items())]),
         "started": document["created_at"],
         "finished": document["finished_at"] or "not yet",
         "spent": used,

@@ -17,6 +17,7 @@ from leadhand.app.config_files import MANIFEST, LineOf, Place, fault, read_text,
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
+from leadhand.core.run import WorkerCalls
 from leadhand.core.value import Value, shown
 from leadhand.core.worker import Worker
 from leadhand.ports.tool_limits import MOST_AT_ONCE, ToolSettings
@@ -81,7 +82,8 @@ class ProjectManifest(Value):
     workers may make workers, too. ``offline_rules`` are Python files whose ``OFFLINE`` says, by the name of
     a worker, what the built-in model does as that worker. ``stages`` are settings of the report flow's stages.
     ``tool_settings`` are limits and caches of tools, by their names. ``check`` says who checks answers (a judge, the
-    exact checks alone, or nobody); with ``strict``, doubts make a run partial.
+    exact checks alone, or nobody); with ``strict``, doubts make a run partial. With ``worker_calls`` ``always``, a
+    model writes the result of every subtask.
     """
 
     name: str = Field(default="", max_length=100)
@@ -98,6 +100,7 @@ class ProjectManifest(Value):
     offline_rules: tuple[str, ...] = ()
     check: Check | None = None
     strict: bool = False
+    worker_calls: WorkerCalls | None = None
     models: ModelSettings = ModelSettings()
     limits: LimitSettings = LimitSettings()
     budget: BudgetSettings = BudgetSettings()

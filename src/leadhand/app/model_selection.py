@@ -119,7 +119,7 @@ class NamedModels:
             await port.aclose()
 
     def choice(self, settings: Settings, adapter: Models) -> Choice:
-        """Return the choice of an adapter for every role of a run, under a name that no other adapter ever has.
+        """Return the choice of an adapter for every worker of a run, under a name that no other adapter ever has.
 
         Raises ConfigurationError for an unknown price if the caller set a budget.
         """
@@ -190,7 +190,7 @@ def prices_needed(settings: Settings, models: NamedModels, definition: RunDefini
     """
     if not settings.needs_prices:
         return False
-    named = {role.model for role in definition.workers if role.model is not None}
+    named = {worker.model for worker in definition.workers if worker.model is not None}
     for name in sorted(named.union(definition.models.names)):
         try:
             models.check(name)
@@ -201,7 +201,7 @@ def prices_needed(settings: Settings, models: NamedModels, definition: RunDefini
 
 
 def _pinned(settings: Settings, default: str) -> ModelChoice:
-    lead, worker, review, compose = (settings.models.get(role) for role in ("lead", "worker", "review", "compose"))
-    wanted = {"plan": lead, "compose": compose or lead, "review": review or lead, "work": worker}
-    roles = {role: name for role, name in wanted.items() if name is not None and name != default}
-    return ModelChoice(default=default, roles=roles)
+    lead, work, review, compose = (settings.models.get(name) for name in ("lead", "worker", "review", "compose"))
+    wanted = {"plan": lead, "compose": compose or lead, "review": review or lead, "work": work}
+    by_use = {use: name for use, name in wanted.items() if name is not None and name != default}
+    return ModelChoice(default=default, by_use=by_use)

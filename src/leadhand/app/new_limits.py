@@ -43,13 +43,13 @@ def limits_changed(state: RunState, given: NewLimits, by: str) -> RunChanged:
     Raises UsageError for a value out of range, and for a limit that is used up already.
     """
     usual, turns = state.definition.limits, dict[str, int]()
-    changed = limits(usual, **given).evolve(max_turns=usual.max_turns)  # that one is for roles without their own
+    changed = limits(usual, **given).evolve(max_turns=usual.max_turns)  # that one is for workers without their own
     if (most := given.get("max_turns")) is not None:
-        role, made = _lead_turns(state)
+        worker, made = _lead_turns(state)
         if most <= made:
             how = "Pass a larger max_turns: it is for all turns of the lead together."
             raise UsageError(f"the lead has made {made:,} {'turn' if made == 1 else 'turns'} already", how)
-        turns = {role: most}
+        turns = {worker: most}
     spent, ceiling = state.spent, changed.ceiling
     used = [
         ("budget", ceiling.nanousd, spent.nanousd, f"${usd(spent.nanousd):g}"),
@@ -66,12 +66,12 @@ def limits_changed(state: RunState, given: NewLimits, by: str) -> RunChanged:
 
 
 def _lead_turns(state: RunState) -> tuple[str, int]:
-    """Return the role whose turns ``max_turns`` limits, and how many its step has made. Raises UsageError."""
+    """Return the worker whose turns ``max_turns`` limits, and how many its step has made. Raises UsageError."""
     for each in state.steps.values():
-        role = state.worker(each.step.worker)
-        if each.step.final and role is not None and role.loop == "turns":
-            return role.name, turns_of(each)
-    leads = next((role.name for role in state.definition.workers if role.delegates), None)
+        worker = state.worker(each.step.worker)
+        if each.step.final and worker is not None and worker.loop == "turns":
+            return worker.name, turns_of(each)
+    leads = next((worker.name for worker in state.definition.workers if worker.delegates), None)
     if leads is None:
         how = "Leave out max_turns: it is for research, and for runs that a worker leads."
         raise UsageError(f"run {state.run_id} has no lead with a limit of turns", how)
@@ -115,8 +115,8 @@ def _reached(state: RunState, failure: Failure) -> dict[str, float | None]:
     """Return the limits of the run that ``failure`` reached, by name; None: one that is not set."""
     limits = state.definition.limits
     if failure.type == MAX_TURNS:
-        role = next((state.worker(each.step.worker) for each in ran_out(state) if each.failure == failure), None)
-        return {} if role is None else {MAX_TURNS: role.max_turns or limits.max_turns}
+        worker = next((state.worker(each.step.worker) for each in ran_out(state) if each.failure == failure), None)
+        return {} if worker is None else {MAX_TURNS: worker.max_turns or limits.max_turns}
     if failure.short_of is not None:
         kinds = (kind for kind, short in asdict(failure.short_of).items() if short)
         amounts = {SETTINGS[kind]: getattr(limits.ceiling, kind) for kind in kinds}
@@ -139,7 +139,8 @@ def _needed(state: RunState, name: str, short: Money, wait_s: float) -> float:
     left = sum(not each.ok for each in counting) if counting else _UNPLANNED
     if name == "timeout":
         used = (state.rest_since or state.last_at or state.created_at) - state.created_at - state.rested
-        need = used.total_seconds() * (1 + left / max(done, 1)) + wait_s
+        worked = sum(each.ok for each in counting) or done  # plans, reviews and answers take other times
+        need = used.total_seconds() * (1 + left / max(worked, 1)) + wait_s
         return _with_held_back(need, lambda most: held_back_s(limits.evolve(timeout_s=most)))
     if name not in _KINDS:
         return 0

@@ -23,6 +23,7 @@ def project_flags(project: Project) -> dict[str, Any]:
         "only_documents": manifest.only_documents or None,
         "check": manifest.check,
         "strict": manifest.strict or None,
+        "worker_calls": manifest.worker_calls,
         "budget": budget.run,
         "budget_per_day": budget.per_day,
         "budget_total": budget.total,

@@ -95,23 +95,23 @@ def project_parts(
     toolbox: Toolbox,
     flow: str,
     options: Mapping[str, Any],
-    roles: Sequence[Worker],
+    of_flow: Sequence[Worker],
     request: str,
 ) -> ProjectParts:
-    """Return what a project adds to a run of a flow with these options and roles, and the tools of all roles.
+    """Return what a project adds to a run of a flow with these options and workers, and the tools of all workers.
 
-    Raises ConfigurationError for an unknown tool or toolset and for a worker with the name of a role of the flow,
+    Raises ConfigurationError for an unknown tool or toolset and for a worker with the name of a worker of the flow,
     UsageError if the flow is led by an unknown worker, or by one whose input schema the request does not match.
     """
     workers = project_workers(project, toolbox)
-    names = [role.name for role in roles]
+    names = [worker.name for worker in of_flow]
     if taken := [worker.name for worker in workers if worker.name in names]:
         raise ConfigurationError(
-            f"the worker {taken[0]} has the name of a role of the flow {flow}", "Rename the worker and its file."
+            f"the worker {taken[0]} has the name of a worker of the flow {flow}", "Rename the worker and its file."
         )
     if flow == WORKER:
         check_worker(str(options.get("worker")), workers, request)
-    tools = (*project_tools(project, toolbox), *(name for role in (*roles, *workers) for name in role.tools))
+    tools = (*project_tools(project, toolbox), *(name for worker in (*of_flow, *workers) for name in worker.tools))
     return ProjectParts(workers, tools, project is not None and project.manifest.nested_creation)
 
 

@@ -28,15 +28,15 @@ WEB_FETCH = "leadhand.tools.web.tools:web_fetch"
 RESEARCH_TOOLS = "research"
 """The toolset by which a research lead keeps its notes and delegates: part of the flow, so no run is without it."""
 _TOOLS = "Pass names of tools that are registered, or the tools themselves: tools=['weather_tool']."
-_INSTRUCTIONS = "Pass a text for every role, or texts by role: instructions={'plan': 'Prefer trains.'}."
+_INSTRUCTIONS = "Pass a text for every worker, or texts by worker: instructions={'plan': 'Prefer trains.'}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
     """What one run has besides the settings of its process. None of it allows the run more than the process allows.
 
-    ``instructions`` are added to those of roles, by role; ``"*"`` to those of every role. ``tools`` are the names of
-    the only tools that the run may use (None: all that are registered). With ``plan_only``, the run stops when its
+    ``instructions`` are added to those of workers, by name; ``"*"`` to those of every worker. ``tools`` are the names
+    of the only tools that the run may use (None: all that are registered). With ``plan_only``, the run stops when its
     plan is complete, until a person resumes it. With ``approve_plan``, a person has to approve the plan first.
     ``traceparent`` is the span of its caller, "" for none.
     """
@@ -76,14 +76,14 @@ def check_options(flows: FlowRegistry, flow: object, options: Mapping[str, Any],
 def _instructions(given: object) -> dict[str, str]:
     if given is None:
         return {}
-    by_role = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else {EVERY_WORKER: given}
+    by_worker = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else {EVERY_WORKER: given}
     found: dict[str, str] = {}
-    for role, said in by_role.items():
+    for worker, said in by_worker.items():
         written = text(said, "the instructions", _INSTRUCTIONS).strip()
         if len(written) > LONGEST_INSTRUCTIONS:
             what = f"the instructions have {len(written):,} characters; the limit is {LONGEST_INSTRUCTIONS:,}"
             raise UsageError(what, "Give shorter ones, or put the material into files that tools read.")
-        found |= {text(role, "the name of a role", _INSTRUCTIONS): written} if written else {}
+        found |= {text(worker, "the name of a worker", _INSTRUCTIONS): written} if written else {}
     return found
 
 
@@ -96,46 +96,50 @@ def _names(given: object) -> Iterable[str]:
 
 
 def narrowed(
-    specs: Sequence[ToolSpec], wanted: Iterable[str] | None, roles: Sequence[Worker]
+    specs: Sequence[ToolSpec], wanted: Iterable[str] | None, workers: Sequence[Worker]
 ) -> tuple[tuple[ToolSpec, ...], tuple[Worker, ...]]:
-    """Return the tools of a run and its roles, with the ``wanted`` tools alone (None: all of them).
+    """Return the tools of a run and its workers, with the ``wanted`` tools alone (None: all of them).
 
     Raises UsageError for a tool that the run would not have anyway.
     """
     if wanted is None:
-        return tuple(specs), tuple(roles)
+        return tuple(specs), tuple(workers)
     names = [tool.name for tool in specs]
     if unknown := [name for name in wanted if name not in names]:
         what = f"a run cannot use the tool {unknown[0]!r}: it is not registered for this flow"
         raise UsageError(what, f"Choose from: {', '.join(names) or 'none'}.{did_you_mean(unknown[0], names)}")
     kept = tuple(tool for tool in specs if tool.name in set(wanted) or tool.toolset == RESEARCH_TOOLS)
-    allowed = WILDCARDS.union(tool.name for tool in kept)
-    return kept, tuple(role.evolve(tools=tuple(name for name in role.tools if name in allowed)) for role in roles)
+    return kept, _allowed(workers, kept)
 
 
 def without_fetch(
-    specs: Sequence[ToolSpec], roles: Sequence[Worker]
+    specs: Sequence[ToolSpec], workers: Sequence[Worker]
 ) -> tuple[tuple[ToolSpec, ...], tuple[Worker, ...]]:
-    """Return the tools of a run and its roles without ``web_fetch``: the run may only search documents."""
+    """Return the tools of a run and its workers without ``web_fetch``: the run may only search documents."""
     kept = tuple(tool for tool in specs if tool.import_path != WEB_FETCH)
-    gone = {tool.name for tool in specs} - {tool.name for tool in kept}
-    return kept, tuple(role.evolve(tools=tuple(name for name in role.tools if name not in gone)) for role in roles)
+    return kept, _allowed(workers, kept)
 
 
-def instructed(roles: Sequence[Worker], given: Mapping[str, str]) -> tuple[Worker, ...]:
-    """Return roles with the instructions that a run is ``given`` after their own.
+def _allowed(workers: Sequence[Worker], kept: Sequence[ToolSpec]) -> tuple[Worker, ...]:
+    """Return workers with those of their tools that a run keeps."""
+    names = WILDCARDS.union(tool.name for tool in kept)
+    return tuple(worker.evolve(tools=tuple(name for name in worker.tools if name in names)) for worker in workers)
 
-    Raises UsageError for a role that the run does not have.
+
+def instructed(workers: Sequence[Worker], given: Mapping[str, str]) -> tuple[Worker, ...]:
+    """Return workers with the instructions that a run is ``given`` after their own.
+
+    Raises UsageError for a worker that the run does not have.
     """
-    names = [role.name for role in roles]
+    names = [worker.name for worker in workers]
     if unknown := [name for name in given if name not in (EVERY_WORKER, *names)]:
-        what = f"there are instructions for the role {unknown[0]!r}, which this run does not have"
-        raise UsageError(what, f"Its roles are: {', '.join(names)}.{did_you_mean(unknown[0], names)}")
+        what = f"there are instructions for the worker {unknown[0]!r}, which this run does not have"
+        raise UsageError(what, f"Its workers are: {', '.join(names)}.{did_you_mean(unknown[0], names)}")
     found: list[Worker] = []
-    for role in roles:
-        more = ("", "") if role.loop == "code" else (given.get(EVERY_WORKER, ""), given.get(role.name, ""))
-        parts = [role.instructions, *more]
-        found.append(role.evolve(instructions="\n\n".join(filter(None, parts))))
+    for worker in workers:
+        more = ("", "") if worker.loop == "code" else (given.get(EVERY_WORKER, ""), given.get(worker.name, ""))
+        parts = [worker.instructions, *more]
+        found.append(worker.evolve(instructions="\n\n".join(filter(None, parts))))
     return tuple(found)
 
 

@@ -141,7 +141,7 @@ class Runtime:
 
         ``options`` are those of the flow. ``asked`` are the settings of this run. It follows up ``follows``, and has
         the tags of that run, too. ``once`` chooses its id. ``run`` is what only this run has, ``model`` an adapter for
-        all its roles. Raises UsageError and ConfigurationError.
+        all its workers. Raises UsageError and ConfigurationError.
         """
         wanted = self.settings if asked is None else asked
         if model is None:

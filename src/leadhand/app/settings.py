@@ -6,14 +6,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from leadhand.app.arguments import Usual, name, shown
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.judgement import CHECKS, Check
 from leadhand.core.limits import CONCURRENCY, Concurrency, Limits, Money, SharedBudget, SharedLimit
+from leadhand.core.run import WORKER_CALLS, WorkerCalls
 from leadhand.core.tool import ApprovalPolicy
+from leadhand.core.value import FrozenDict
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ HEARTBEAT_RANGE_S = (0.5, 600.0)
 DOCUMENTS_VARIABLE = "LEADHAND_DOCUMENTS"
 CHECK_VARIABLE = "LEADHAND_CHECK"
 MOST_AT_ONCE = 100_000
+_Choice = TypeVar("_Choice", bound=str)
 A_KEY = "the API key"
 NEW_BUDGET = "--budget, budget=… or limits.budget"
 """Who set a budget: see :attr:`Settings.budget_from`."""
@@ -38,7 +40,7 @@ LONGEST_HELD_BACK_S = 120.0
 class Settings:
     """``home`` holds the database (unless ``database`` names another) and the runs' files.
 
-    ``models`` are names by role; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
+    ``models`` are names by use; ``model`` None lets the environment decide. ``offline``: nothing leaves the machine.
     ``documents`` is the absolute path of the directory that tools can search ("" for none). With ``only_documents``,
     they search nothing else, so that no query leaves the machine.
     ``project`` is the project that the process works for.
@@ -47,7 +49,8 @@ class Settings:
     ``shared`` their limits at once. With ``no_cache``, tools are called even if an earlier result could be used again.
     ``budget_from`` says who set a budget, "" if nobody did: every model then needs a known price, unless
     ``allow_unknown_price``. The default budget limits only what has one. ``check`` says who checks answers (None: a
-    judge, and nobody in offline runs); with ``strict``, doubts make a run partial.
+    judge, and nobody in offline runs); with ``strict``, doubts make a run partial. ``worker_calls`` says whether a
+    model writes the result of every subtask (``always``; None: ``auto``).
     """
 
     home: Path
@@ -68,6 +71,7 @@ class Settings:
     allow_unknown_price: bool = False
     check: Check | None = None
     strict: bool = False
+    worker_calls: WorkerCalls | None = None
     approve: ApprovalPolicy = ApprovalPolicy.ASK
     approve_rules: Mapping[str, ApprovalPolicy] = field(default_factory=dict[str, ApprovalPolicy])
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -127,18 +131,19 @@ def settings(
     documents: Path | str | None = None,
     concurrency: int | None = None,
     check: Check | None = None,
+    worker_calls: WorkerCalls | None = None,
     **others: Any,
 ) -> Settings:
     """Return settings from the arguments, else the environment, else the defaults. ``others`` are fields of Settings.
 
-    Raises UsageError for a name that is empty or not text, for a concurrency out of range, and for ``documents`` that
-    are not a directory.
+    Raises UsageError for a name that is empty or not text, for a concurrency out of range, for ``documents`` that are
+    not a directory, and for an unknown ``check`` or ``worker_calls``.
     """
     env = os.environ
     database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
     model = name(model, "model", _MODEL)
-    for role, each in (models or {}).items():
-        name(each, f"{role}_model", _MODEL)
+    for use, each in (models or {}).items():
+        name(each, f"{use}_model", _MODEL)
     if isinstance(home, Path):
         home = str(home)
     home = name(home, "home", "Pass a directory, or omit it.")
@@ -152,6 +157,7 @@ def settings(
         documents=_documents(documents, env),
         concurrency=_concurrency(concurrency, env),
         check=_check(check, env),
+        worker_calls=_choice("worker_calls", worker_calls, WORKER_CALLS, "worker_calls"),
         heartbeat_limit_s=_heartbeat_limit(env),
         environment=env,
         **others,
@@ -181,13 +187,18 @@ def _concurrency(given: int | None, env: Mapping[str, str]) -> int:
 
 
 def _check(given: object, env: Mapping[str, str]) -> Check | None:
-    what, value = (
-        ("check", given) if given is not None else (CHECK_VARIABLE, env.get(CHECK_VARIABLE, "").strip() or None)
-    )
-    if value is not None and value not in CHECKS:
-        field = "check" if given is not None else ""
-        raise UsageError(f"invalid value for {what}: {shown(value)}", f"Choose from: {', '.join(CHECKS)}.", field=field)
-    return value
+    if given is not None:
+        return _choice("check", given, CHECKS, "check")
+    return _choice(CHECK_VARIABLE, env.get(CHECK_VARIABLE, "").strip() or None, CHECKS)
+
+
+def _choice(what: str, value: object, choices: tuple[_Choice, ...], field: str = "") -> _Choice | None:
+    """Return one of some choices, or None if there is no value. Raises UsageError for any other value."""
+    found = next((each for each in choices if each == value), None)
+    if value is not None and found is None:
+        how = f"Choose from: {', '.join(choices)}."
+        raise UsageError(f"invalid value for {what}: {shown(value)}", how, field=field)
+    return found
 
 
 def _heartbeat_limit(env: Mapping[str, str]) -> float:

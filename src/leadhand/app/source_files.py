@@ -121,7 +121,7 @@ def _chosen(name: str, wanted: str, found: Mapping[str, _V], what: str, how: str
 
 
 def all_rules(named: Iterable[str]) -> dict[str, OfflineRule]:
-    """Return the rules for the built-in model of every file or module named, by role. Raises as :func:`all_tools`."""
+    """Return the rules for the built-in model of every file or module named, by worker. Raises as :func:`all_tools`."""
     rules: dict[str, OfflineRule] = {}
     for name in named:
         found = vars(_imported(name)).get("OFFLINE")

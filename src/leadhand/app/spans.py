@@ -293,7 +293,7 @@ def outermost(run_id: str) -> SpanContext:
 
 
 def _agent(state: RunState, step: str) -> str:
-    """Return the agent of a step: its tool's name, or that of the tool that asked for it, else its role's.
+    """Return the agent of a step: its tool's name, or that of the tool that asked for it, else its worker's.
 
     The names that a model gives to subtasks are not passed on.
     """

@@ -34,7 +34,7 @@ def shipped_tools() -> list[Tool[..., Any]]:
 
 
 def tools_on_request() -> list[Tool[..., Any]]:
-    """The tools of the web, of research and for workers: a run has them only if a role or its project names them."""
+    """The tools of the web, of research and for workers: a run has them only if a worker or its project names them."""
     from leadhand.tools import research
     from leadhand.tools.dynamic_workers import DynamicWorkersToolset
     from leadhand.tools.web import web_fetch, web_search

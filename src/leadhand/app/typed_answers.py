@@ -23,10 +23,10 @@ Output = type[Any] | Mapping[str, Any] | None
 HOW = "Pass a pydantic model, or the JSON schema of an object."
 
 
-def answer_role(output: Output, roles: Iterable[Worker]) -> Worker | None:
-    """Return the role that gives a typed answer, None without an output. ``roles`` are the others of the run.
+def answer_worker(output: Output, workers: Iterable[Worker]) -> Worker | None:
+    """Return the worker that gives a typed answer, None without an output. ``workers`` are the others of the run.
 
-    Raises UsageError for an output that cannot be used, and if another role has the same name.
+    Raises UsageError for an output that cannot be used, and if another worker has the same name.
     """
     if output is None:
         return None
@@ -40,16 +40,16 @@ def answer_role(output: Output, roles: Iterable[Worker]) -> Worker | None:
         schema = {**object_of(schema["$defs"].get(schema["$ref"].removeprefix("#/$defs/"))), "$defs": schema["$defs"]}
     if flaw := schema_flaw(schema):
         raise UsageError(f"the output is not a usable JSON schema: {flaw}", HOW, field="output_schema")
-    if any(role.name == SHAPE for role in roles):
-        raise UsageError(f"a role of this run is named {SHAPE}, so it cannot have an output", "Rename that role.")
+    if any(worker.name == SHAPE for worker in workers):
+        raise UsageError(f"a worker of this run is named {SHAPE}, so it cannot have an output", "Rename that worker.")
     return shape_role(schema)
 
 
-def fits_of(output: Output, role: Worker | None) -> Fits | None:
+def fits_of(output: Output, worker: Worker | None) -> Fits | None:
     """Return what checks a value against the output of a run, as far as this process knows it."""
     if _is_model(output):
         return partial(_misfits, output)
-    return None if role is None or role.output is None else partial(schema_problems, role.output)
+    return None if worker is None or worker.output is None else partial(schema_problems, worker.output)
 
 
 def typed_value(output: Output, value: Json) -> Any:

@@ -12,6 +12,7 @@ from leadhand.app.arguments import LIMITS, RANGES, USUAL_BUDGET, number
 from leadhand.app.formatting import short_id
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import CHECKS
+from leadhand.core.run import WORKER_CALLS
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
@@ -194,10 +195,23 @@ class ModelFlags:
         ),
     ] = None
     strict: Annotated[bool, Flag("Let doubts about the answer make it partial.")] = False
+    worker_calls: Annotated[
+        str | None,
+        Flag(
+            "Let a model write the result of every subtask (always), or only where what the tool returned is not enough"
+            " (auto, the default).",
+            "WHEN",
+            WORKER_CALLS,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
-        if self.check is not None and self.check not in CHECKS:
-            raise UsageError(f"invalid value for --check: {self.check!r}", f"Choose from: {', '.join(CHECKS)}.")
+        for flag, value, choices in (
+            ("--check", self.check, CHECKS),
+            ("--worker-calls", self.worker_calls, WORKER_CALLS),
+        ):
+            if value is not None and value not in choices:
+                raise UsageError(f"invalid value for {flag}: {value!r}", f"Choose from: {', '.join(choices)}.")
         if self.offline and self.named not in ("", "offline"):
             raise UsageError(
                 f"--offline uses the built-in model, and {self.named} was named", "Give --offline or a model, not both."

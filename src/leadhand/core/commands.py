@@ -14,7 +14,7 @@ from .state import RunState, StepState
 from .tool import CallState
 from .value import Json, plain_json
 from .work_order import LONGEST_ID, LONGEST_TITLE, Subtask, Unsupported, WorkOrder
-from .work_result import Review
+from .work_result import ResultData, Review
 from .worker import Worker
 
 
@@ -65,7 +65,16 @@ class IssueStep(NamedTuple):
     place: str = ""
     line: str = ""
     optional: bool = False
+    parent: str | None = None
     definition: Worker | None = None
+
+
+class Conclude(NamedTuple):
+    """Settle the step of a flow inside of another one with what that flow came to."""
+
+    step: str
+    data: ResultData | None = None
+    failure: Failure | None = None
 
 
 class Note(NamedTuple):
@@ -153,6 +162,7 @@ Command = (
     | Begin
     | NoteGaps
     | IssueStep
+    | Conclude
     | Note
     | Start
     | Settle
@@ -189,7 +199,7 @@ class Outcome(NamedTuple):
     are those that the answer cites as [1], [2], …; without them, all sources of what it ``uses`` are its sources.
     ``value`` is the answer as data, if there is more than the text. ``judgement`` says what its claims rest on (None:
     nobody judged them). ``left_out`` are steps that the flow no longer asks for. ``returned``: the flow came to its
-    end, so an answer that rests on no result is one all the same.
+    end, so an answer that rests on no result is one anyway.
     """
 
     answer: str = ""

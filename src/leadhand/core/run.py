@@ -37,25 +37,37 @@ ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, Run
 HIGHEST_PRIORITY = 100
 
 
+WorkerCalls = Literal["auto", "always"]
+"""Whether a model writes the result of every subtask, or only where what the tool returned is not the result."""
+WORKER_CALLS: tuple[WorkerCalls, ...] = ("auto", "always")
+
+
 def _is_off(check: object) -> bool:
     return check == "off"
 
 
+def _is_auto(worker_calls: object) -> bool:
+    return worker_calls == "auto"
+
+
 class ModelChoice(Value):
-    """The models by role, else ``default``; ``windows`` holds the known context windows in tokens, by model."""
+    """The models by use (a worker's ``model_role``), else ``default``.
+
+    ``windows`` holds the known context windows in tokens, by model.
+    """
 
     default: str
-    roles: dict[str, str] = {}
+    by_use: dict[str, str] = {}
     windows: dict[str, int] = {}
 
-    def of(self, role: str) -> str:
-        """Return the model of a role."""
-        return self.roles.get(role, self.default)
+    def of(self, use: str) -> str:
+        """Return the model for a use."""
+        return self.by_use.get(use, self.default)
 
     @property
     def names(self) -> list[str]:
         """Return the names of all models, without duplicates."""
-        return sorted({self.default, *self.roles.values()})
+        return sorted({self.default, *self.by_use.values()})
 
 
 class ForkPoint(Value):
@@ -102,14 +114,15 @@ class RunDefinition(Value):
     the files of earlier runs that it may read, one for each path. With ``nested_workers``, workers that are defined
     during the run may define and call others. ``shape`` is the worker that gives a typed answer ("": the answer is
     text); its ``output`` is the JSON schema. ``check`` says who checks the answer, ``judging`` are the workers that do,
-    the judge first; with ``strict``, doubts make the run partial. ``name`` and ``tags`` are what people find the run by
-    in lists. Of the runs and steps that wait, those with the highest ``priority`` are begun first. ``instructions`` are
-    those that the run alone was given, by worker (``"*"``: every worker), ``only_tools`` the tools to which it was
-    restricted (None: to none); ``workers`` and ``tools`` include both. ``plan_only``: the run stops when it has a plan,
-    until a person resumes it or approves the plan. ``approve_plan``: it waits until a person approves the plan, and
-    what repairs add to it. ``hooks`` are the names of the hooks that check its calls and its answer. With
-    ``only_documents``, its tools search nothing but ``documents``; ``unpriced`` are the models that its budget does not
-    limit.
+    the judge first; with ``strict``, doubts make the run partial. With ``worker_calls`` ``always``, a model writes the
+    result of every subtask; otherwise, what its tool returned is the result, unless more is expected. ``name`` and
+    ``tags`` are what people find the run by in lists. Of the runs and steps that wait, those with the highest
+    ``priority`` are begun first. ``instructions`` are those that the run alone was given, by worker (``"*"``: every
+    worker), ``only_tools`` the tools to which it was restricted (None: to none); ``workers`` and ``tools`` include
+    both. ``plan_only``: the run stops when it has a plan, until a person resumes it or approves the plan.
+    ``approve_plan``: it waits until a person approves the plan, and what repairs add to it. ``hooks`` are the names of
+    the hooks that check its calls and its answer. With ``only_documents``, its tools search nothing but ``documents``;
+    ``unpriced`` are the models that its budget does not limit.
     """
 
     request: str
@@ -142,6 +155,7 @@ class RunDefinition(Value):
     shape: str = Field(default="", exclude_if=operator.not_)
     check: Check = Field(default="off", exclude_if=_is_off)
     strict: bool = Field(default=False, exclude_if=operator.not_)
+    worker_calls: WorkerCalls = Field(default="auto", exclude_if=_is_auto)
     judging: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     concurrency: Concurrency = Field(default=Concurrency(), exclude_if=operator.not_)
     no_cache: bool = Field(default=False, exclude_if=operator.not_)

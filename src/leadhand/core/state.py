@@ -17,13 +17,12 @@ from .asks import Todo
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import RunFinished, StepRequested
-from .frozen import FrozenDict
 from .ids import event_id
 from .lifecycle import SETTLED, AttemptStatus, StepStatus
 from .limits import NOTHING, Money
 from .run import RunDefinition, RunStatus
 from .tool import CallState, Effect, ToolSpec
-from .value import Json
+from .value import FrozenDict, Json
 from .work_order import OpenCall, Step, Subtask, Unsupported, WorkOrder
 from .work_result import ResultData, Review, Verdict, WorkResult
 
@@ -247,7 +246,8 @@ class RunState:
     undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the number
     of the event that reopened it last (0: none). ``settled`` has, in the order of the log, the steps and orders that
     are settled, the questions that are answered (``?`` and their ids) and the notes (``!``), by the number of the
-    event; ``redone`` is the number of the latest event that changed something settled.
+    event; ``inner`` has the flows inside of others that run;
+    ``redone`` is the number of the latest event that changed something settled.
     """
 
     run_id: str
@@ -270,6 +270,7 @@ class RunState:
     due: dict[str, None] = field(default_factory=FrozenDict[str, None])
     busy: dict[str, None] = field(default_factory=FrozenDict[str, None])
     early: dict[str, None] = field(default_factory=FrozenDict[str, None])
+    inner: dict[str, None] = field(default_factory=FrozenDict[str, None])
     counted: dict[StepStatus, int] = field(default_factory=FrozenDict[StepStatus, int])
     unsupported: tuple[Unsupported, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])
@@ -331,4 +332,4 @@ class RunState:
 
     def is_worker(self, name: str) -> bool:
         """Whether this is the name of a worker: of the project, or defined during the run."""
-        return name in self.makers or any(role.name == name for role in self.definition.declared)
+        return name in self.makers or any(worker.name == name for worker in self.definition.declared)

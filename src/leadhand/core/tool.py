@@ -10,9 +10,8 @@ from pydantic import AfterValidator, Field
 
 from .asks import Ask
 from .errors import Failure
-from .frozen import FrozenDict
 from .limits import SharedLimit
-from .value import Json, Value, unset
+from .value import FrozenDict, Json, Value, unset
 
 GIVE_UP: Final = "give_up"
 """The tool by which a worker says that its step cannot be done."""

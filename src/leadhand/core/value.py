@@ -1,38 +1,32 @@
-"""The base of every value of the core, and JSON: its type, and functions that read JSON of unknown shape."""
+"""The base of every value of the core, and JSON: its type, how it is frozen, and how JSON of unknown shape is read."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any, Self, TypeGuard, cast
+from functools import cache, lru_cache
+from typing import Any, NoReturn, Self, TypeGuard, TypeVar, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
-from pydantic_core import CoreSchema
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
 
-from .frozen import can_change, frozen, frozen_schema
-
+_K = TypeVar("_K")
+_T = TypeVar("_T")
 Json = Any
 """Any JSON value: null, bool, number, string, list or object with string keys."""
-
-
 DEEPEST = 100
 """Levels of lists and objects in a value, at most. Readers of JSON stop at 200, and an event encloses its values."""
 LARGEST = 10_000_000
 """Characters of a value as JSON, at most."""
-
-
 TOO_DEEP = f"nested more than {DEEPEST} levels deep"
-
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Return a value as JSON as it is sent to models, and as it is measured before."""
 
 
-def json_problem(value: object, deepest: int = DEEPEST) -> str:
+def json_problem(value: object) -> str:
     """Return why a value cannot be stored as JSON, empty if it can. Every door checks the values it lets in."""
     if value is None or (type(value) is str and value.isascii() and 6 * len(value) < LARGEST):
         return ""
-    return _written(value, deepest)[0]
+    return _written(value, DEEPEST)[0]
 
 
 def _written(value: object, deepest: int) -> tuple[str, str]:
@@ -50,17 +44,10 @@ def _written(value: object, deepest: int) -> tuple[str, str]:
         return f"{len(written):,} characters; the limit is {LARGEST:,}", ""
     if written.count("[") + written.count("{") <= deepest:
         return "", written
-    level = [value]
+    level: list[Any] = [value]
     for _ in range(deepest):
-        level = [item for each in level if isinstance(each, _NESTING) for item in _items(cast("object", each))]
-    return (TOO_DEEP if any(isinstance(each, _NESTING) for each in level) else ""), written
-
-
-_NESTING = (dict, list, tuple)
-
-
-def _items(value: object) -> Iterable[object]:
-    return cast("dict[str, object]", value).values() if isinstance(value, dict) else cast("Iterable[object]", value)
+        level = [part for each in level if isinstance(each, dict | list | tuple) for part in _parts(each)]
+    return (TOO_DEEP if any(isinstance(each, dict | list | tuple) for each in level) else ""), written
 
 
 class Unfit(ValueError):
@@ -79,11 +66,9 @@ def fitting(type_: Any, value: object) -> Any:
     """Return a value of user code as one of this type. Raises Unfit for another, and for what JSON cannot represent."""
     try:
         fits = _adapter(type_).validate_python(value)
-        problem = json_problem(_adapter(type_).dump_python(fits, mode="json"))
+        _ = plain_json(_adapter(type_).dump_python(fits, mode="json"))
     except ValueError as error:  # pydantic's errors are ValueErrors
         raise Unfit(one_line(error)) from error
-    if problem:
-        raise Unfit(f"cannot be stored as JSON: {problem}")
     return fits
 
 
@@ -110,6 +95,58 @@ def unset(value: object) -> bool:
     return value is None or value == ()
 
 
+def _read_only(self: object, *_: object, **__: object) -> NoReturn:
+    raise TypeError("this value is read-only: change a copy.deepcopy() of it")
+
+
+class FrozenDict(dict[_K, _T]):
+    """A dict that cannot be changed; a copy of it can be."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _read_only
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+
+class FrozenList(list[_T]):
+    """A list that cannot be changed; a copy of it can be."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _read_only
+    append = clear = extend = insert = pop = remove = reverse = sort = _read_only
+
+    def __reduce__(self) -> Any:
+        return list, (list(self),)
+
+
+_kind: Any = type  # which does not narrow a value to a dict or list of unknown parts, as isinstance does
+_LEAVES = frozenset({str, int, float, bool, type(None), FrozenDict, FrozenList})
+
+
+def frozen(value: Any) -> Any:
+    """Return JSON, or tuples of it, as a copy that cannot be changed; anything else as it is."""
+    kind = _kind(value)
+    if kind in _LEAVES:
+        return value
+    try:
+        if issubclass(kind, dict):
+            return FrozenDict({name: part if type(part) in _LEAVES else frozen(part) for name, part in value.items()})
+        if issubclass(kind, list):
+            return FrozenList([part if type(part) in _LEAVES else frozen(part) for part in value])
+        return getattr(value, "_make", tuple)(map(frozen, value)) if issubclass(kind, tuple) else value
+    except RecursionError:
+        return value  # no door lets in what is nested so deeply: see json_problem
+
+
+def thawed(value: Any) -> Any:
+    """Return a copy of JSON that can be changed, of plain dicts and lists."""
+    kind = _kind(value)
+    if issubclass(kind, dict):
+        return {name: thawed(part) for name, part in value.items()}
+    return [thawed(part) for part in value] if issubclass(kind, list) else value
+
+
 class Value(BaseModel):
     """A frozen, keyword-only value. Unknown fields are rejected, so that a misspelt name is an error.
 
@@ -120,17 +157,11 @@ class Value(BaseModel):
         frozen=True, extra="forbid", defer_build=True, json_schema_serialization_defaults_required=True
     )
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler, /) -> CoreSchema:
-        schema: Any = handler(source)
-        inner = schema
-        while inner["type"] != "model-fields" and "schema" in inner:
-            inner = inner["schema"]
-        for name, field in inner.get("fields", {}).items():
-            plain = field["schema"]["type"] == "function-plain"  # it makes a value of its own
-            if not plain and can_change(cls.__pydantic_fields__[name].annotation):
-                field["schema"] = frozen_schema(field["schema"])
-        return schema
+    @model_validator(mode="after")
+    def _freeze(self) -> Self:
+        for name in _open_fields(type(self)):
+            object.__setattr__(self, name, frozen(self.__dict__[name]))
+        return self
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in type(self).__pydantic_fields__:  # pydantic would set what a cached property keeps
@@ -145,9 +176,20 @@ class Value(BaseModel):
 
     def evolve(self, **changes: Any) -> Self:
         """Return a copy with ``changes``, validated like a new value."""
-        return self.model_validate(
-            {**{name: self.__dict__[name] for name in type(self).__pydantic_fields__}, **changes}
-        )
+        fields = {name: self.__dict__[name] for name in type(self).__pydantic_fields__}
+        return self.model_validate({**fields, **changes})
+
+
+@cache
+def _open_fields(of: type[BaseModel]) -> tuple[str, ...]:
+    """Return the fields of a type that can be, or hold, dicts or lists before they are frozen."""
+    return tuple(name for name, field in of.__pydantic_fields__.items() if _can_change(field.annotation))
+
+
+def _can_change(annotation: Any) -> bool:
+    """Whether values of a type can be, or hold, dicts or lists. Values and named tuples of the core hold none."""
+    kind = get_origin(annotation) or annotation
+    return kind in (Any, JsonValue, dict, list) or any(map(_can_change, get_args(annotation)))
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
@@ -158,6 +200,10 @@ def is_object(value: object) -> TypeGuard[dict[str, Any]]:
 def is_list(value: object) -> TypeGuard[list[Any]]:
     """Whether a value is a JSON list."""
     return isinstance(value, list)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    return value.values() if is_object(value) else value
 
 
 def object_of(value: object) -> dict[str, Any]:
@@ -185,7 +231,7 @@ def text_of(value: object) -> str:
 def texts_in(value: Json) -> Iterator[str]:
     """Yield the texts and numbers in a value."""
     if is_object(value) or is_list(value):
-        for part in value.values() if is_object(value) else value:
+        for part in _parts(value):
             yield from texts_in(part)
     elif value is not None:
         yield str(value)

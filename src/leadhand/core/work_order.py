@@ -160,7 +160,7 @@ class Step(Value):
     use the allowance reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept
     for reviews. A flow knows its steps again by ``kind`` (``ask`` a worker, ``call`` a tool, ``do`` a function),
     ``key`` and the ``digest`` of the input, equal ones by the ``place`` (path of branches, number of the ask);
-    ``line`` is where it asked. An ``optional`` step is no gap if it fails.
+    ``line`` is where it asked. An ``optional`` step is not a gap if it fails.
     """
 
     step_id: str

@@ -6,9 +6,20 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from .errors import Failure
+from .text import is_blank
 from .tool import Source
-from .value import Json, Value
+from .value import Json, Value, compact_json
 from .work_order import ProposedSubtask, Unsupported
+
+LONGEST_SUMMARY = 300
+"""Characters of what a tool returned that are the summary of a result, if the tool gives none."""
+_CUT = "…"
+
+
+def summary_of(returned: Json) -> str:
+    """Return the summary of a result whose tool gives none: the text or the JSON that it returned, cut."""
+    text = returned if isinstance(returned, str) and not is_blank(returned) else compact_json(returned)
+    return text if len(text) <= LONGEST_SUMMARY else text[: LONGEST_SUMMARY - len(_CUT)] + _CUT
 
 
 class ResultData(Value):
@@ -23,6 +34,11 @@ class ResultData(Value):
     sources: tuple[Source, ...] = ()
     sample: bool = False
     value: Json = Field(default=None, exclude_if=lambda value: value is None)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its summary is only the beginning of what a tool returned, which a lead needs in full."""
+        return len(self.summary) == LONGEST_SUMMARY and self.summary.endswith(_CUT)
 
 
 class WorkResult(Value):

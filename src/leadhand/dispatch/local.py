@@ -16,7 +16,7 @@ from leadhand.ports import Clock, Job, Work
 
 
 class LocalDispatcher:
-    """A dispatcher that is this very process. Every attempt takes one of ``concurrency`` slots, whatever its role."""
+    """A dispatcher that is this very process. Every attempt takes one of ``concurrency`` slots."""
 
     def __init__(self, host: Host, clock: Clock, concurrency: int = CONCURRENCY) -> None:
         self._host = host

@@ -27,6 +27,7 @@ from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
     argument_problems,
+    json_flaw,
     proposed_problems,
     resolved,
     schema_problems,
@@ -149,12 +150,10 @@ class Attempt:
             return None
         if turn.message.tool_calls:
             done = turn.done.get(0)
-            said = done.summary or "" if done is not None and done.ok else ""
-            if turn.number == 0 and not is_blank(said) and not self._subtask.expected_output:
-                return self._ok(conversation, said)
-            if turn.number == 0 and done is not None and done.ok and self._fits(done.raw):
-                said = compact_json(done.raw) if is_blank(said) else said
-                return self._ok(conversation, said, shaped=done.raw)
+            if turn.number == 0 and done is not None and done.ok and self._is_enough(done.raw):
+                said = done.summary or ""
+                said = self._turns.summary_of(done.raw) if is_blank(said) else said
+                return self._ok(conversation, said, shaped=done.raw if self._subtask.expected_output else None)
             if not self._one_reply:
                 return None
         if turn.cut:
@@ -194,7 +193,8 @@ class Attempt:
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
             return ["the answer calls a tool, but no tools are available here"]
         if output is not None and (turn.value is None or turn.message.tool_calls):
-            return [f"the answer is not one JSON object that matches the schema of {self._work.worker.name}"]
+            flaw = json_flaw(turn.message.text) if turn.value is None else ""
+            return [f"the answer is not one JSON object that matches the schema of {self._work.worker.name}{flaw}"]
         if output is None and is_blank(turn.message.text):
             return ["the answer is empty"]
         proof = self._support(made)
@@ -206,8 +206,15 @@ class Attempt:
         found = found or self._work.problems(turn.value, turn.message.text, made)
         return found or proposed_problems(self._work, turn.value)
 
-    def _fits(self, raw: Json) -> bool:
-        """Whether what a tool returned is the object that the subtask expects: all of its fields, and no others."""
+    def _is_enough(self, raw: Json) -> bool:
+        """Whether what the tool of the subtask returned is the result, so that no model has to write it.
+
+        The subtask expects nothing else, or the very object that was returned: all of its fields, and no others.
+        """
+        if self._work.definition.worker_calls == "always":
+            return False
+        if not self._subtask.expected_output:
+            return True
         schema = self._subtask.output_schema
         if schema is None or not is_object(raw) or raw.keys() != object_of(schema.get("properties")).keys():
             return False
@@ -264,7 +271,7 @@ class Attempt:
     def _given_up(self, made: Sequence[CallState], turn: Turn, problems: list[str]) -> Failure:
         """Return the message of an attempt that failed because its answers were not accepted."""
         message = "; ".join(problems)
-        role = self._work.worker
+        worker = self._work.worker
         if not self._one_reply and (proof := self._support(made)) is not None:
             lapse = "the worker gave no answer" if is_blank(turn.said.text) else "the worker answered without it"
             return proof.evolve(message=f"{proof.message}; {lapse}")
@@ -274,7 +281,7 @@ class Attempt:
         if turn.value is None and not turn.message.tool_calls:
             text = " ".join(turn.message.text.split())
             said = f"{text[:80]}…" if len(text) > 80 else text
-            message = f"the model answered with text instead of a JSON object ({role.name}): {said!r}"
+            message = f"the model answered with text instead of a JSON object ({worker.name}): {said!r}"
         return malformed(message)
 
     # --- results -----------------------------------------------------------------------------------------------------

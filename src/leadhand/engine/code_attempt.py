@@ -1,8 +1,8 @@
 """Attempts that Python code of a flow carries out.
 
 The code runs on a thread with an event loop of its own, so code that blocks, hangs or ends its process costs its own
-step only. Its calls are made on the loop of the engine, like those of any worker: within the allowance and the
-rights of its role, and recorded in the log. When the code runs again, calls that were finished are answered from there.
+step only. Its calls are made on the loop of the engine, like those of any worker: within its allowance and its rights,
+and recorded in the log. When the code runs again, calls that were finished are answered from there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from pydantic import BaseModel, ValidationError
 from leadhand.core.commands import FlowError
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from leadhand.core.errors import Failure, FailureClass, ToolError
-from leadhand.core.frozen import thawed
 from leadhand.core.state import ModelTurn
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState, Source
@@ -36,6 +35,7 @@ from leadhand.core.value import (
     plain_json,
     shown,
     text_of,
+    thawed,
 )
 from leadhand.core.words.failures import NOT_ACCEPTED
 from leadhand.core.work_order import OpenCall
@@ -66,7 +66,7 @@ threads = Threads(CODE_THREADS, "leadhand-code")
 
 
 class CodeAttempt:
-    """One attempt at a step of a role with ``loop="code"``."""
+    """One attempt at a step of a worker with ``loop="code"``."""
 
     def __init__(self, work: Work, log: RunLog, turns: Turns) -> None:
         assert work.code is not None
@@ -117,7 +117,7 @@ class CodeAttempt:
         text = value if output is None else self._work.step.worker
         text = compact_json(value)[:LONGEST_SUMMARY] if is_data else text
         if not isinstance(text, str) or is_blank(text):
-            return WorkResult.failed(name, self._wrong(f"{shown(value)} is not text, and the role has no output"))
+            return WorkResult.failed(name, self._wrong(f"{shown(value)} is not text, and the worker has no output"))
         if output is not None and (problems := schema_problems(output, value)):
             return WorkResult.failed(name, self._wrong("; ".join(problems)))
         value = None if output is None and not is_data else value

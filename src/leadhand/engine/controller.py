@@ -218,7 +218,7 @@ class Controller:
         if work_deadline is not None and now >= work_deadline:
             commands = run_out(state) or commands  # what is due is decided on the state after it
         if commands or not running or (self._policy.run is not None and state is not self._state):
-            return commands  # a function goes on with what is committed alone
+            return commands  # a function continues with what is committed alone
         return list(self._policy.next(state)) or when_idle(state)
 
     def _sleep(self) -> list[do.Command]:

@@ -44,8 +44,8 @@ async def fork(
 ) -> None:
     """Create run ``new_id`` with the events of ``run_id`` up to sequence number ``at``; this process owns it.
 
-    ``turns`` are the maximum turns of single roles, ``changes`` are fields of its definition that differ from the first
-    run's.
+    ``turns`` are the maximum turns of single workers, ``changes`` are fields of its definition that differ from those
+    of the first run.
 
     Its budget includes what had been spent by then; its time limit starts again. It asks again about every call that
     was not made by then. Raises NoSuchRun, and UsageError for an event from which a run cannot continue.

@@ -7,9 +7,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 
-from leadhand.core.frozen import thawed
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Json, json_problem
+from leadhand.core.value import Json, json_problem, thawed
 from leadhand.core.work_order import result_reference
 from leadhand.core.work_result import ResultData
 from leadhand.engine.schema_size import MOST_PARTS, is_too_large
@@ -47,6 +46,17 @@ def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     found = islice(_validator(Frozen(schema)).iter_errors(thawed(instance)), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
+
+
+def json_flaw(text: str) -> str:
+    """Return where the JSON object in a text is malformed, to be put after a message; "" if no place can be named."""
+    try:
+        json.JSONDecoder().raw_decode(text, max(text.find("{"), 0))
+    except json.JSONDecodeError as error:
+        return f": {error.msg} in line {error.lineno}, column {error.colno}" if "{" in text else ""
+    except RecursionError:
+        pass
+    return ""
 
 
 def schema_flaw(schema: Mapping[str, Any]) -> str:

@@ -8,9 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from leadhand.core.blob import BLOB_KEY
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, LeadhandError
 from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.core.limits import SharedLimit
+from leadhand.core.value import Json, compact_json, is_list, is_object
 from leadhand.core.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.conversation import Conversation, Kept
@@ -24,6 +26,7 @@ from leadhand.engine.slots import NO_PLACE, WAITS, Bounded, TimeIsUp
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.turns import Turns
 from leadhand.engine.wait_notes import WaitNotes
+from leadhand.flows.context_budget import ASSUMED_WINDOW, context_budget, tokens
 from leadhand.ports import ContextStore, Work
 from leadhand.verify.judge import JUDGE, cut_to_part
 
@@ -152,6 +155,49 @@ class Host:
             del self._kept[key]
 
 
+RETURNED = ("results", "as_ordered", "subtasks")
+"""What holds the results of subtasks in the briefs of leads."""
+RETURNED_SHARE = 0.4
+"""The part of a lead's context window that large results fill at most."""
+
+
+async def _with_returns(work: Work, log: RunLog, given: dict[str, Json]) -> Json:
+    """Return results with their data in place of references. What does not fit into its share of the context window is
+    cut."""
+    left = compact_json(given).count(BLOB_KEY)
+    window = work.definition.models.windows.get(work.model) or ASSUMED_WINDOW
+    room = min(int(window * RETURNED_SHARE), context_budget(work.state, work.worker.name) - tokens(dict(work.brief)))
+    room = max(room, 0)
+
+    async def loaded(raw: Json) -> Json:
+        nonlocal left, room
+        share = room // max(left, 1)
+        shown = _beginning(await log.unpack(raw), share)
+        left, room = left - 1, max(room - min(tokens(shown), share), 0)
+        return shown
+
+    async def filled(value: Json) -> Json:
+        if is_list(value):
+            return [await filled(each) for each in value]
+        if not is_object(value):
+            return value
+        return {
+            name: await (loaded if name == "raw" and BLOB_KEY in compact_json(each) else filled)(each)
+            for name, each in value.items()
+        }
+
+    return await filled(given)
+
+
+def _beginning(returned: Json, most_tokens: int) -> Json:
+    """Return what a tool returned, or as much of its beginning as fits."""
+    if tokens(returned) <= most_tokens:
+        return returned
+    text = returned if isinstance(returned, str) else compact_json(returned)
+    most = 3 * most_tokens * len(text) // len(text.encode(errors="replace"))
+    return {"note": f"shortened: {len(text):,} characters in all", "beginning": text[:most]}
+
+
 def _longest_s(work: Work) -> float:
     """Return the most seconds that a wait of a run can last."""
     return work.definition.limits.timeout_s or LONGEST_WAIT_S
@@ -161,6 +207,9 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
     """Return the work with the full results that it needs, and the evidence that it judges, loaded from outside of the
     log."""
     brief = work.brief
+    if returned := {name: brief[name] for name in RETURNED if BLOB_KEY in compact_json(brief.get(name))}:
+        brief = {**brief, **await _with_returns(work, log, returned)}
+        work = replace(work, brief=brief)
     if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
         brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}
         work = replace(work, brief=brief)

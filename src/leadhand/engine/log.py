@@ -8,8 +8,7 @@ from typing import Any, cast
 
 from leadhand.core.blob import blob_of, pack
 from leadhand.core.events import AnyEvent, Entry, NoteEmitted
-from leadhand.core.frozen import FrozenDict, frozen
-from leadhand.core.value import Json, compact_json
+from leadhand.core.value import FrozenDict, Json, compact_json, frozen
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.sent_requests import SentRequests
 from leadhand.ports import ContextStore, Job

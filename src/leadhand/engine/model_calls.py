@@ -32,7 +32,7 @@ SETTLING_S = 0.1
 """How often, in seconds, a call that does not fit the budget checks whether others have released a reservation."""
 MOST_FORMS = 8
 """Requests of one call while its adapter learns which forms the server supports."""
-_OF_ONE_ROLE = frozenset({"no_rules", "flow_error", HOOK_FAILED})
+_OF_ONE_WORKER = frozenset({"no_rules", "flow_error", HOOK_FAILED})
 """Types of failures of a model for one worker. Other workers of the run can still use it."""
 MOST_INTERRUPTED = 2
 """How often a call is made again after its connection was lost: the call itself may crash its server."""
@@ -89,9 +89,9 @@ class ModelCalls:
         reservation; if no other call is open, it is ``exhausted``.
 
         A model that is ``unavailable`` (an invalid key, a used-up quota, an unknown name) is not called again in this
-        run while this process drives it: the circuit is open after one refusal, unless that concerns one role only. If
-        its server is away, the call is made again once the server is back, and the circuit is open if the server is not
-        back within ``patience_s``.
+        run while this process drives it: the circuit is open after one refusal, unless that concerns only one worker.
+        If its server is away, the call is made again once the server is back, and the circuit is open if the server is
+        not back within ``patience_s``.
         """
         model = call.request.model
         circuit = self._circuits.get((log.run_id, model))
@@ -169,7 +169,7 @@ class ModelCalls:
             except ModelError as error:
                 if error.failure.class_ is FailureClass.RATE_LIMITED:
                     await pace.refused(round_, error.failure.retry_after_s)
-                elif error.failure.class_ is FailureClass.UNAVAILABLE and error.failure.type not in _OF_ONE_ROLE:
+                elif error.failure.class_ is FailureClass.UNAVAILABLE and error.failure.type not in _OF_ONE_WORKER:
                     self._circuits[log.run_id, call.request.model] = error.failure
                 raise
             pace.answered()

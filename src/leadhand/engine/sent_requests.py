@@ -1,6 +1,6 @@
 """Requests of model calls as the log holds them: each message once, and what many calls have in common as a blob.
 
-The first part of a request is its head: the instructions, tools, and schema of the answer, which the calls of a role
+The first part of a request is its head: the instructions, tools, and schema of the answer, which the calls of a worker
 share. The others are its messages, large ones as blobs. A request that begins with the messages of an earlier one names
 only those that follow.
 """

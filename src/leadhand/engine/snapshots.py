@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 
 from leadhand.core.errors import StoreError
 from leadhand.core.evolve import fold, replay
-from leadhand.core.frozen import frozen
 from leadhand.core.state import RunState, StepState
+from leadhand.core.value import frozen
 from leadhand.ports import ContextStore
 
 EVERY = 20_000

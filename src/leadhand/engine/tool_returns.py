@@ -10,7 +10,6 @@ from pydantic_core import from_json, to_json
 
 from leadhand.core.asks import Delegate
 from leadhand.core.errors import ToolError
-from leadhand.core.frozen import frozen
 from leadhand.core.tool import TOOL_ERROR, ToolReturn
 from leadhand.core.value import DEEPEST, TOO_DEEP, Json, fitting, json_problem, one_line
 from leadhand.engine.gate import schema_flaw
@@ -56,7 +55,7 @@ def returned_value(value: object, abandoned: Event | None = None) -> ToolReturn:
     deep = written.count(b"[") + written.count(b"{") > DEEPEST
     if problem := (json_problem(raw) if deep else "") or json_problem(returned.summary):
         raise _not_json(f"cannot be stored as JSON: {problem}")
-    returned = returned.model_copy(update={"raw": frozen(raw)})
+    returned = returned.model_copy(update={"raw": raw})  # which freezes it
     match raw:
         case {"isError": True, **rest}:
             raise ToolError(str(rest.get("message", "the tool reports an error")), type=TOOL_ERROR)

@@ -18,6 +18,7 @@ from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Eff
 from leadhand.core.value import Json
 from leadhand.core.words.failures import ANOTHER_MODEL, written_call
 from leadhand.core.work_order import OpenCall
+from leadhand.core.work_result import summary_of
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
 from leadhand.engine.conversation_turn import REPEATED, Turn
@@ -96,7 +97,7 @@ class Turns:
     ) -> Turn:
         """Get one more reply of the model and commit it. Raises ModelError.
 
-        For a role with ``elements``, those that ``is_sound`` accepts are committed while the model writes them.
+        For a worker with ``elements``, those that ``is_sound`` accepts are committed while the model writes them.
 
         If the conversation exceeds the model's context window, it is shortened, and the model is called again.
         """
@@ -129,6 +130,10 @@ class Turns:
         value = self._log.redacted_value(turn.value)
         return turn if value == turn.value else replace(turn, value=value)
 
+    def summary_of(self, returned: Json) -> str:
+        """Return the summary of a result whose tool gives none; no part of a secret is left in it."""
+        return summary_of(self._log.redacted_value(returned))
+
     def refuse(self, reason: str) -> None:
         """Record why an answer was not accepted, in words for people: the model is asked again."""
         self._log.append(NoteEmitted(attempt=self._work.attempt.attempt, message=reason, refused=True))
@@ -148,19 +153,19 @@ class Turns:
         tools: tuple[ToolSpec, ...],
     ) -> ModelRequest:
         """Return the request of a model call of the attempt."""
-        work, role = self._work, self._work.worker
+        work, worker = self._work, self._work.worker
         limits = work.definition.limits
         return ModelRequest(
             model=work.model,
             messages=messages,
             tools=tools,
-            output=None if schema is None else OutputSpec.model_validate({"name": role.name, "schema": schema}),
+            output=None if schema is None else OutputSpec.model_validate({"name": worker.name, "schema": schema}),
             max_tokens=limits.max_output_tokens,
             partial=schema is None and in_parts(work),
             deadline_s=limits.attempt_timeout_s,
             patience_s=limits.model_patience_s,
             key=f"{work.run_id}/{call_id}",
-            worker=role.name,
+            worker=worker.name,
         )
 
     async def _reply(
@@ -353,9 +358,9 @@ def _unfit(tools: ToolCalls, log: RunLog, tool: ToolSpec, args: dict[str, Json],
 
 
 def _model_refused(work: Work) -> Failure | None:
-    """Return why a model that a step names may not be called; those of the run and its roles were checked."""
+    """Return why a model that a step names may not be called; those of the run and its workers were checked."""
     run = work.definition
-    if not run.offline or work.model in {*run.models.names, *(role.model for role in run.workers)}:
+    if not run.offline or work.model in {*run.models.names, *(worker.model for worker in run.workers)}:
         return None
     message = f"the step {work.step.step_id} uses the model {work.model}, and the run is offline"
     how = "leave out its model, or start the run without --offline"

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.limits import Ceiling
 from leadhand.core.relations import ancestors, parent_of
 from leadhand.core.rights import tools_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import ArtifactVersion, RunState
+from leadhand.core.value import FrozenDict
 from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
 from leadhand.flows.policy import FlowPolicy
@@ -22,16 +22,16 @@ def work_of(state: RunState, policy: FlowPolicy, key: str) -> Work:
     """Return the work for a step's worker, built from the state."""
     step = state.steps[key]
     given = step.step
-    role = state.worker(given.worker)
-    if step.attempt is None or role is None:
-        raise ValueError(f"{key} has no current attempt or no role")
+    worker = state.worker(given.worker)
+    if step.attempt is None or worker is None:
+        raise ValueError(f"{key} has no current attempt or no worker")
     needs = {needed: data for needed in given.needs if (data := state.steps[needed].data) is not None}
     return Work(
         run_id=state.run_id,
         state=state,
         policy=policy,
         definition=state.definition,
-        worker=role,
+        worker=worker,
         step=given,
         attempt=step.attempt,
         brief=policy.brief(state, step),
@@ -54,18 +54,18 @@ def work_of(state: RunState, policy: FlowPolicy, key: str) -> Work:
 def caller_of(state: RunState, key: str) -> Caller:
     """Return the worker of a step as the tools that it calls see it."""
     run, step = state.definition, state.steps[key].step
-    role, mine = state.worker(step.worker), own_tools(state, step)
+    worker, mine = state.worker(step.worker), own_tools(state, step)
     return Caller(
         name=step.name,
         tools=tuple(tool for tool in run.tools if tool.name in mine),
         workers={
-            role.name: role.description for role in (*run.declared, *(state.workers[name] for name in state.makers))
+            each.name: each.description for each in (*run.declared, *(state.workers[name] for name in state.makers))
         },
         known_tools=frozenset(tool.name for tool in run.tools),
-        reserved_names=frozenset(role.name for role in run.workers),
-        inputs={role.name: role.input for role in run.declared if role.input is not None},
+        reserved_names=frozenset(worker.name for worker in run.workers),
+        inputs={worker.name: worker.input for worker in run.declared if worker.input is not None},
         nested_workers=run.nested_workers,
-        limits={} if role is None else role.limits,
+        limits={} if worker is None else worker.limits,
     )
 
 
@@ -114,22 +114,22 @@ def scopes_of(state: RunState, step: Step) -> tuple[Ceiling, ...]:
     """Return the ceilings that apply to each model call of a step: its own, and those of its ancestors."""
     found: list[Ceiling] = []
     for each in (step, *(above.step for above in ancestors(state, step))):
-        role = state.worker(each.worker)
-        of_role = role.ceiling if role is not None else None
-        ceiling = each.ceiling.within(of_role) if each.ceiling and of_role else each.ceiling or of_role
+        worker = state.worker(each.worker)
+        of_worker = worker.ceiling if worker is not None else None
+        ceiling = each.ceiling.within(of_worker) if each.ceiling and of_worker else each.ceiling or of_worker
         if ceiling:
             found.append(replace(ceiling, scope=each.step_id))
     return tuple(found)
 
 
-def stages_after(run: RunDefinition, given: Step, role: Worker) -> int:
-    """Return how many closing stages of a run follow a step of a role; all of them follow other work."""
-    if role.name in run.judging:
+def stages_after(run: RunDefinition, given: Step, worker: Worker) -> int:
+    """Return how many closing stages of a run follow a step of a worker; all of them follow other work."""
+    if worker.name in run.judging:
         return 0
-    if role.name == run.shape:
+    if worker.name == run.shape:
         return int(bool(run.judging))
     if given.judges:
         return run.closing_stages - 1
-    if given.final and not role.delegates:  # a lead leaves what is held back to the answer
+    if given.final and not worker.delegates:  # a lead leaves what is held back to the answer
         return run.closing_stages - 2
     return run.closing_stages

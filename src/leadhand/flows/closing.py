@@ -8,6 +8,7 @@ from leadhand.core.run import RunDefinition
 
 from .flow import Flow
 from .policy import ClosingStep, Fits, FlowPolicy
+from .seam.function import FunctionFlow
 
 if TYPE_CHECKING:
     from leadhand.verify.judge import Verifier
@@ -20,6 +21,8 @@ def policy_of(
 
     A typed answer has to pass ``fits``, besides the schema; ``verifier`` judges in place of a model.
     """
+    if isinstance(flow, FunctionFlow):
+        return _of_function(flow, definition, fits, verifier)
     steps: list[ClosingStep] = []
     if (shape := definition.worker(definition.shape)) is not None:
         from .shaping import Shaping  # few runs have a typed answer
@@ -30,3 +33,15 @@ def policy_of(
 
         steps.append(Judging(flow, definition, fits, verifier))
     return FlowPolicy(flow, definition, steps)
+
+
+def _of_function(
+    flow: FunctionFlow, definition: RunDefinition, fits: Fits | None, verifier: Verifier | None
+) -> FlowPolicy:
+    policy = FlowPolicy(flow, definition)
+    if policy.run is not None and (definition.shape or definition.check != "off"):
+        from .answering import close, judge  # an offline run has no judge
+
+        policy.run.close, policy.run.judging = close, judge
+        policy.run.fits, policy.run.verifier = fits, verifier
+    return policy

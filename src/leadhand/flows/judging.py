@@ -68,11 +68,11 @@ def judge_round(
     that no earlier round, of which ``records`` tell, has judged or that was contradicted once; ``of`` names the text.
     """
     keys = keys_of(claims)
-    new = [each for each in claims if _is_unsettled(keys[each.n], records)]
+    new = [each for each in claims if is_unsettled(keys[each.n], records)]
     wanted: list[IssueStep] = []
     found: list[Findings] = []
     is_open, judged_by = False, None
-    room = _room(state) - tokens([_calls(state, material), _context(state, material)]) if new else 0
+    room = room_beside(state, material) if new else 0
     shards = list(shards_of(new, material, room)) if new else []
     left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
     shards = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
@@ -121,6 +121,11 @@ def _room(state: RunState) -> int:
     """Return the tokens of claims, evidence and calls in one request to a judge."""
     budget = context_budget(state, JUDGE)
     return max(budget - tokens(clarified_request(state)), budget // 2)
+
+
+def room_beside(state: RunState, material: Material) -> int:
+    """Return the tokens of claims and evidence in one request to a judge."""
+    return _room(state) - tokens([_calls(state, material), _context(state, material)])
 
 
 def _context(state: RunState, material: Material) -> dict[str, Json]:
@@ -208,7 +213,7 @@ def _entry(key: Key, records: Sequence[Record]) -> Entry | None:
     return next((each for each in said if each.verdict is not ClaimVerdict.NOT_CHECKED), next(iter(said), None))
 
 
-def _is_unsettled(key: Key, records: Sequence[Record]) -> bool:
+def is_unsettled(key: Key, records: Sequence[Record]) -> bool:
     entry = _entry(key, records)
     return entry is None or (entry.verdict is ClaimVerdict.CONTRADICTED and _times(key, records) == 1)
 

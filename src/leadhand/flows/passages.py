@@ -16,6 +16,7 @@ from leadhand.verify.claims import PASSAGE_ID
 from leadhand.verify.material import Material, calls_of, earlier_answer
 
 _ID = re.compile(PASSAGE_ID)
+_FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})[ \t]*(?:markdown|md)\s*", re.IGNORECASE)
 LONGEST_PASSAGE = 4_000
 """Characters of a passage, at most. The tools of Leadhand cut far shorter ones; a user's tool may return anything."""
 
@@ -29,6 +30,11 @@ class Passage(Value):
     url: str = ""
     source: str = ""
     published: str = ""
+
+
+def is_passage_id(name: str) -> bool:
+    """Whether a name has the form of the id of a passage."""
+    return _ID.fullmatch(name) is not None
 
 
 def passages_in(result: CallState) -> list[Passage]:
@@ -88,6 +94,19 @@ def message_of(raw: Json) -> Json:
     return message
 
 
+def unfenced(text: str) -> str:
+    """Return a Markdown text that a model has wrapped in a fence as Markdown, without the fence."""
+    first, *inside = text.strip().split("\n")
+    opens = _FENCE.fullmatch(first)
+    if opens is None or not inside or inside.pop().strip() != (mark := opens["mark"]):
+        return text
+    is_open = False  # whether a fence within the text is
+    for line in inside:
+        if line.startswith(mark):
+            is_open = not is_open or line.strip() != mark
+    return text if is_open else "\n".join(inside).removesuffix("\r")
+
+
 def digest_of(text: str) -> str:
     """Return the id of a source: the first 8 hexadecimal digits of the SHA-256 of its whole text."""
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
@@ -106,7 +125,7 @@ def _passages_of(source: dict[str, Any]) -> list[Passage]:
     for each in objects_of(source.get("passages")):
         text = text_of(each.get("text")).strip()[:LONGEST_PASSAGE]
         id_ = text_of(each.get("id"))
-        id_ = id_ if _ID.fullmatch(id_) else f"{digest_of(text)}.1"
+        id_ = id_ if is_passage_id(id_) else f"{digest_of(text)}.1"
         if text:
             about = {"title": title, "url": url, "published": published}
             found.append(Passage(id=id_, text=text, source=id_.partition(".")[0], **about))

@@ -27,7 +27,12 @@ from leadhand.core.worker import Worker
 from .context_budget import context_budget, fitting, tokens
 from .desk import Code
 from .facts import today
+from .flow import Result as Returned
 from .policy import Fits
+from .seam.context import FlowContext
+from .seam.details import Details
+from .seam.identity import sha
+from .seam.results import Result
 
 SHAPE = "shape"
 """The role that gives a typed answer."""
@@ -108,6 +113,39 @@ class Shaping:
         of = _digest(state, outcome)
         mine = (each for each in state.steps.values() if self.owns(each))
         return next((each for each in mine if each.step.input["of"] == of), None)
+
+
+async def shape_of_answer(run: FlowContext, outcome: Outcome) -> Outcome:
+    """Return the outcome of a flow with the typed answer that was asked for; what cannot be shaped is a gap."""
+    state, worker = run.state, run.state.worker(run.state.definition.shape)
+    fits = run.fits
+    own = outcome.value is not None and fits is not None and not fits(outcome.value)
+    results = _results(state, outcome)
+    if worker is None or own or not results:
+        return outcome
+    known = [[each.key, Result(each).digest] for each in results]
+
+    def shows(now: RunState, step: StepState) -> dict[str, Any]:
+        facts: dict[str, Any] = {"request": now.definition.request, **today(now), "answer": outcome.answer}
+        room = context_budget(now, SHAPE) - tokens(facts) - tokens(worker.output)
+        whole = [_shown(now.steps[each.key], with_data=True) for each in results]
+        short = [_shown(now.steps[each.key], with_data=False) for each in results]
+        return {**facts, "results": whole if tokens(whole) <= room else fitting(short, room)}
+
+    def checks(_state: RunState, _step: StepState, result: Returned) -> Sequence[str]:
+        return fits(result.value) if fits is not None else []
+
+    shaped = await run.step(
+        worker,
+        key=SHAPE,
+        input={"of": sha([outcome.answer, known])},
+        details=Details(title="typed answer", shows=shows, checks=checks),
+        optional=True,
+        final=True,
+    )
+    if shaped.ok:
+        return outcome._replace(value=shaped.value)
+    return outcome._replace(value=None, gaps=[*outcome.gaps, _gap(state, shaped.state)])
 
 
 def _digest(state: RunState, outcome: Outcome) -> str:

@@ -1,4 +1,4 @@
-"""The Models port by rules: those of each flow for its roles, and a generic grammar for roles without a rule."""
+"""The Models port by rules: those of each flow for its workers, and a generic grammar for workers without a rule."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from leadhand.core.tool import GIVE_UP
 from leadhand.core.value import fitting, object_of, text_of, texts_of
 from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.days import read_date
-from leadhand.flows.offline.rendering import reported
-from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules
+from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules, reported
 from leadhand.flows.offline.shaping import shape
 from leadhand.flows.policy import fault_of
 from leadhand.flows.shaping import SHAPE
@@ -34,8 +33,8 @@ class OfflineModels:
     """The built-in model ``offline``: rule-based, deterministic, free, and it says so in every answer.
 
     ``rules`` are the offline rules of the flows that may run, tried after those of the work-order flow. They are read
-    at each request, since a flow can be loaded later. The rule for its role answers a request, else the generic
-    grammar, which fills the arguments of a role's only tool or the fields of its schema from the facts. Anything else
+    at each request, since a flow can be loaded later. The rule for its worker answers a request, else the generic
+    grammar, which fills the arguments of a worker's only tool or the fields of its schema from the facts. Anything else
     fails with a reason. A call counts as one request without tokens.
     """
 
@@ -43,14 +42,14 @@ class OfflineModels:
         self._rules = rules
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a role
+        """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a worker
         without a rule."""
         facts, seen = _read(request)
         rules = [rules[seen.worker] for rules in (RULES, *self._rules, {SHAPE: shape}) if seen.worker in rules]
         found = (_ruled(rule, facts, seen) for rule in (*rules, _answer))
         said = next((reply for reply in found if reply is not None), None)
         if said is None:
-            message = f"the built-in rule-based model has no rule for the role {seen.worker!r}"
+            message = f"the built-in rule-based model has no rule for the worker {seen.worker!r}"
             raise ModelError(Failure.of(message, "no_rules", FailureClass.UNAVAILABLE, "choose a model with --model"))
         if isinstance(said, Call):
             written = json.dumps(said.args, ensure_ascii=False)
@@ -86,7 +85,7 @@ def _ruled(rule: OfflineRule, facts: Mapping[str, Any], request: OfflineRequest)
         return fitting(Call if isinstance(said, Call) else str | dict[str, Any] | None, said)
     except (Exception, SystemExit) as error:
         name = getattr(rule, "__qualname__", type(rule).__qualname__)
-        message = fault_of(f"the flow's offline rule {name} for the role {request.worker!r}", error)
+        message = fault_of(f"the flow's offline rule {name} for the worker {request.worker!r}", error)
         advice = "correct the rule in the flow's offline attribute"
         raise ModelError(Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, advice)) from error
 
@@ -111,9 +110,9 @@ def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
 
 
 def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
-    """Answer for any role if the facts are sufficient, else return None.
+    """Answer for any worker if the facts are sufficient, else return None.
 
-    A structured answer needs all its required fields among the facts. The result of a role's only tool is the answer.
+    A structured answer needs all its required fields among the facts. The result of a worker's only tool is the answer.
     """
     if request.schema is not None:
         required = texts_of(request.schema.get("required"))
@@ -130,5 +129,5 @@ def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return Call(tool.name, given)
     text = next((said for name in _TEXTS if (said := text_of(facts.get(name)))), "")
     calls = Calls(text, [tool.model_dump()], read_date(facts.get("today")))
-    found = list(calls.found.values())
-    return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.gaps else None
+    found = calls.subtasks()
+    return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.cannot else None

@@ -21,7 +21,7 @@ from leadhand.app.settings import A_KEY, Settings
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits, usd
-from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition
+from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition, WorkerCalls
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import unset
 from leadhand.ports.access import Scope, allows
@@ -113,7 +113,7 @@ class Submission(Body):
     name: str = NAME
     tags: dict[str, str] = Field({}, exclude_if=operator.not_, description='For example {"team": "data"}.')
     priority: int = PRIORITY
-    model: str | None = Field(None, description="The model of every role, as provider:name. Default: the server's.")
+    model: str | None = Field(None, description="The model of every worker, as provider:name. Default: the server's.")
     lead_model: str | None = Field(None, description="The model that plans, reviews and writes the answer.")
     worker_model: str | None = Field(None, description="The model of the workers.")
     review_model: str | None = Field(None, description="The model that reviews results.")
@@ -142,7 +142,7 @@ class Submission(Body):
     instructions: str | dict[str, str] | None = Field(
         None,
         exclude_if=unset,
-        description="Added to the instructions of every role, or of roles by name.",
+        description="Added to the instructions of every worker, or of workers by name.",
     )
     tools: list[str] | None = Field(None, exclude_if=unset, description="The only tools that the run may use, by name.")
     plan_only: bool = Field(
@@ -157,6 +157,12 @@ class Submission(Body):
         None, exclude_if=unset, description="Who checks the answer. Default: the server's setting, else a judge."
     )
     strict: bool = Field(False, exclude_if=operator.not_, description="Let doubts about the answer make it partial.")
+    worker_calls: WorkerCalls | None = Field(
+        None,
+        exclude_if=unset,
+        description="Let a model write the result of every subtask (always), or only where what the tool returned is"
+        " not enough (auto). Default: the server's setting, else auto.",
+    )
     output_schema: dict[str, Any] | None = Field(
         None,
         exclude_if=unset,
@@ -174,7 +180,7 @@ class FollowUp(Body):
     name: str = NAME
     tags: dict[str, str] = Field({}, description="Further tags, and other values for tags of the earlier run.")
     priority: int = PRIORITY
-    model: str | None = Field(None, description="Another model of every role, as provider:name.")
+    model: str | None = Field(None, description="Another model of every worker, as provider:name.")
     limits: LimitsBody = Field(default_factory=LimitsBody)
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the flow, each in place of that of the earlier run."
@@ -201,6 +207,7 @@ def followed_up(body: FollowUp, earlier: RunDefinition, usual: Settings, princip
         **({"offline": True} if offline else {}),
         **({"check": earlier.check} if earlier.offline == (offline or usual.offline) else {}),
         "strict": earlier.strict,
+        "worker_calls": earlier.worker_calls,
         "only_documents": earlier.only_documents,
         "limits": {**kept, **body.limits.model_dump(exclude_unset=True)},
         "options": options_of(earlier, body.flow or "", body.options),
@@ -215,17 +222,17 @@ def followed_up(body: FollowUp, earlier: RunDefinition, usual: Settings, princip
 def asked_for(submission: Submission, runtime: Runtime, principal: Principal) -> tuple[str, Settings]:
     """Return the checked request and the settings of its run. Raises UsageError, and Problem (403) above a ceiling."""
     request = check_request(submission.request, example=EXAMPLE)
-    roles = {
-        role: each
-        for role in ("lead", "worker", "review")
-        if (each := name(getattr(submission, f"{role}_model"), f"{role}_model", MODEL)) is not None
+    by_use = {
+        use: each
+        for use in ("lead", "worker", "review")
+        if (each := name(getattr(submission, f"{use}_model"), f"{use}_model", MODEL)) is not None
     }
     model = name(submission.model, "model", MODEL)
     usual = runtime.settings
     offline = submission.offline or usual.offline
     if usual.offline and "offline" in submission.model_fields_set and not submission.offline:
         raise UsageError(OFFLINE, 'Leave out "offline", or start the server without --offline.')
-    if offline and any(each != "offline" for each in (model, *roles.values()) if each is not None):
+    if offline and any(each != "offline" for each in (model, *by_use.values()) if each is not None):
         if submission.offline:
             raise UsageError("offline cannot be combined with a model", "Send either offline or a model.")
         raise UsageError(
@@ -241,7 +248,7 @@ def asked_for(submission: Submission, runtime: Runtime, principal: Principal) ->
     return request, replace(
         usual,
         model="offline" if offline else model or runtime.choice.models.default,
-        models={} if offline else roles or ({} if model else usual.models),
+        models={} if offline else by_use or ({} if model else usual.models),
         offline=offline,
         only_documents=usual.only_documents or submission.only_documents,
         limits=wanted,
@@ -250,6 +257,7 @@ def asked_for(submission: Submission, runtime: Runtime, principal: Principal) ->
         no_cache=usual.no_cache or submission.no_cache,
         check=submission.check or usual.check,
         strict=usual.strict or submission.strict,
+        worker_calls=submission.worker_calls or usual.worker_calls,
         budget_from="limits.budget" if "budget" in given else A_KEY if ceilings.in_money else usual.budget_from,
         allow_unknown_price=(usual.allow_unknown_price or submission.allow_unknown_price) and not ceilings.in_money,
         approve=usual.approve if submission.approve is None else approval_policy(submission.approve),

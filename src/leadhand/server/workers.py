@@ -98,9 +98,9 @@ class Workers:
             state = await self._runtime.load(listing.run_id)
         except (NoSuchRun, UnreadableRun):  # it must not hide the workers
             return uses
-        roles = {each.step.worker for each in state.steps.values()}
+        workers = {each.step.worker for each in state.steps.values()}
         uses = frozenset(
-            (name, listing.run_id if name in state.workers else None) for name in roles if state.is_worker(name)
+            (name, listing.run_id if name in state.workers else None) for name in workers if state.is_worker(name)
         )
         self._used[listing.run_id] = (listing.head_seq, uses)
         return uses

@@ -35,7 +35,7 @@ from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import FlowPolicy
 from leadhand.flows.run_view import StepView
-from leadhand.verify.judge import judging_roles
+from leadhand.verify.judge import judging_workers
 
 _NOW = datetime(2025, 12, 16, 10, tzinfo=UTC)
 _ROUNDS = 1_000
@@ -50,11 +50,11 @@ class FlowContract:
     options: ClassVar[Mapping[str, Any]] = {}
     tools: ClassVar[Sequence[ToolSpec]] = ()
 
-    def reply(self, step: StepView, role: Worker) -> str | dict[str, Any]:
-        """Return what the worker of a step answers: text, or a value where the role has an ``output``."""
-        return {} if role.output is not None else f"{step.id} is done"
+    def reply(self, step: StepView, worker: Worker) -> str | dict[str, Any]:
+        """Return what the worker of a step answers: text, or a value if it has an ``output``."""
+        return {} if worker.output is not None else f"{step.id} is done"
 
-    def returned(self, step: StepView, role: Worker) -> ToolReturn | None:
+    def returned(self, step: StepView, worker: Worker) -> ToolReturn | None:
         """Return what the last tool call of a worker returned; None for a worker that calls no tool.
 
         If it asks for something, such as another worker, the worker replies once that is decided and carried out.
@@ -84,7 +84,7 @@ class FlowContract:
         """Return what a run of the flow is pinned to."""
         checked = self.flow.checked_options(self.options)
         own = tuple(self.flow.roles(checked))
-        judging = judging_roles("judge", own, verifier=False)
+        judging = judging_workers("judge", own, verifier=False)
         return RunDefinition(
             request=self.request,
             flow=self.flow.name,
@@ -113,18 +113,18 @@ class FlowContract:
             return []
         key = next(iter(state.live))
         step = state.steps[key]
-        role = state.worker(step.step.worker)
-        assert role is not None
+        worker = state.worker(step.step.worker)
+        assert worker is not None
         assert step.attempt is not None
         attempt = step.attempt.attempt
         if failing in (key, "everything"):
             return [ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, _BROKEN))]
         view, brief = StepView(step), policy.brief(state, step)
-        if role.name in state.definition.judging:
+        if worker.name in state.definition.judging:
             reply, found = _judged(brief), None
         else:
-            reply, found = self.reply(view, role), self.returned(view, role)
-        text, value = (reply, None) if isinstance(reply, str) else (role.name, reply)
+            reply, found = self.reply(view, worker), self.returned(view, worker)
+        text, value = (reply, None) if isinstance(reply, str) else (worker.name, reply)
         called = ev.ModelCallReturned(
             attempt=attempt,
             call_id=model_call_id(key, 1 + len(step.calls)),
@@ -135,7 +135,7 @@ class FlowContract:
         calls: list[ev.AnyEvent] = []
         used: list[CallState] = list(step.evidence)
         if found is not None and not used:
-            call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_worker(state, role)))
+            call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_worker(state, worker)))
             given = CallState(call_id, tool, summary=found.summary, raw=found.raw, sources=found.sources)
             calls.append(ev.ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool, args={}))
             calls.append(
@@ -166,13 +166,13 @@ class FlowContract:
 
     # --- the contract ------------------------------------------------------------------------------------------------
 
-    def test_it_has_a_name_a_version_and_roles_that_can_be_recorded(self) -> None:
+    def test_it_has_a_name_a_version_and_workers_that_can_be_recorded(self) -> None:
         assert self.flow.name
         assert self.flow.version >= 1
-        roles = self.definition().workers
-        assert roles, "a flow without roles can have nothing done"
-        assert len({role.name for role in roles}) == len(roles), "two roles have one name"
-        assert tuple(Worker.model_validate_json(role.model_dump_json()) for role in roles) == roles
+        workers = self.definition().workers
+        assert workers, "a flow without workers can have nothing done"
+        assert len({worker.name for worker in workers}) == len(workers), "two workers have one name"
+        assert tuple(Worker.model_validate_json(worker.model_dump_json()) for worker in workers) == workers
 
     def test_it_refuses_options_that_it_does_not_have(self) -> None:
         with pytest.raises(UsageError):

@@ -17,7 +17,7 @@ from leadhand.core.value import object_of, objects_of, text_of
 
 from .faults import Fault, Served, Serving, Servings, Way, completion, refusal, request_of, served_fault, status
 from .scripted_model import ScriptError
-from .steps import Step, role_of, step_of, words_of
+from .steps import Step, step_of, words_of, worker_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Seen:
 
     @property
     def worker(self) -> str:
-        """Its purpose: ``plan``, ``review``, ``work``, ``compose``, or another name its output or brief has."""
-        return role_of(request_of(self.body, "scripted"))
+        """Its worker: ``plan``, ``review``, ``work``, ``compose``, or another name that its output or brief has."""
+        return worker_of(request_of(self.body, "scripted"))
 
 
 @dataclass(slots=True)

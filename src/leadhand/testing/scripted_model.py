@@ -24,9 +24,9 @@ from .steps import judges as judges
 from .steps import plans as plans
 from .steps import results_of as results_of
 from .steps import reviews as reviews
-from .steps import role_of as role_of
 from .steps import says as says
 from .steps import subtask as subtask
+from .steps import worker_of as worker_of
 
 Predicate = Callable[[ModelRequest], bool]
 Script = Iterable[Scripted] | Step | Callable[[ModelRequest], Answer | Awaitable[Answer]]
@@ -59,9 +59,9 @@ class ScriptedModel:
     """The Models port, scripted.
 
     Steps are taken in order: ``ScriptedModel([plans(...), calls("weather_tool", location="Paris"), says("…")])``; or by
-    the role of a request (:func:`role_of`), where calls come in no fixed order: ``ScriptedModel(plan=[…], work=[…],
-    review=[…], judge=all_confirmed)``; or by a predicate, with :meth:`on`. Predicates are tried first, then the roles,
-    then the plain list. A single step or function instead of a list answers every call of its role.
+    the worker of a request (:func:`worker_of`), where calls come in no fixed order: ``ScriptedModel(plan=[…], work=[…],
+    review=[…], judge=all_confirmed)``; or by a predicate, with :meth:`on`. Predicates are tried first, then workers,
+    then the plain list. A single step or function instead of a list answers every call of its worker.
 
     ``lenient`` reviews, composes and judges by itself where nothing is scripted: it accepts what completed, drops the
     rest, joins the summaries and confirms every claim. ``sleep`` is what a step's delay waits with.
@@ -77,7 +77,7 @@ class ScriptedModel:
         *,
         lenient: bool = False,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        **roles: Script,
+        **workers: Script,
     ) -> None:
         self.requests: list[ModelRequest] = []
         self.most_at_once = 0
@@ -86,8 +86,9 @@ class ScriptedModel:
         self._unexpected: list[str] = []
         self._rules: list[_Rule] = []
         self._script = _rule("the script", lambda _: True, script)
-        self._roles = [
-            _rule(role, lambda request, role=role: role_of(request) == role, steps) for role, steps in roles.items()
+        self._workers = [
+            _rule(worker, lambda request, worker=worker: worker_of(request) == worker, steps)
+            for worker, steps in workers.items()
         ]
         self._lenient = lenient
         self._sleep = sleep
@@ -128,34 +129,34 @@ class ScriptedModel:
     async def aclose(self) -> None:
         """Do nothing: there are no open resources."""
 
-    def asked(self, role: str) -> list[ModelRequest]:
-        """Return the requests of one role, in the order of their arrival."""
-        return [request for request in self.requests if role_of(request) == role]
+    def asked(self, worker: str) -> list[ModelRequest]:
+        """Return the requests of one worker, in the order of their arrival."""
+        return [request for request in self.requests if worker_of(request) == worker]
 
     def assert_done(self) -> None:
         """Raise :class:`ScriptError` if a call was unexpected, even if its error was swallowed, or a step is unused."""
         if self._unexpected:
             raise ScriptError("\n".join(self._unexpected))
         left = [
-            f"{len(rule.steps)} of {rule.label}" for rule in (*self._rules, *self._roles, self._script) if rule.steps
+            f"{len(rule.steps)} of {rule.label}" for rule in (*self._rules, *self._workers, self._script) if rule.steps
         ]
         left += [f"{rule.label}, never matched" for rule in self._rules if rule.always is not None and rule.used == 0]
         if left:
             raise ScriptError(f"unused steps: {'; '.join(left)}")
 
     async def _next(self, request: ModelRequest) -> Step:
-        for rule in (*self._rules, *self._roles, self._script):
+        for rule in (*self._rules, *self._workers, self._script):
             scripted = rule.take(request)
             if scripted is not None:
                 return await _resolved(scripted, request)
-        role = role_of(request)
-        if self._lenient and role == "review":
+        worker = worker_of(request)
+        if self._lenient and worker == "review":
             return _lenient_review(brief_of(request))
-        if self._lenient and role == "compose":
+        if self._lenient and worker == "compose":
             return says(_joined(objects_of(brief_of(request).get("results"))))
-        if self._lenient and role == "judge":
+        if self._lenient and worker == "judge":
             return all_confirmed(request)
-        message = f"call {len(self.requests)} was not expected: {_described(request, role)}"
+        message = f"call {len(self.requests)} was not expected: {_described(request, worker)}"
         self._unexpected.append(message)
         raise ScriptError(message)
 
@@ -187,10 +188,10 @@ async def _resolved(scripted: Scripted, request: ModelRequest) -> Step:
     return step_of(answer)
 
 
-def _described(request: ModelRequest, role: str) -> str:
+def _described(request: ModelRequest, worker: str) -> str:
     last = request.messages[-1] if request.messages else None
     said = "" if last is None else getattr(last, "text", "") or getattr(last, "content", "")
-    return f"{role} (key {request.key or 'none'}), last message: {said[:200]!r}"
+    return f"{worker} (key {request.key or 'none'}), last message: {said[:200]!r}"
 
 
 def _lenient_review(brief: dict[str, Any]) -> Step:

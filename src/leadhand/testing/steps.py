@@ -232,8 +232,8 @@ def results_of(brief: Mapping[str, Any]) -> dict[str, dict[str, Any] | None]:
     return {key: found[key] for key in sorted(found, key=lambda key: (len(key), key))}
 
 
-def role_of(request: ModelRequest) -> str:
-    """Return the purpose of a request: ``plan``, ``review``, ``judge``, ``confirm`` or another name in its output;
+def worker_of(request: ModelRequest) -> str:
+    """Return the worker of a request: ``plan``, ``review``, ``judge``, ``confirm`` or another name in its output;
     without one, ``work``, ``compose``, ``correct`` or what its brief says."""
     if request.output is not None:
         return request.output.name

@@ -14,10 +14,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from leadhand.core.errors import FailureClass, ToolError, UsageError
-from leadhand.core.frozen import thawed
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.core.value import Json, shown
+from leadhand.core.value import Json, shown, thawed
 from leadhand.ports import Previewer, ToolContext
 from leadhand.ports.tool_limits import (
     HOW_AT_ONCE,

@@ -98,7 +98,7 @@ def _made(
             why = "you may not use it" if wanted not in mine else "workers that are made may not make or call others"
             raise _bad(f"the worker cannot have {wanted}: {why}", f"choose from: {_listed(allowed)}")
     if name in caller.reserved_names:
-        raise _bad(f"the name {name!r} is taken by a role or a worker of the project", "choose another name")
+        raise _bad(f"the name {name!r} is taken by a worker of the project or of the flow", "choose another name")
     if not re.fullmatch(WORKER_NAME, name):
         raise _bad(f"{shown(name)} is not a name for a worker", "begin with a letter; use letters, digits, - and _")
     if is_blank(instructions):

@@ -33,14 +33,11 @@ def sights_named(name: str) -> list[Place]:
     return [_sight(line) for line in _lines(_sights(), f"|{fold(name)}|") if fold(name)]
 
 
-def timezone_at(latitude: float, longitude: float) -> str:
-    """The time zone of the town or sight at exactly these coordinates; empty if unknown."""
+def known_at(latitude: float, longitude: float) -> Place | None:
+    """Return the town or sight at exactly these coordinates, else None."""
     at = f"\t{latitude:.4f}\t{longitude:.4f}\t"
-    for line in _lines(_text(), at):
-        return _town(line).timezone
-    for line in _lines(_sights(), at):
-        return _sight(line).timezone
-    return ""
+    towns = (_town(line) for line in _lines(_text(), at))
+    return next(towns, None) or next((_sight(line) for line in _lines(_sights(), at)), None)
 
 
 @cache

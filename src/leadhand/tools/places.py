@@ -1,12 +1,11 @@
 """Resolve the name of a place to one place, or explain why that is not possible.
 
-If several places share a name, the clearly best-known one is chosen; else the error lists the candidates.
+If several places share a name, the largest or best-known one is chosen, and a note names it and the next one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import product
 from typing import NamedTuple
 
 from leadhand.core.errors import ToolError
@@ -18,8 +17,7 @@ from .replies import first_answer
 from .services import ServiceUrls
 
 DOMINANCE = 5
-"""How many times as populous as the next a town must be to be chosen by its name alone: Birmingham is England's
-(5.7 times Alabama's), but San José is ambiguous (California's has 3 times as many people as Costa Rica's)."""
+"""How many times as populous a town of another spelling must be to be chosen: "Roma" is Rome, and no town in Texas."""
 
 NEAR_IMPORTANCE = 0.1
 """Differences of Nominatim's importance below this are ignored."""
@@ -29,9 +27,6 @@ FAR_APART_KM = 50.0
 
 SAME_TOWN_KM = 25.0
 """Results within this distance have the same weather: a town, its centre and its suburbs."""
-
-NEARER = 2
-"""How many times nearer to the other end of a journey a candidate must be to be chosen."""
 
 WELL_KNOWN = 100_000
 """Minimum inhabitants of a town that is chosen although it was found under another name (Munich for München). A smaller
@@ -50,7 +45,7 @@ class Found(NamedTuple):
 async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Found:
     """Return the place for a weather question: coordinates, a town (``Paris``, ``Paris, TX``), else any address.
 
-    Raises ``ToolError``: ``unknown_place``, ``ambiguous_place``, ``place_too_large``, and what the geocoders raise.
+    Raises ``ToolError``: ``unknown_place``, ``place_too_large``, and what the geocoders raise.
     """
     asked = _asked(text)
     if (place := place_at(asked)) is not None:
@@ -72,31 +67,26 @@ async def resolve_town(context: ToolContext, urls: ServiceUrls, text: str) -> Fo
     if namesakes:  # "Paris, Spain" must be refused, and not match some Calle de París
         hits = [hit for hit in hits if fold(hit.name) == fold(name)]
     if hits:
-        contenders = _contenders(hits)
-        if len(contenders) > 1:
-            raise _ambiguous(asked, contenders)
-        return Found(place=contenders[0])
+        return _first(asked, _contenders(hits), "best-known")
     if lookalikes:
         return _town(asked, name, lookalikes)
     raise _unknown(context, asked, _apart(_by_population(namesakes), SAME_TOWN_KM))
 
 
 async def resolve_ends(context: ToolContext, urls: ServiceUrls, origin: str, destination: str) -> tuple[Found, Found]:
-    """Return both ends of a journey, the nearer places if a name is ambiguous. Raises as :func:`resolve_town` does."""
-    asked = [_asked(origin), _asked(destination)]
-    ends: list[list[Place]] = []
-    for text in asked:  # one after the other, since the geocoders require a second between requests anyway
-        place = place_at(text)
-        candidates = [place] if place else _contenders(await _find_addresses(context, urls, text))
-        if not candidates:
-            raise _unknown(context, text)
-        ends.append(candidates)
-    pairs = sorted(product(*ends), key=lambda pair: distance_km(*pair))
-    nearest = pairs[0]
-    if len(pairs) > 1 and distance_km(*pairs[1]) < NEARER * distance_km(*nearest):
-        undecided = next(number for number, candidates in enumerate(ends) if len(candidates) > 1)
-        raise _ambiguous(asked[undecided], ends[undecided])
-    return _beside(asked[0], nearest[0], ends[0]), _beside(asked[1], nearest[1], ends[1])
+    """Return both ends of a journey. Raises as :func:`resolve_town` does."""
+    # One after the other, since the geocoders require a second between requests anyway.
+    return await _resolve_end(context, urls, origin), await _resolve_end(context, urls, destination)
+
+
+async def _resolve_end(context: ToolContext, urls: ServiceUrls, text: str) -> Found:
+    asked = _asked(text)
+    if (place := place_at(asked)) is not None:
+        return Found(place=place)
+    contenders = _contenders(await _find_addresses(context, urls, asked))
+    if not contenders:
+        raise _unknown(context, asked)
+    return _first(asked, contenders, "best-known")
 
 
 def _asked(text: str) -> str:
@@ -133,15 +123,16 @@ def _town(asked: str, name: str, towns: list[Place]) -> Found:
         # "Newport" is not "Newport News"; yet "Roma" is Rome, and not a small town in Texas.
         ranked = [town for town in ranked if town in exact or _dominates(town, exact[0])]
     ranked = _apart(ranked, SAME_TOWN_KM)
-    first, others = ranked[0], ranked[1:]
-    if others and not _dominates(first, others[0]):
-        raise _ambiguous(asked, ranked)
-    if others:
-        note = f"“{asked}” was taken as the most populous place of that name"
-        return Found(place=first, note=f"{note} (next: {_labels(ranked)[1]}).")
-    if fold(first.name) != fold(name):
-        return Found(place=first, note=f"“{asked}” was taken as {first.name}.")
-    return Found(place=first)
+    if len(ranked) == 1 and fold(ranked[0].name) != fold(name):
+        return Found(place=ranked[0], note=f"“{asked}” was taken as {ranked[0].name}.")
+    return _first(asked, ranked, "most populous")
+
+
+def _first(asked: str, ranked: Sequence[Place], why: str) -> Found:
+    """Return the first candidate, with a note on ``why`` it was chosen and on the next one, if there is one."""
+    labels = _labels(ranked)
+    note = f"“{asked}” was taken as the {why} place of that name (next: {labels[1]})." if labels[1:] else ""
+    return Found(place=ranked[0], note=note)
 
 
 def _smallest_kind(towns: Sequence[Place]) -> list[Place]:
@@ -189,14 +180,6 @@ def _contenders(hits: Sequence[Place]) -> list[Place]:
     return _apart((hit for hit in ranked if (hit.importance or 0) > least), FAR_APART_KM)
 
 
-def _beside(asked: str, place: Place, candidates: Sequence[Place]) -> Found:
-    """Return ``place``, with a note on why it was chosen if there were other candidates."""
-    if len(candidates) > 1:
-        note = f"“{asked}” was taken as the place of that name that is much nearer to the other end."
-        return Found(place=place, note=note)
-    return Found(place=place)
-
-
 def _unknown(context: ToolContext, asked: str, known: Sequence[Place] = ()) -> ToolError:
     if known:
         action = f"choose from: {_listed(known)}"
@@ -205,14 +188,6 @@ def _unknown(context: ToolContext, asked: str, known: Sequence[Place] = ()) -> T
     else:
         action = 'check the spelling, add the country ("Lyon, France"), or use coordinates ("45.7640,4.8357")'
     return ToolError(f"no place named {asked!r} was found", type="unknown_place", next_action=action)
-
-
-def _ambiguous(asked: str, candidates: Sequence[Place]) -> ToolError:
-    return ToolError(
-        f"{asked!r} matches {len(candidates)} places: {_listed(candidates)}",
-        type="ambiguous_place",
-        next_action="try again with one of these, copied exactly",
-    )
 
 
 def _listed(candidates: Sequence[Place]) -> str:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from leadhand.core.value import Json
 from leadhand.ports import WebReply
 
-from .gazetteer import sights_named, timezone_at, towns_beginning, towns_named
+from .gazetteer import known_at, sights_named, towns_beginning, towns_named
 from .geography import Place, bearing, compass_point, distance_km, is_said_of
 from .replies import SAMPLE_HEADER
 
@@ -32,6 +32,26 @@ _KINDS = {
     "train station": "station",
 }
 """Words that people add to the name of a sight, and the kind that they stand for."""
+
+_ISLANDS = (
+    "AG AI AS AU AW AX BB BL BM BQ BS CC CK CU CV CW CX CY DM FJ FK FM FO GD GG GL GP GU ID IM IS JE JM JP KI KM KN KY "
+    "LC LK MF MG MH MP MQ MS MT MU MV NC NF NR NU NZ PF PG PH PM PR PW RE SB SC SH SJ ST SX TC TL TO TT TV TW VC VG VI "
+    "VU WF WS YT"
+)
+_ISLAND_REGIONS: dict[str, str | None] = {
+    **dict.fromkeys(
+        ("ES Balearic Islands", "ES Canary Islands", "FR Corsica", "IT Sardinia", "IT Sicily", "US Hawaii")
+    ),
+    **dict.fromkeys(("AU Tasmania", "PT Azores", "PT Madeira", "SE Gotland", "KR Jeju", "CN Hainan", "JP Okinawa")),
+    **dict.fromkeys(("IE", "GB Northern Ireland"), "Ireland"),
+    **dict.fromkeys(("HT", "DO"), "Hispaniola"),
+    **dict.fromkeys(
+        (f"NZ {name}" for name in ("Canterbury", "Otago", "Southland", "Marlborough", "Nelson")), "South Island"
+    ),
+    **dict.fromkeys(("AR", "BO", "BR", "CL", "CO", "EC", "GF", "GY", "PE", "PY", "SR", "UY", "VE"), "South America"),
+}
+"""Countries and regions without a land connection to the rest of their continent, by the land that they are part of.
+Great Britain is not among them (the Channel Tunnel carries cars); no road leads from Panama to Colombia."""
 
 _DRY = (0, 1, 2, 3, 45)
 _WET = (51, 61, 61, 63, 80, 81, 95)
@@ -64,7 +84,7 @@ class SampleWeb:
         """Answers Valhalla's route; anything else with 404."""
         path = urlsplit(url).path
         if service == "valhalla" and path.endswith("/route"):
-            return _reply(_valhalla(body))
+            return _valhalla(body)
         return _reply({"error": f"the sample service does not support {path}"}, status=404)
 
     def _forecast(self, params: Params) -> WebReply:
@@ -201,8 +221,12 @@ def _said(name: str, qualifiers: list[str]) -> list[Place]:
     ]
 
 
-def _valhalla(body: Json) -> Json:
+def _valhalla(body: Json) -> WebReply:
     start, end = (Place(name="", latitude=at["lat"], longitude=at["lon"]) for at in body["locations"])
+    if len({_land(known) for at in (start, end) if (known := known_at(at.latitude, at.longitude)) is not None}) > 1:
+        return _reply(
+            {"error_code": 442, "error": "no land connects them, and the sample service knows no ferries"}, 400
+        )
     doing, speed = _SPEEDS[body["costing"]]
     distance, towards = distance_km(start, end), bearing(start, end)
     line = (
@@ -211,7 +235,7 @@ def _valhalla(body: Json) -> Json:
     )
     summary = {"length": round(distance, 3), "time": round(distance / speed * 3600, 1)}
     maneuver = {"type": 1, "instruction": line, **summary}
-    return {
+    trip: Json = {
         "trip": {
             "status": 0,
             "status_message": "Sample data, not a road route",
@@ -221,11 +245,22 @@ def _valhalla(body: Json) -> Json:
             "legs": [{"summary": summary, "maneuvers": [maneuver]}],
         }
     }
+    return _reply(trip)
+
+
+def _land(place: Place) -> str:
+    """Return the island or continent of a place; groups of islands count as one."""
+    code = place.country_code
+    for name in (f"{code} {place.region}", code):
+        if name in _ISLAND_REGIONS or name in _ISLANDS.split():
+            return _ISLAND_REGIONS.get(name) or name
+    return "North America" if place.longitude < -30 else "Africa, Asia and Europe"
 
 
 def _zone(latitude: float, longitude: float) -> tuple[str, tzinfo]:
     """Return the time zone of a known town; elsewhere, or without zone data, the nearest whole hour by longitude."""
-    if name := timezone_at(latitude, longitude):
+    known = known_at(latitude, longitude)
+    if known is not None and (name := known.timezone):
         from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
         try:

@@ -18,8 +18,8 @@ from leadhand.tools.decorator import Tool
 class Toolbox:
     """Tools by name. Accepts tools and plain functions; names must be unique.
 
-    ``on_request`` returns tools that a run has only if a role of its flow names them. An added tool replaces the one of
-    the same name. ``deps`` is what the program gives its tools besides their arguments. ``settings`` are those of a
+    ``on_request`` returns tools that a run has only if a worker of its flow names them. An added tool replaces the one
+    of the same name. ``deps`` is what the program gives its tools besides their arguments. ``settings`` are those of a
     project, by the name of the tool.
     """
 

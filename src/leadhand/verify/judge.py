@@ -1,4 +1,4 @@
-"""The judge of an answer: its roles, what it is asked, in shards that fit its window, and what its replies are worth.
+"""The judge of an answer: its workers, what it is asked, in shards that fit its window, and what its replies are worth.
 
 A judge says what each claim rests on. Its words count only as far as code can check them: a contradiction needs the
 words of the claim and a quotation of the evidence, and a missing part quotes the request.
@@ -40,7 +40,7 @@ _V = TypeVar("_V", bound=Value)
 
 
 JUDGE, CONFIRM = "judge", "confirm"
-"""The role that judges an answer, and the one that confirms what a judge says is missing."""
+"""The worker that judges an answer, and the one that confirms what a judge says is missing."""
 REPLY: dict[str, Any] = {"type": "object", "properties": {"verdicts": {"type": "object"}}, "required": ["verdicts"]}
 """The JSON schema that a reply of a judge has to match. A claim whose verdict is none of the five is not checked."""
 
@@ -55,18 +55,18 @@ CONFIRMATION: dict[str, Any] = {"type": "object", "properties": {"missing": _MIS
 """What the lead replies about missing parts: the numbers of those that are missing, with the reasons."""
 
 
-def judging_roles(check: Check, others: Iterable[Worker], *, verifier: bool) -> tuple[Worker, ...]:
-    """Return the roles that judge the answer of a run; with a ``verifier``, its code does.
+def judging_workers(check: Check, others: Iterable[Worker], *, verifier: bool) -> tuple[Worker, ...]:
+    """Return the workers that judge the answer of a run; with a ``verifier``, its code does.
 
     Raises UsageError if one of the ``others`` has the same name.
     """
     if check != "judge":
         return ()
-    if taken := {role.name for role in others} & {JUDGE, CONFIRM}:
+    if taken := {worker.name for worker in others} & {JUDGE, CONFIRM}:
         name = min(taken)
         raise UsageError(
-            f"a role of this run is named {name}, which is the name of a role that checks answers",
-            "Rename that role, or use another check than judge.",
+            f"a worker of this run is named {name}, which is the name of a worker that checks answers",
+            "Rename that worker, or use another check than judge.",
         )
     judge, confirm = (Worker(name=name, instructions=instructions(name), loop="reply") for name in (JUDGE, CONFIRM))
     return (

@@ -15,6 +15,7 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, is_list, is_object, texts_in
 from leadhand.core.work_order import Subtask
+from leadhand.core.work_result import summary_of
 
 LONGEST_ERROR = 300
 """Characters of the error of a failed call."""
@@ -93,15 +94,15 @@ def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
     delegates = {tool.name for tool in state.definition.tools if tool.delegate}
     calls = [call for call in result.made if call.ok and call.tool not in delegates]
     said = list(dict.fromkeys(call.said for call in calls if call.said))
-    is_code = (role := state.worker(given.worker)) is not None and role.loop == "code"
+    is_code = (worker := state.worker(given.worker)) is not None and worker.loop == "code"
     was_asked = bool(calls or given.subtask or given.parent) and not result.by and not is_code
-    written = data.summary if result.value is None else result.value
+    written, known = data.summary if result.value is None else result.value, (*said, answer, summary_of(data.raw))
     facts: dict[str, Json] = {
         "name": given.name,
         "called": [{"tool": call.tool, "args": call.args} for call in calls],
         "said": said,
         "given": given.input if given.parent is not None else None,
-        "written": written if was_asked and data.summary not in (*said, answer) else None,
+        "written": written if was_asked and not data.is_cut and data.summary not in known else None,
         "sample": data.sample,
     }
     shown = {name: fact for name, fact in facts.items() if fact}

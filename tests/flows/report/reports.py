@@ -1,4 +1,4 @@
-"""Reports with a scripted model: two questions, one source each, and roles whose answers a test can replace."""
+"""Reports with a scripted model: two questions, one source each, and workers whose answers a test can replace."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ APPROVED = {"verdict": "APPROVED", "findings": []}
 REVISE = {"verdict": "NEEDS_REVISION", "findings": [{"claim": 3, "problem": "name the year"}]}
 
 Answers = Mapping[str, Any]
-"""By role, or by step: an answer, or a function of the request. A function may return an answer, too."""
+"""By worker, or by step: an answer, or a function of the request. A function may return an answer, too."""
 
 
 def source(name: str) -> dict[str, Any]:
@@ -66,7 +66,7 @@ ANSWERS: Answers = {"planner": plan, "researcher": research, "writer": SOUND, "r
 
 
 def model(**answers: Any) -> ScriptedModel:
-    """Return a model that writes a sound report; ``answers`` replace those of roles or steps (``draft_1``)."""
+    """Return a model that writes a sound report; ``answers`` replace those of workers or steps (``draft_1``)."""
     return ScriptedModel(answering(**answers))
 
 

@@ -106,13 +106,13 @@ def test_other_answers_that_were_cut_off_do_not_count_as_whole(home: Path) -> No
 
 
 async def test_a_draft_is_continued_over_http(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    roles = {"most": "planner", "question": "researcher", "most_words": "writer", "claims": "reviewer"}
+    workers = {"most": "planner", "question": "researcher", "most_words": "writer", "claims": "reviewer"}
     scripted = model(writer=in_turn(cut(f"{BEGINNING}## Costs\n\nThe inst"), COSTS))
 
     async def said(body: dict[str, Any]) -> Any:
         asked = request_of(body, "m")
-        role = next(roles[fact] for fact in roles if fact in brief_of(asked))
-        reply = await scripted.ask(asked.evolve(worker=role, key="run/x/t1", partial=True))
+        worker = next(workers[fact] for fact in workers if fact in brief_of(asked))
+        reply = await scripted.ask(asked.evolve(worker=worker, key="run/x/t1", partial=True))
         calls = tuple((call.name, call.arguments or {}) for call in reply.message.tool_calls)
         return Step(text=reply.message.text, calls=calls, finish_reason=reply.finish_reason)
 

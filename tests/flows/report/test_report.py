@@ -330,7 +330,7 @@ def test_a_stage_with_instructions_judges_each_draft_and_its_failure_costs_that_
     assert any("fact-checker" in gap.name for gap in answer.gaps)
 
 
-def test_each_role_receives_only_what_it_uses(home: Path) -> None:
+def test_each_worker_receives_only_what_it_uses(home: Path) -> None:
     scripted = model(review_1=REVISE, judge=judge())
     report(home, scripted, check="judge")
 

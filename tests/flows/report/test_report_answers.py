@@ -1,4 +1,4 @@
-"""Answers of the roles of a report that are not what was asked for, and the advice about the models that gave them."""
+"""Answers of workers of a report that are not what was asked for, and the advice about the models that gave them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_keys_that_nobody_asked_for_are_ignored(home: Path) -> None:
         ("research_1", {"name": "researcher", "model": "strict"}, "the worker researcher uses strict"),
     ],
 )
-def test_the_advice_names_what_chooses_the_model_of_the_role_that_failed(
+def test_the_advice_names_what_chooses_the_model_of_the_worker_that_failed(
     home: Path, step: str, stage: dict[str, str], named: str
 ) -> None:
     answer = report(home, model(**{step: says("words")}), agents=[stage] if stage else [])

@@ -22,13 +22,13 @@ class TestReport(FlowContract):
     request = TOPIC
     tools = (web_search.spec, web_fetch.spec)
 
-    def returned(self, step: StepView, role: Worker) -> ToolReturn | None:
-        if role.name != "researcher":
+    def returned(self, step: StepView, worker: Worker) -> ToolReturn | None:
+        if worker.name != "researcher":
             return None
         return ToolReturn(raw={"results": [source("aaaaaaaa" if step.title == "Size" else "bbbbbbbb")]})
 
-    def reply(self, step: StepView, role: Worker) -> str | dict[str, Any]:
-        match role.name:
+    def reply(self, step: StepView, worker: Worker) -> str | dict[str, Any]:
+        match worker.name:
             case "planner":
                 return {"title": TOPIC, "sections": SECTIONS}
             case "researcher":

@@ -1,6 +1,6 @@
 """One life of a research run, as a program that a test kills: ``python child.py CONFIG``, JSON.
 
-Every request to the model is a line in the file ``calls``: the role and the turn, for a subagent also its task. The
+Every request to the model is a line in the file ``calls``: the worker and the turn, for a subagent also its task. The
 request that equals ``hold`` is never answered. ``limits`` are those of the run that is started or resumed.
 """
 

@@ -1,4 +1,4 @@
-"""Research runs with a scripted model: two sources, and roles whose answers a test can replace."""
+"""Research runs with a scripted model: two sources, and workers whose answers a test can replace."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def subagent(request: ModelRequest) -> Any:
 
 
 def model(**answers: Any) -> ScriptedModel:
-    """Return a model with which a run succeeds; ``answers`` replace those of roles, or of subagents by task."""
+    """Return a model with which a run succeeds; ``answers`` replace those of workers, or of subagents by task."""
     given = {"lead": lead(both, SOUND), "subagent": subagent, **answers}
 
     def answer(request: ModelRequest) -> Any:
@@ -98,7 +98,7 @@ def research(home: Path, scripted: ScriptedModel | None = None, **more: Any) -> 
     return lead.research_sync(QUESTION, **options)
 
 
-def told(scripted: ScriptedModel, role: str = "lead") -> list[Any]:
-    """What the tools said to a role in its last request, as JSON."""
-    request = next(each for each in reversed(scripted.requests) if each.worker == role)
+def told(scripted: ScriptedModel, worker: str = "lead") -> list[Any]:
+    """What the tools said to a worker in its last request, as JSON."""
+    request = next(each for each in reversed(scripted.requests) if each.worker == worker)
     return [json.loads(each.content) for each in request.messages if isinstance(each, ToolMessage)]

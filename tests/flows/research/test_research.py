@@ -14,7 +14,7 @@ from flows.judges import briefs, judge
 from leadhand import Leadhand, RunStatus, ToolError, ToolReturn, tool
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import ClaimVerdict
-from leadhand.flows.research.flow import ResearchFlow
+from leadhand.flows.research.flow import research as research_flow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import calls, calls_all, fails
 
@@ -67,10 +67,10 @@ def test_a_lead_plans_dispatches_reads_and_answers_with_citations(home: Path) ->
     assert json.loads(listed["message"]) == [{**todos[0], "id": "1"}]
     assert file["message"] == f"# costs\n\n{PASSAGES['bbbbbbbb.1']} [bbbbbbbb.1]"
     offered = {
-        role: {tool.name for tool in each.tools}
-        for role in ("lead", "subagent")
+        worker: {tool.name for tool in each.tools}
+        for worker in ("lead", "subagent")
         for each in scripted.requests
-        if each.worker == role
+        if each.worker == worker
     }
     assert offered["lead"] == {
         *("todo_list_read", "todo_list_write", "filesystem_read", "filesystem_tree", "subagent_run"),
@@ -213,6 +213,58 @@ def test_a_subagent_that_names_what_does_not_exist_is_asked_again(
 ) -> None:
     steps = lead(claimed, {"summary": "nothing"})
     scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=steps)
+    research(home, scripted)
+    last = next(each for each in reversed(scripted.requests) if each.worker == "subagent").messages[-1]
+    assert named in getattr(last, "text", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (f"{SIZE} It lasts 20 years [deadbeef.1].", SIZE),
+        (SIZE.replace("aaaaaaaa.1]", "deadbeef.1, aaaaaaaa.1]"), SIZE),
+    ],
+    ids=["a statement that cites nothing else", "beside one that exists"],
+)
+def test_a_passage_that_no_tool_returned_is_left_out_of_a_result(home: Path, said: str, kept: str) -> None:
+    steps = lead(calls("search", query="size"), {"summary": said})
+    scripted = model(lead=lead(calls("subagent_run", **task("size")), SIZE), size=steps)
+    research(home, scripted)
+    assert told(scripted)[0]["summary"] == kept
+    assert [each.worker for each in scripted.requests] == ["lead", "subagent", "subagent", "lead"]
+
+
+def test_the_only_file_of_a_subagent_is_known_without_its_path(home: Path) -> None:
+    steps = lead(calls("filesystem_write", path="costs.md", content="x"), {"summary": "x", "artifact_path": "c.md"})
+    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=steps)
+    research(home, scripted)
+    assert told(scripted)[0]["artifact_path"] == "memory/costs.md"
+
+
+@pytest.mark.parametrize("fence", ["```markdown\n{}\n```", "~~~md\n{}\n~~~\n"])
+def test_an_answer_in_a_fence_of_markdown_is_taken_out_of_it(home: Path, fence: str) -> None:
+    answer = research(home, model(lead=lead(both, fence.format(SOUND))))
+    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, SHOWN)
+    assert len(answer.sources) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "detail"),
+    [({"detail": ["a", {"b": 1}]}, ["a", {"b": 1}]), ({"sources": ["https://example.org"], "detail": "more"}, "more")],
+    ids=["detail as data", "a field that nobody asked for"],
+)
+def test_a_result_of_another_form_is_used_as_it_is(home: Path, said: dict[str, Any], detail: Any) -> None:
+    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size={"summary": "x", **said})
+    research(home, scripted)
+    assert told(scripted)[0] == {"summary": "x", "detail": detail}
+    assert [each.worker for each in scripted.requests] == ["lead", "subagent", "lead"]
+
+
+@pytest.mark.parametrize(
+    ("said", "named"), [({"summary": 7}, "summary"), ('{"summary": "x",\n "detail": }', "line 2, column 12")]
+)
+def test_a_subagent_is_told_which_part_of_its_answer_is_malformed(home: Path, said: Any, named: str) -> None:
+    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=lead(said, {"summary": "x"}))
     research(home, scripted)
     last = next(each for each in reversed(scripted.requests) if each.worker == "subagent").messages[-1]
     assert named in getattr(last, "text", "")
@@ -404,7 +456,7 @@ async def test_the_run_before_a_follow_up_reaches_the_lead(home: Path) -> None:
 )
 def test_an_option_out_of_range_is_refused_with_the_range(options: dict[str, Any], named: list[str]) -> None:
     with refused(UsageError, *options, *named):
-        ResearchFlow().checked_options(options)
+        research_flow.checked_options(options)
 
 
 def test_a_subagent_sees_a_search_that_failed_and_tries_another(home: Path) -> None:

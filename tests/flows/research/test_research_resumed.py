@@ -43,7 +43,7 @@ WHOLE = lead(TODOS, both, READ, SOUND)
 
 
 def made(scripted: ScriptedModel) -> list[str]:
-    """The requests so far: the role and the turn, of a subagent also its task."""
+    """The requests so far: the worker and the turn, of a subagent also its task."""
     names: list[str] = []
     for each in scripted.requests:
         turn = sum(message.role == "assistant" for message in each.messages) + 1

@@ -128,7 +128,7 @@ def test_a_subagent_without_a_tool_for_searches_gives_up() -> None:
     assert reply.startswith("CANNOT: ")
 
 
-def test_roles_of_other_flows_with_these_names_have_no_rule() -> None:
+def test_workers_of_other_flows_with_these_names_have_no_rule() -> None:
     for name in ("lead", "subagent", "writer"):
         assert RULES[name]({"request": "What is a fork?"}, OfflineRequest(name)) is None
     assert lead({"question": "hello"}, OfflineRequest("lead")) is None
@@ -140,6 +140,5 @@ def test_the_writer_joins_what_was_found_and_names_what_was_not() -> None:
     facts["unfinished"] = [{"task": "a key", "reason": "used up"}]
     written = write(facts, OfflineRequest("writer"))
     assert isinstance(written, str)
-    blocks = written.split("\n\n")
-    assert blocks[:4] == ["## A fork", "A run. [p1]", "## An epoch", "A number. [p3]"]
-    assert [blocks[4].endswith(": an owner"), blocks[5].endswith(": a key: used up"), blocks[6]] == [True, True, BYLINE]
+    assert written.split("\n\n")[:2] == ["A run. [p1]", "A number. [p3]"]
+    assert [each in written for each in ("an owner", "a key", BYLINE)] == [True, True, True]

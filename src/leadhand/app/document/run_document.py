@@ -106,7 +106,7 @@ def run_document(
         "proposed_limits": proposed,
         "tools": tuple(tool.name for tool in definition.tools),
         "model": definition.models.default,
-        "models": definition.models.roles,
+        "models": definition.models.by_use,
         "follows": None if follows is None else {"run_id": follows.run_id, "request": follows.request},
         "followed_by": tuple(followed_by),
         "created_at": state.created_at,

@@ -167,7 +167,7 @@ class RunDocument(Document):
         default={}, description="Higher limits with which a run that a limit ended can continue; `{}` for another run."
     )
     instructions: dict[str, str] = Field(
-        default={}, description="What the run added to the instructions of roles; `*` is every role."
+        default={}, description="What the run added to the instructions of workers; `*` is every worker."
     )
     tools: tuple[str, ...] = Field(default=(), description="The tools that the run may use.")
     hooks: tuple[str, ...] = Field(default=(), description="The hooks that check its calls and its answer.")
@@ -176,7 +176,9 @@ class RunDocument(Document):
         default=False, description="Whether a person has to approve the plan before work begins."
     )
     model: str
-    models: dict[str, str] = Field(description="The models of single roles, where they differ from `model`.")
+    models: dict[str, str] = Field(
+        description="The models by use (`plan`, `work`, `review`, `compose`), where they differ from `model`."
+    )
     forked_from: ForkPoint | None
     follows: FollowedRun | None = Field(description="The run that this one follows up.")
     followed_by: tuple[str, ...] = Field(description="The runs that follow up this one, of the same key, newest first.")

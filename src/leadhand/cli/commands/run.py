@@ -81,7 +81,7 @@ class Job:
     priority: Annotated[
         int, Flag("Begin this run and its steps before those with a lower priority (-100 to 100).", "N")
     ] = 0
-    instructions: Annotated[str | None, Flag("Add this to the instructions of every role, for this run.", "TEXT")] = (
+    instructions: Annotated[str | None, Flag("Add this to the instructions of every worker, for this run.", "TEXT")] = (
         None
     )
     only_tool: Annotated[

@@ -243,9 +243,9 @@ class Driver:
         lead = open_lead(
             self._store,
             model=models.default,
-            lead_model=models.roles.get("plan"),
-            worker_model=models.roles.get("work"),
-            review_model=models.roles.get("review"),
+            lead_model=models.by_use.get("plan"),
+            worker_model=models.by_use.get("work"),
+            review_model=models.by_use.get("review"),
             tools=self._own_tools,
             on_text=shown.write_draft,
         )

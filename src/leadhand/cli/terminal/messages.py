@@ -79,7 +79,7 @@ def shown_id(run_id: str) -> str:
 def models_line(definition: RunDefinition) -> str:
     """Return the models of a run in one line."""
     models = definition.models
-    return ", ".join([models.default, *(f"{role}: {name}" for role, name in models.roles.items())])
+    return ", ".join([models.default, *(f"{use}: {name}" for use, name in models.by_use.items())])
 
 
 def window_lines(runtime: Runtime, definition: RunDefinition) -> Iterator[str]:
@@ -222,7 +222,7 @@ def flags_needed(store: StoreFlags, definition: RunDefinition, tools: Iterable[s
     given = [("--tools", path) for path in tuple(tools) or tools_of(definition)]
     recorded = [_from_here(definition.flow_file)] if definition.flow_file else []
     given += [("--flows", path) for path in store.flows or recorded]
-    code = [_from_here(role.code) for role in definition.workers if role.code]
+    code = [_from_here(worker.code) for worker in definition.workers if worker.code]
     given += [("--agent", path) for path in store.agent or code]
     known = () if store.loaded is None else [store.loaded.located(each) for each in store.loaded.manifest.hooks]
     given += [("--hooks", name) for name in store.hooks if name not in known]

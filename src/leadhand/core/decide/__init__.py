@@ -44,6 +44,8 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
             return [ev.GapsNoted(parts=command.parts)]
         case do.IssueStep():
             return attempts.issue_step(state, command)
+        case do.Conclude():
+            return attempts.conclude(state, command.step, command.data, command.failure)
         case do.Note():
             return (
                 []
@@ -183,6 +185,8 @@ def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> l
         step, attempt = state.steps[key], under_way(state, key)
         if attempt.result is not None:
             ended.append(attempts.settled(step, attempt.attempt, failure_of(state, step, attempt.result, policy)))
+    for key in state.inner:
+        ended += attempts.conclude(state, key, None, cause)
     for key in (*state.live, *state.parked):
         ended += attempts.end_attempt(state, key, cause)
     return ended

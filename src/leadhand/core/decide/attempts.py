@@ -21,7 +21,7 @@ from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED, advised, indeterminate, out_of_time, to_raise
 from leadhand.core.work_order import OpenCall, Step
-from leadhand.core.work_result import WorkResult
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import EVERY_WORKER, WILDCARDS, Worker
 
 from .retries import Retry, retry
@@ -31,7 +31,7 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
     """Create a step of a flow, within the rights of its worker."""
     if command.id in state.steps:
         raise do.Refused(f"the step {command.id} already exists")
-    if not command.id or "/" in command.id or command.id.startswith("wo-"):
+    if not command.id or ("/" in command.id and command.parent is None) or command.id.startswith("wo-"):
         raise do.Refused(f"{command.id!r} is not a valid step id: it must not contain / or begin with wo-")
     known = state.worker(command.worker)
     worker = known or command.definition
@@ -70,6 +70,7 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         place=command.place,
         line=command.line,
         optional=command.optional,
+        parent=command.parent,
     )
     return [*define(state, (worker,)), ev.StepIssued(step=step)]
 
@@ -84,6 +85,13 @@ def define(state: RunState, workers: Sequence[Worker]) -> list[ev.AnyEvent]:
         text = "\n\n".join(filter(None, (each.instructions, *own)))
         found.append(ev.WorkerDefined(attempt="", worker=each.evolve(instructions=text)))
     return found
+
+
+def conclude(state: RunState, key: str, data: ResultData | None, failure: Failure | None) -> list[ev.AnyEvent]:
+    """Settle the step of a flow inside of another one."""
+    if key not in state.inner:
+        raise do.Refused(f"{key} is not a flow that runs")
+    return [ev.StepSettled(step=key, ok=failure is None, data=data, failure=failure)]
 
 
 def start(state: RunState, key: str) -> list[ev.AnyEvent]:

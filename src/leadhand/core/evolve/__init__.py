@@ -13,9 +13,9 @@ from typing import Any
 
 from leadhand.core import events as ev
 from leadhand.core.errors import UnreadableRun
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.run import RunStatus, with_turns
 from leadhand.core.state import RunState
+from leadhand.core.value import FrozenDict
 
 from . import calls, people, steps
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, Approval, ApprovalStatus, args_hash
 from leadhand.core.errors import CHILD_FAILED, EXPIRED, Failure, FailureClass
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import step_of, step_of_call
 from leadhand.core.relations import artifacts_of, children_of, open_approvals
 from leadhand.core.state import ArtifactVersion, CallAnswer, Compacted, ModelTurn, RunState, StepState
 from leadhand.core.tool import CallState
+from leadhand.core.value import FrozenDict
 from leadhand.core.words.failures import WITHOUT_WORKER
 
 from .steps import current, note_due, put

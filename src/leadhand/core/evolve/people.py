@@ -8,11 +8,11 @@ from typing import Any
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.evidence import made_calls
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
 from leadhand.core.relations import blocked_by, children_of, descendants, open_approvals
 from leadhand.core.state import ModelTurn, RunState, Settlement
+from leadhand.core.value import FrozenDict
 from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import Step, references
 from leadhand.core.work_result import Verdict, VerdictKind

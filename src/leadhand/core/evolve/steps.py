@@ -8,7 +8,6 @@ from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
 from leadhand.core.errors import INTERRUPTED, MAX_TURNS, RAN_OUT, Failure, FailureClass
 from leadhand.core.evidence import made_calls, with_evidence
-from leadhand.core.frozen import FrozenDict
 from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.lifecycle import SETTLED, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.relations import ancestors, children_of, parent_of
@@ -22,13 +21,13 @@ from leadhand.core.state import (
     Settlement,
     StepState,
 )
-from leadhand.core.value import Json
+from leadhand.core.value import FrozenDict, Json
 from leadhand.core.words.failures import REJECTED, more_steps
 from leadhand.core.work_order import OpenCall, Step, Subtask
 from leadhand.core.work_result import VerdictKind, WorkResult
 
 WORKER = "work"
-"""The role that carries out the subtasks of a work order."""
+"""The worker that carries out the subtasks of a work order."""
 
 # --- the maps of steps -----------------------------------------------------------------------------------------------
 
@@ -199,8 +198,8 @@ def _void(state: RunState, name: str) -> None:
 
 def subtask_step(state: RunState, key: str, subtask: Subtask) -> Step:
     """Return the step that carries out a subtask: by the worker of the project that it names, if it names one."""
-    role = subtask.worker if subtask.worker is not None else WORKER
-    return Step(step_id=key, worker=role, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
+    worker = subtask.worker if subtask.worker is not None else WORKER
+    return Step(step_id=key, worker=worker, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
 
 
 def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
@@ -231,6 +230,10 @@ def issued(state: RunState, entry: ev.Entry, event: ev.StepIssued) -> None:
     key = event.step.step_id
     if key not in state.steps:
         add(state, event.step)
+        if event.step.kind == "flow":  # its own steps carry it out
+            put(state, state.steps[key]._replace(status=StepStatus.RUNNING))
+            state.inner[key] = None
+            return
         await_needs(state, key)
     if key in state.ready:  # without needs, the same event schedules its first attempt
         _schedule(state, state.steps[key], AttemptState(attempt=f"{key}/a1", number=1), entry.seq)
@@ -335,8 +338,9 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
         put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
         await_needs(state, event.step)  # the next event schedules its retry
         return
+    state.inner.pop(event.step, None)
     result = attempt.result if attempt is not None and event.ok else None
-    data = result.data if result is not None else None
+    data = result.data if result is not None else event.data
     if data is not None and result is not None:
         data = with_evidence(data, result.used, step.evidence)
     # The result of a subtask is text; for other steps, the model's JSON is the value.
@@ -365,8 +369,8 @@ def can_continue(state: RunState, step: StepState, failure: Failure | None) -> b
     if above and failure.type == MAX_TURNS:  # the turns of a child are a limit of its worker
         return False
     lead = above[-1] if above else step
-    roles = (state.worker(each.step.worker) for each in (step, lead))
-    return lead.step.final and all(role is not None and role.loop == "turns" for role in roles)
+    workers = (state.worker(each.step.worker) for each in (step, lead))
+    return lead.step.final and all(worker is not None and worker.loop == "turns" for worker in workers)
 
 
 def answered_value(step: StepState, result: WorkResult | None) -> Json:

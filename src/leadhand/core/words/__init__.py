@@ -114,6 +114,7 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "call_answered": ("Call answered", "{e.content}", "work"),
     "call_answered failed": ("Call failed", "{e.content}", "problem work"),
     "worker_defined": ("Worker defined", "{e.worker.name}{more}", "step work"),
+    "worker_defined flow": ("Worker recorded", "{e.worker.name}", "work"),
     "artifact_written": ("File written", "{e.path} ({e.size:,} bytes)", "step work"),
     "todos_set": ("Todos updated", "{more}", "step work"),
     "note_emitted": ("Note", "{e.message}", "step work"),
@@ -248,7 +249,7 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
         case "call_answered":
             return "" if event.ok else "failed", ""
         case "worker_defined":
-            return "", f": {event.description}" if event.description else ""
+            return "" if event.attempt else "flow", f": {event.description}" if event.description else ""
         case "todos_set":
             done = sum(todo.status == "completed" for todo in event.todos)
             now = "; ".join(todo.content for todo in event.todos if todo.status == "in_progress")

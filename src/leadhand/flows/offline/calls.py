@@ -1,192 +1,276 @@
-"""Turn what a request asks for into tool calls, and name every part that no call covers."""
+"""Turn what a request asks for into tool calls, and name what the built-in model did not understand."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
-from itertools import dropwhile, islice, product
-from typing import Any, TypeAlias
+from itertools import groupby, islice, pairwise, product, zip_longest
+from typing import Any
 
 from leadhand.core.text import line
-from leadhand.core.value import list_of
 
-from .arguments import USUAL, Offer, Offers, fill, role_of
-from .asks import KNOWN, MOST_LOOKUPS, Ask, Listener
-from .days import WEEKDAYS, When
-from .tokens import tokenize
-from .words import ALIASES, FUNCTION, WORDS, slug, stem_of
+from .days import When
+from .offers import Offer, offer_of
+from .reading import Clause, Mark, Text
+from .words import FUNCTION, PLACES, SAID, WORDS, slug, stem_of
 
 HOW = (
     "the built-in offline model only understands English questions about weather and directions, and tools named in "
     "the request; set a model with --model for anything else"
 )
-_MOST_GAPS = 8
-_Look: TypeAlias = tuple[Mapping[str, Any], str, str]  # facts of a call; what it is about and its day, for its name
+_MOST_LOOKUPS, _LONGEST_ITEM = 2_000, 8
+_TOOLS = {"weather": "weather_tool", "route": "directions_tool"}
+_NAMES = {"weather": "check_weather", "route": "get_directions"}
+
+
+@dataclass
+class Ask:
+    """One thing that a request asks for (``weather``, ``route`` or ``tool``), its tool, and the name of its calls.
+
+    ``named_at`` is the token that names the tool.
+    """
+
+    kind: str
+    offer: Offer | None
+    name: str
+    named_at: int
+    clauses: list[Clause]
+
+    def of(self, *kinds: str) -> list[Mark]:
+        """The marks of its clauses of some kinds, in order."""
+        return [mark for clause in self.clauses for mark in clause.of(*kinds)]
+
+    def lows(self) -> set[str]:
+        """The words of its clauses that are in no mark."""
+        return {low for clause in self.clauses for low in clause.lows}
 
 
 class Calls:
-    """The calls of a request (``found``, without duplicates), and what cannot be done, with reasons (``gaps``)."""
+    """The calls of a request (``found``: name, tool and arguments), and what it ``cannot`` do, with reasons."""
 
     def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: date | None) -> None:
-        heard = Listener(request, Offers(tools), today)
-        self.text, self.units = heard.text, heard.units
-        self.found: dict[str, dict[str, Any]] = {}
-        self.gaps: dict[str, str] = {}
-        for ask in heard.asks:
-            said = self.text.said(ask.clauses[0].start, ask.clauses[-1].stop)
-            if refused := self._plan(ask, said) if ask.kind != "scene" else "":
-                self.gap(said, f"{refused}; {HOW}")
-        if len(self.found) > MOST_LOOKUPS:
-            self.found = dict(islice(self.found.items(), MOST_LOOKUPS))
-            self.gap("more look-ups", f"one request is planned up to {MOST_LOOKUPS} look-ups")
-        every = [call["args"] for call in self.found.values()]
-        for ask in heard.asks:
-            if ask.kind == "scene" and (left := self._left(ask, every)):
-                self.gap(left, f"the request does not say what to do with it; {HOW}")
+        self._offers = [offer_of(tool) for tool in tools if tool.get("name")]
+        self._text = Text(request, today, frozenset(stem for each in self._offers for stem in each.topic))
+        self._clauses, self._asks = list(self._text.clauses()), list[Ask]()
+        self.found: dict[str, tuple[str, str, dict[str, Any]]] = {}
+        self.cannot: dict[str, str] = {}
+        read = {clause.start: self._hear(clause) for clause in self._clauses}
+        for ask in self._asks:
+            try:
+                self._plan(ask)
+            except LookupError as reason:
+                self._gap(ask.clauses, str(reason))
+        for is_read, group in groupby(self._clauses, lambda clause: read[clause.start]):
+            if not is_read:
+                self._gap(list(group), "no registered tool covers it")
+        known = SAID.union(*(ask.offer.about for ask in self._asks if ask.offer))
+        values = [f"{value}".casefold() for _, _, args in self.found.values() for value in args.values()]
+        shown = "\n".join([*values, *self.cannot]).casefold()
+        dated = {clause.start for ask in self._asks if ask.kind == "route" for clause in ask.clauses}
+        for clause in self._clauses:  # each word is known, in a call, or in a gap
+            marks = [mark for mark in clause.marks if mark.kind != "day" or clause.start not in dated]
+            left = [(each.start, each.stop) for each in marks if (each.when.day or each.value).casefold() not in shown]
+            words = [at for at in clause.rest if not {low := self._text.low(at), stem_of(low)} & known]
+            left += [(at, at + 1) for at in words if self._text.low(at) not in shown]
+            if left := [each for each in left if self._text.said(*each).casefold() not in shown]:
+                self._gap([Clause(min(left)[0], 0, max(left)[1])], "it was not understood")
 
-    def gap(self, what: str, reason: str) -> None:
-        """Name a part that cannot be done."""
-        self.gaps.setdefault(line(what, 300) or "(an empty request)", line(reason, 900))
+    def subtasks(self) -> list[dict[str, Any]]:
+        """Return the calls as subtasks with distinct names: with what differs, if several are alike."""
+        values, taken = defaultdict[tuple[str, str], set[str]](set), Counter[str]()
+        for name, _, args in self.found.values():
+            for key, value in args.items():
+                values[name, key].add(value if isinstance(value, str) else "")
+        subtasks: list[dict[str, Any]] = []
+        for name, tool, args in self.found.values():
+            own = slug("_".join([name, *(slug(f"{args[key]}") for key in args if len(values[name, key]) > 1)]), 180)
+            taken[own] += 1
+            subtasks.append({"name": f"{own}_{taken[own]}" if taken[own] > 1 else own, "tool": tool, "args": args})
+        return subtasks
 
-    def cannot(self) -> list[dict[str, str]]:
-        """Return the gaps for a plan: the first few, and how many more there are."""
-        listed = list(self.gaps.items())
-        if more := len(listed[_MOST_GAPS:]):
-            listed[_MOST_GAPS:] = [(f"{more} more parts of the request", f"they are not covered; {HOW}")]
-        return [{"what": what, "reason": reason} for what, reason in listed]
+    def _gap(self, clauses: list[Clause], reason: str) -> None:
+        said = self._text.said(clauses[0].start, clauses[-1].stop)
+        self.cannot.setdefault(line(said, 300), line(f"{reason}; {HOW}", 900))
 
-    def _plan(self, ask: Ask, said: str) -> str:
-        """Add the calls for an ask, or return the reason why that is not possible."""
-        offer = ask.offer
-        if ask.kind == "unclear":
-            return "which day is for which place is not clear: ask for each place in a sentence of its own"
-        if offer is None or ask.kind == "other":
-            none = f"no registered tool gives {ask.kind}: this run has no {USUAL.get(ask.kind)}"
-            return none if ask.kind in USUAL else "no registered tool covers it, as far as the built-in rules can tell"
-        looks = self._routes(ask) if ask.kind == "route" else self._visits(ask, offer)
-        if isinstance(looks, str):
-            return looks
-        folded = frozenset(word.strip(",.;:?!()\"'").casefold() for word in said.split())
-        calls: dict[str, dict[str, Any]] = {}
-        for facts, place, detail in looks:
-            args, missing = fill(offer, {"words": folded, "units": self.units, **facts})
-            if missing:
-                return f"{offer.name} needs {', '.join(missing)}, and the built-in rules do not find it in the request"
-            longer = slug(f"{ask.name} {slug(place)} {detail}", 180)
-            key = json.dumps([offer.name, args], sort_keys=True, ensure_ascii=False).casefold()
-            calls.setdefault(key, {"name": ask.name, "longer": longer, "tool": offer.name, "args": args})
-        is_whole = len(calls) <= MOST_LOOKUPS
-        if is_whole and (left := self._left(ask, [call["args"] for call in calls.values()])):
-            if left.title() in WEEKDAYS and "day" in map(role_of, offer.properties):
-                return f"the date after “{left}” is another day of the week"
-            return f"{offer.name} has no parameter that “{left}” could go into, as far as the built-in rules can tell"
-        if len(self.found) <= MOST_LOOKUPS:
-            self.found |= calls
-        return ""
+    # Which clauses ask for what
 
-    def _left(self, ask: Ask, made: list[dict[str, Any]]) -> str:
-        """Return the part of an ask that calls with some arguments do not cover; "" if they cover all."""
-        parts = [part for args in made for value in args.values() for part in list_of(value) or [value]]
-        values = {f"{part:g}" if isinstance(part, float) else f"{part}".casefold() for part in parts}
-        joined, known = "\n".join(values), KNOWN.get(ask.kind, FUNCTION)
-        if ask.kind == "tool":
-            known = known.union(values, *(map(str.casefold, args) for args in made))
-            known |= {token.low for token in tokenize(joined)}
-        about = ask.offer.about | {ask.offer.name.casefold()} if ask.offer is not None else frozenset[str]()
+    def _hear(self, clause: Clause) -> bool:
+        """Add a clause to what is asked, if it belongs there; return whether it is understood at all."""
+        if clause.lows & WORDS["negation"]:
+            return False
+        offer, at = self._offer_for(clause)
+        unknown, marks = clause.lows - SAID, clause.marks
+        last = self._asks[-1] if self._asks else None
+        follows = last is not None and last.clauses[-1].sentence == clause.sentence
+        tells = self._text.low(clause.start) in WORDS["statement"]
+        if kind := "tool" if offer is not None else self._kind(clause, unknown, tells=tells):
+            offer = offer or next((each for each in self._offers if each.name == _TOOLS[kind]), None)
+            usual = (each for each, name in _TOOLS.items() if offer and offer.name == name and not offer.topic)
+            kind = next(usual, "tool" if offer else kind)
+            modes = clause.of("mode") and last is not None and last.of("mode")
+            if last is None or modes or not (follows and last.kind == kind != "tool"):
+                verb = next((f"{low}_" for low in map(self._text.low, clause.rest) if low in WORDS["verb"]), "")
+                name = _NAMES.get(kind) or verb + self._text.low(at).removesuffix("_tool")
+                self._asks.append(last := Ask(kind, offer, name, at, []))
+        elif last is None or not (follows and last.kind == "tool" and _is_item(clause, last)):
+            leads = bool(marks) and marks[0].start == clause.start
+            if not marks or (unknown and not leads and not tells):
+                return not unknown
+            leads = leads and bool(marks[0].link or marks[0].kind == "day")
+            if last is None or (tells and last.of("place")) or not (follows or leads or tells):
+                return True  # others can refer to it
+        last.clauses.append(clause)
+        return True
 
-        def is_open(at: int) -> bool:
-            token = self.text.tokens[at]
-            said = {token.low, token.text.casefold()}
-            return said.isdisjoint(known) and about.isdisjoint(said | {stem_of(token.low)})
+    def _kind(self, clause: Clause, unknown: set[str], *, tells: bool) -> str:
+        """Return what a clause without the name of a tool asks for: ``weather``, ``route`` or ""."""
+        lows, places = clause.lows, clause.of("place")
+        links = {mark.link for mark in places}
+        if lows & WORDS["route"] or {"how", "far"} <= lows:
+            return "route"
+        if lows & WORDS["weather"] or (lows & WORDS["weather-too"] and len(unknown) <= 1):
+            return "weather"
+        moves = (clause.of("mode") or ("how" in lows and lows & WORDS["movement"])) and (places or "there" in lows)
+        known = any(slug(mark.value.partition(",")[0]) in PLACES["city"] | PLACES["sight"] for mark in places)
+        pair = "between" in links or {"from", "to"} <= links or (len(places) > 1 and known and links & {"from", "to"})
+        return "route" if (pair or moves) and not tells and "compare" not in lows and len(unknown) <= 1 else ""
 
-        left: list[int] = []
-        for clause in ask.clauses:
-            left += [at for rest in clause.rest if is_open(rest) for at in (rest, rest + 1)]
-            for phrase in clause.phrases:
-                if phrase.when is not None:
-                    used = phrase.when.day in values and (phrase.when.days == 1 or f"{phrase.when.days}" in values)
-                elif phrase.kind == "place":
-                    used = phrase.value.casefold() in joined
-                else:
-                    used = phrase.kind == "there" or not values.isdisjoint(ALIASES.get(phrase.value, (phrase.value,)))
-                if not used and any(map(is_open, range(phrase.start, phrase.stop))):
-                    left += [phrase.start, phrase.stop]
-        return self.text.said(min(left), max(left)) if left else ""
+    def _offer_for(self, clause: Clause) -> tuple[Offer | None, int]:
+        """Return the tool that a clause names, by its name or at least half of its words, and where it names it."""
+        best, most, where = None, 0.49, clause.start
+        for offer in self._offers:
+            stems = offer.topic | {offer.name.casefold()}
+            hits = [at for at in clause.span() if not stems.isdisjoint((low := self._text.low(at), stem_of(low)))]
+            if len(hits) / max(len(hits), len(offer.topic), 1) > most:
+                best, most, where = offer, len(hits) / max(len(hits), len(offer.topic), 1), hits[0]
+        return best, where
 
-    def _routes(self, ask: Ask) -> list[_Look] | str:
-        transport = next((phrase.value for phrase in ask.of("transport")), "")
-        looks: list[_Look] = []
-        for way in ask.ways:
-            starts, goals = way.starts or [ask.start_at] * bool(ask.start_at), way.goals
-            if not starts or not goals:
-                return f"no {'destination' if starts else 'starting point'} was named; say “from … to …”"
-            if transport and not way.mode:
-                return f"the built-in rules plan routes by car, by bicycle and on foot, but not by {transport}"
-            ends = islice(product(starts, goals), MOST_LOOKUPS + 1)
-            looks += [({"origin": a, "destination": b, "mode": way.mode or "drive"}, f"{a} {b}", "") for a, b in ends]
-        return looks or "no two places were named; say “from … to …”"
+    # The calls of an ask
 
-    def _visits(self, ask: Ask, offer: Offer) -> list[_Look] | str:
-        weather, items = ask.kind == "weather", self._items(ask, offer)
-        roles = set(map(role_of, offer.properties))
-        entries = ask.entries()[: None if weather or "place" in roles else 1]
-        if weather and not entries:
-            return "no place was found; say “in …” and give small towns a capital: “weather in Blois tomorrow”"
-        if isinstance(items, str):
-            return items
-        rest = (self.text.tokens[at].text for clause in ask.clauses for at in clause.rest)
-        numbers = [word for word in rest if re.fullmatch(r"\d+(?:\.\d+)?", word)]
-        links = {phrase.link: phrase.value for phrase in ask.of("place")}
-        known = {
-            "origin": links.get("from", ""),
-            "destination": links.get("to", ""),
-            "mode": next((phrase.value for phrase in ask.of("mode")), ""),
-            "number": numbers[0] if len(numbers) == 1 else "",
+    def _plan(self, ask: Ask) -> None:
+        """Add the calls of an ask. Raises LookupError with the reason if it has no calls."""
+        if ask.offer is None:
+            raise LookupError(f"this run has no {_TOOLS[ask.kind]}")
+        how = {"weather": self._weather, "route": self._routes, "tool": self._tool}[ask.kind]
+        found = list(islice(how(ask, ask.offer), _MOST_LOOKUPS))
+        for args in found:
+            key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
+            self.found.setdefault(key, (ask.name, ask.offer.name, args))
+        if not found:
+            raise LookupError("no place was found; give small towns a capital: “weather in Blois tomorrow”")
+
+    def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
+        units = {mark.kind: mark.value for clause in self._clauses for mark in clause.of("units")}
+        for place, when in self._entries(ask):
+            yield {"location": place, "day": when.day, **({"days": when.days} if when.days > 1 else {}), **units}
+
+    def _routes(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
+        places, other = ask.of("place"), ask.lows() & WORDS["other-transport"]
+        if any(mark.link == "via" for mark in places) or (other and not ask.of("mode")):
+            raise LookupError("the built-in rules plan direct routes by car, by bicycle and on foot")
+        said = [mark for mark in self._around(ask) if mark.kind == "place"]
+        there = [mark.value for mark in said[-1:] if places]
+        ways = [(starts or there, goals or there) for starts, goals in _ways(places or said)]
+        if not all(starts and goals for starts, goals in ways):
+            raise LookupError("no two places were named; say “from … to …”")
+        mode = next((mark.value for mark in reversed(ask.of("mode"))), "drive")
+        for origin, destination in (pair for way in ways for pair in product(*way)):
+            yield {"origin": origin, "destination": destination, "mode": mode}
+
+    def _tool(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
+        sentences, tokens = {each.sentence for each in ask.clauses}, [at for each in ask.clauses for at in each.span()]
+        if any(each.lows & WORDS["condition"] for each in self._clauses if each.sentence in sentences):
+            raise LookupError("the built-in rules do not understand its condition")
+        marks = sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")
+        said = [mark.when.day or mark.value for mark in marks]
+        values = [self._text.words[at] for at in tokens if at in self._text.quoted]
+        if len(offer.texts) == 1:
+            values = values or (said if len(offer.kinds) > 1 else self._items(ask, offer))
+            rows = [[each] for each in values or dict.fromkeys(place for place, _ in self._entries(ask))]
+        else:
+            rows = [values or said]
+        numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
+        counts = [name for name, kind in offer.kinds.items() if kind in ("number", "integer")]
+        if (
+            {*offer.texts, *counts} < offer.kinds.keys()
+            or len(numbers) < len(counts)
+            or {len(offer.texts)} != {*map(len, rows)}
+        ):
+            raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
+        amounts = {
+            name: float(n) if offer.kinds[name] == "number" else n for name, n in zip(counts, numbers, strict=False)
         }
-        lone = next((day for group in ask.groups for day in group.days), None)
-        looks: list[_Look] = []
-        for (place, day), item in product(entries or [("", lone)], items):
-            when = day or When("today" if weather else "")
-            facts = {**known, "place": place, "day": when.day, "days": when.days, **item}
-            where = f" {place or known['destination']}" if not item or roles & {"place", "day"} else ""
-            label = item.get("text", "") + where
-            looks.append((facts, label, str(day or "") if len({day for _, day in entries}) > 1 else ""))
-        return looks
+        every = [{**amounts, **dict(zip(offer.texts, row, strict=True))} for row in rows]
+        found = [{name: args[name] for name in offer.kinds} for args in every]
+        held = json.dumps(found, ensure_ascii=False).casefold()
+        for word in map(str.casefold, [*said, *sorted(ask.lows())]):
+            if not {word, stem_of(word)} & (FUNCTION | offer.about) and word not in held:
+                raise LookupError(f"the built-in rules do not know where “{word}” goes in a call of {offer.name}")
+        yield from found
 
-    def _items(self, ask: Ask, offer: Offer) -> list[dict[str, Any]] | str:
-        """Return the values for a tool with free text, one call each, or a reason if they are not clear."""
-        texts = offer.texts()
-        days = {at for phrase in ask.of("day") for at in range(phrase.start, phrase.stop)}
-        spans = (range(max(clause.start, ask.first), clause.stop) for clause in ask.clauses)
-        given = [[self.text.tokens[at] for at in span if at not in days] for span in spans]
-        odd = [token.text for tokens in given for token in tokens if token.low in WORDS["condition"]]
-        if ask.first and odd:
-            return f"the built-in rules do not understand “{odd[0]}”"
-        quotes = [token.text for tokens in given for token in tokens if token.quoted]
-        if len(texts) > 1 and len(quotes) == len(texts):
-            return [{"named": dict(zip(texts, quotes, strict=True))}]
-        if len(texts) == 1 and quotes:
-            return [{"text": quote} for quote in quotes]
-        if len(offer.required) != 1 or not texts:
-            return [{}]  # a message next to other arguments has to be quoted
-        parts, led = list[str](), True
-        for tokens in given:
-            said = [token.text for token in tokens if not token.mark and token.low not in ("please", "too", "also")]
-            item = list(dropwhile(lambda word: word.casefold() in WORDS["lead"], said))
-            if _is_code("".join(item[:1])) and not WORDS["lead"].isdisjoint(map(str.casefold, item)):
-                item = item[:1]  # the rest fits no parameter
-            if item:
-                led = led and (item[0] != said[0] or not parts)
-                parts.append(" ".join(item))
-        listed = led or (len(parts) > 2 and all(len(part.split()) <= 3 for part in parts))
-        if len(parts) < 2 or listed or all(map(_is_code, parts)):
-            return [{"text": part} for part in parts] or [{}]
-        both = f"{parts[0]} and {parts[-1]}"
-        return f"whether “{both}” is one thing or several is not clear: put each into quotation marks"
+    def _items(self, ask: Ask, offer: Offer) -> list[str]:
+        """Return what the clauses of an ask name: their words, without those for the tool and "of the" around them."""
+        days = {at for mark in ask.of("day") for at in range(mark.start, mark.stop)}
+        for names, first in ((offer.about, ask.named_at), (offer.topic, ask.named_at), (offer.topic, 0)):
+            known, items = FUNCTION | WORDS["lead"] | names, list[str]()
+            for clause in ask.clauses:
+                at = [n for n in clause.span() if n >= first and n not in days]
+                said = [n for n in at if not {low := self._text.low(n), stem_of(low)} & known]
+                items += [self._text.said(said[0], said[-1] + 1)] if said else []
+            if items:
+                return items
+        return []
+
+    def _around(self, ask: Ask) -> list[Mark]:
+        """Return the places that "there" can mean, with their days: those said last before an ask, else after it."""
+        owners = {clause.start: each for each in self._asks for clause in each.clauses}
+        before = [each for each in self._clauses if each.marks and each.start < ask.clauses[0].start]
+        placed = [each for each in before if each.of("place")]
+        near = [each for each in placed if owners.get(each.start) is owners.get(placed[-1].start)]
+        after = [each for each in self._clauses if each.of("place") and each.start > ask.clauses[0].start]
+        places = [
+            mark for each in near or after[:1] for mark in each.of("place", "" if each.start in owners else "day")
+        ]
+        days = [mark for each in before if each.start not in owners for mark in each.of("day")]
+        return [*places, *(mark for mark in days if mark not in places)]
+
+    def _entries(self, ask: Ask) -> Iterator[tuple[str, When]]:
+        """Yield the pairs of places and days of an ask, with what is said around it where it says none."""
+        around = self._around(ask)
+        goals = [mark for mark in around if mark.link == "to" and "both" not in ask.lows()]
+        places = ask.of("place") or [mark for mark in goals or around if mark.kind == "place"]
+        days = ask.of("day") or [mark for mark in around if mark.kind == "day"]
+        order = [mark.kind for mark in sorted([*places, *days], key=lambda mark: mark.start)]
+        by_turns = len(places) == len(days) and all(a != b for a, b in pairwise(order))  # "Paris today, Lyon tomorrow"
+        names, when = [mark.value for mark in places], [mark.when for mark in days]
+        yield from zip(names, when, strict=True) if by_turns else product(names, when or [When("today")])
 
 
-def _is_code(text: str) -> bool:
-    """Whether this can only be one name: ``A-113``, ``iPhone 15``, ``AAPL``."""
-    return 0 < len(text.split()) <= 3 and (any(map(str.isdigit, text)) or (len(text) > 1 and text.isupper()))
+def _is_item(clause: Clause, ask: Ask) -> bool:
+    """Whether a clause can be one more item for a tool: "of B-7", "butter", not "book me a table"."""
+    texts = ask.offer.texts if ask.offer is not None else []
+    return bool(texts) and not (clause.lows - WORDS["lead"]) & FUNCTION and clause.stop - clause.start <= _LONGEST_ITEM
+
+
+def _ways(places: list[Mark]) -> list[tuple[list[str], list[str]]]:
+    """Return the starts and goals of the routes that places and the words before them describe."""
+    ways: list[dict[str, list[str]]] = [{"from": [], "to": [], "": []}]
+    last, end = "", -1
+    for place, following in zip_longest(places, places[1:]):
+        link = {"between": "from", "then": "to", "in": last, "": last}.get(place.link, place.link)
+        if following is not None and following.link == "to" and following.start == place.stop:
+            link = place.link or "from"  # "Paris to Lyon"
+        goes_on = place.link == "then" or (place.link == "to" and place.start == end)  # "from Paris to Lyon to Nice"
+        if ways[-1]["to"] and (goes_on or (link == "from" and ways[-1]["from"])):
+            ways.append({"from": ways[-1]["to"][-1:] if goes_on else [], "to": [], "": []})
+        ways[-1]["to" if goes_on else link].append(place.value)
+        last, end = "to" if place.link == "between" else link, place.stop
+    for way in ways:
+        start = 0 if way["from"] else len(way[""]) if way["to"] else 1  # "Versailles from Paris"; "Paris to Lyon"
+        way["from"] += way[""][:start]
+        way["to"] += way[""][start:]
+    return [(way["from"], way["to"]) for way in ways]

@@ -1,4 +1,8 @@
-"""Words for days: the only place that reads "tomorrow", "next Friday", "3 December" or "this weekend"."""
+"""Read words for days: "tomorrow", "next Friday", "3 December", "in three days", "this weekend".
+
+A table, and no library: ``dateparser`` takes 8 MB and 140 ms, ``parsedatetime`` has had no release since 2020 and reads
+"the day after tomorrow" as tomorrow, and neither knows a weekend.
+"""
 
 from __future__ import annotations
 
@@ -8,51 +12,32 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-DAY_PARTS = ("morning", "afternoon", "evening", "night", "noon", "midday", "midnight", "lunchtime")
-_TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-NUMBERS = {word: n for n, word in enumerate(_TEN, start=1)}
-LONGEST_PHRASE = 9
-"""Words of the longest phrase: "on Thursday, the 3rd of December 2026"; a punctuation mark counts as one."""
-
-_COUNTS = {"a": 1, "few": 3, **NUMBERS}
-_NAMED = {name[:length].lower(): n for n, name in enumerate(WEEKDAYS) for length in (3, 4, 5, len(name))}
-_MONTH_NUMBERS = {name[:length].lower(): n for n, name in enumerate(MONTHS, 1) for length in (3, 4, len(name))}
-_PART, _WEEKDAY, _MONTH, _COUNT = ("|".join(words) for words in (DAY_PARTS, _NAMED, _MONTH_NUMBERS, _COUNTS))
-# The outermost group names the kind of phrase; a look-behind requires one of the leading words.
+LONGEST_PHRASE = 9  # words: "on Thursday, the 3rd of December 2026"; a punctuation mark counts as one
+_NUMBERS = ("a", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NAMES = "montuewedthufrisatsun"
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = f"(?:{'|'.join(_MONTHS)})[a-z]*"
+_DAY = "(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?"
+_TH = "(?:st|nd|rd|th)?"
+_PART = "(?:morning|afternoon|evening|night)"
 _PHRASE = re.compile(
-    r"(?P<leads>(?:(?:on|for|this|at|the|during|over|next|coming|by) ){0,3})(?:"
-    r"(?P<now>now|right now|currently|(?<=the )moment)"
-    rf"|(?P<today>today|tonight|(?<=this )(?:{_PART}))"
-    rf"|(?P<tomorrow>tomorrow(?: (?:{_PART}))?)"
-    r"|(?P<past>yesterday)"
-    r"|(?P<overmorrow>day after tomorrow)"
-    r"|(?P<weekend>weekends?)"
-    rf"|(?P<span>(?P<from>from |between )?(?P<first>{_WEEKDAY}) (?:to|through|until|till|(?(from)and|to)) "
-    rf"(?P<last>{_WEEKDAY}))"
-    rf"|(?P<date>(?:(?P<also>{_WEEKDAY}) (?:, )?(?:the )?)?"
-    rf"(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})"
-    rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d{{1,2}})(?:st|nd|rd|th)?)(?: (?P<year>\d{{4}}))?))"
-    rf"|(?P<weekday>(?P<name>{_WEEKDAY})(?: (?:{_PART}))?)"
-    r"|(?P<week>(?<= )week)"
-    r"|(?P<days>(?:(?<=next )|(?<=coming ))days)"
-    rf"|(?P<stretch>(?:(?P<ahead>in )|(?<= ))(?P<count>[1-9]\d{{0,2}}|{_COUNT}) (?P<unit>day|week)s?)"
-    r")(?= |$)",
+    rf"(?:(?:on|for|at|the|during|over|coming|by|this) ){{0,3}}(?P<next>next )?(?:(?P<now>now)"
+    rf"|(?P<today>today|tonight|(?<=this ){_PART})|(?P<tomorrow>tomorrow)|(?P<after>day after tomorrow)"
+    rf"|(?P<weekend>weekend)|(?P<week>(?<=(?:this|next) )week)"
+    rf"|(?:{_DAY} (?:, )?(?:the )?)?(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<day>\d\d?){_TH} (?:of )?(?P<month>{_MONTH})"
+    rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d\d?){_TH})(?: (?P<year>\d{{4}}))?"
+    rf"|(?P<from>from |between )?(?P<first>{_DAY})(?: (?:to|until|through|(?(from)and|to)) (?P<last>{_DAY}))?"
+    rf"|(?P<ahead>in )?(?P<count>\d\d?|{'|'.join(_NUMBERS)})[ -](?P<unit>day|week)s?"
+    rf")(?: {_PART})?(?= |$)",
     re.ASCII | re.IGNORECASE,
 )
 
 
 class When(NamedTuple):
-    """A day as a tool accepts it (``now``, ``today``, ``tomorrow``, a weekday or an ISO date), and how many days."""
+    """A day as the weather tool accepts it (``now``, ``tomorrow``, a weekday, an ISO date), and how many days."""
 
     day: str
     days: int = 1
-
-    def __str__(self) -> str:
-        return self.day if self.days == 1 else f"{self.days} days from {self.day}"
 
 
 def read_date(value: object) -> date | None:
@@ -64,69 +49,37 @@ def read_date(value: object) -> date | None:
 
 
 def day_phrase(said: Sequence[str], today: date | None) -> tuple[When, int] | None:
-    """Return the day or stretch of days that ``said`` begins with, and its length in words; otherwise None.
-
-    ``said`` are words as written, "" for a punctuation mark. Without ``today``, phrases that need it are not read.
-    """
+    """Return the days that ``said`` (words, "" for a mark) begins with, and the number of its words; otherwise None."""
     found = _PHRASE.match(" ".join(word or "," for word in said[:LONGEST_PHRASE]))
-    if found is None:
+    if found is None or found[0] in ("sun", "sat"):  # both are ordinary words, too
         return None
     try:
-        when = _when(found, today)
+        return _when(found.groupdict(""), today or date.min), found[0].count(" ") + 1
     except (ValueError, OverflowError):  # not a date of the calendar
         return None
-    return None if when is None else (when, found[0].count(" ") + 1)
 
 
-def _when(found: re.Match[str], today: date | None) -> When | None:
-    said = {name: (text or "").lower() for name, text in found.groupdict().items()}
-    kind, lead = found.lastgroup, said["leads"].rstrip().rpartition(" ")[2]
-    following = lead == "next"
-    match kind:
-        case "now" | "today" | "tomorrow":
-            return When(kind)
-        case "past":
-            return _later(today, -1)
-        case "overmorrow":
-            return _later(today, 2)
-        case "weekend" if following and today is not None and today.weekday() >= 5:
-            return _later(today, 12 - today.weekday(), 2)
-        case "weekend":  # on a Sunday, one day of the weekend is left
-            return When("today") if today is not None and today.weekday() == 6 else When("saturday", 2)
-        case "span":
-            first, last = _NAMED[said["first"]], _NAMED[said["last"]]
-            return When(WEEKDAYS[first].lower(), (last - first) % 7 + 1)
-        case "weekday":
-            sure = found["name"] in ("Sat", "Sun") or lead in ("on", "this", "next", "coming")
-            if said["name"] in ("sat", "sun") and not sure:
-                return None  # "sun" and "sat" are also ordinary words
-            number = _NAMED[said["name"]]
-            again = following and today is not None and today.weekday() == number
-            return _later(today, 7) if again else When(WEEKDAYS[number].lower())
-        case "week" if following and today is not None:
-            return _later(today, 7 - today.weekday(), 7)
-        case "week" | "days":
-            return When("today", 7 if kind == "week" else 3)
-        case "stretch":
-            count = _COUNTS.get(said["count"]) or int(said["count"])
-            days = count * (7 if said["unit"] == "week" else 1)
-            return _later(today, days) if said["ahead"] else When("today", days)
-        case _:
-            month = _MONTH_NUMBERS.get(said["month"] or said["month_first"], 0)
-            day = int(said["day"] or said["day_last"] or 0)
-            if said["iso"]:
-                dated = date.fromisoformat(said["iso"])
-            elif said["year"]:
-                dated = date(int(said["year"]), month, day)
-            elif today is not None:
-                dated = date(today.year, month, day)
-                dated = dated if dated >= today else dated.replace(year=today.year + 1)
-            else:
-                return None
-            if said["also"] and dated.weekday() != _NAMED[said["also"]]:
-                return None  # "Sunday 24 November", but it is a Tuesday
-            return When(dated.isoformat())
-
-
-def _later(today: date | None, days: int, count: int = 1) -> When | None:
-    return None if today is None else When((today + timedelta(days=days)).isoformat(), count)
+def _when(found: dict[str, str], today: date) -> When:
+    said, number, later = {name: text.lower() for name, text in found.items()}, today.weekday(), bool(found["next"])
+    for day in ("now", "today", "tomorrow"):
+        if said[day]:
+            return When(day)
+    first, last = (_NAMES.find(said[name][:3]) // 3 if said[name] else -1 for name in ("first", "last"))
+    if said["iso"] or said["day"] or said["day_last"]:
+        month, day = said["month"] or said["month_first"] or "jan", int(said["day"] or said["day_last"] or 1)
+        dated = date(int(said["year"] or today.year), _MONTHS.index(month[:3]) + 1, day)
+        dated = dated if said["year"] or dated >= today else dated.replace(year=dated.year + 1)
+        return When((date.fromisoformat(said["iso"]) if said["iso"] else dated).isoformat())
+    if first >= 0 and not (later and first == number):
+        return When(WEEKDAYS[first].lower(), (last - first) % 7 + 1 if last >= 0 else 1)
+    if said["weekend"]:  # on a Sunday, one day of the weekend is left
+        ahead, count = (12 - number if later else 0, 2 if later else 7 - number) if number >= 5 else (5 - number, 2)
+    elif said["after"] or first >= 0:
+        ahead, count = 2 if said["after"] else 7, 1
+    elif said["week"]:
+        ahead, count = 7 - number if later else 0, 7
+    else:
+        days = _NUMBERS.index(said["count"]) or 1 if said["count"] in _NUMBERS else int(said["count"]) or 1
+        days *= 7 if said["unit"] == "week" else 1
+        ahead, count = (days, 1) if said["ahead"] else (0, days)
+    return When((today + timedelta(days=ahead)).isoformat() if ahead else "today", count)

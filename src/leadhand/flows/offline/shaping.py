@@ -2,97 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
-from leadhand.core.value import Json, is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.core.value import Json, is_object, list_of, object_of, objects_of, text_of, texts_of
 
 from .rule import OfflineRequest, Reply
 
-_Data: TypeAlias = Mapping[str, Any]
-_Pool: TypeAlias = Sequence[_Data]
-_TEXTS = frozenset(("answer", "text", "summary", "report", "result", "description"))
-"""Fields that hold a text as a whole."""
-_TYPES = {"string": (str,), "number": (int, float), "integer": (int,), "boolean": (bool,)}
+_TEXTS = ("answer", "text", "summary", "report", "result", "description")
+_TYPES = {"string": str, "number": (int, float), "integer": int, "boolean": bool, "array": list, "object": dict}
 
 
 def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     """Fill in the schema from ``facts``: lists of objects from the results, fields from data of the same name."""
     if request.schema is None or "answer" not in facts:
         return None
-    if request.objections:  # the same facts give the same value
-        return request.give_up("the built-in model found no other value")
     text = text_of(facts.get("answer"))
-    title = next((line.strip("# ") for line in text.splitlines() if line.startswith("#")), None)
-    results = [
-        [object_of(each.get("data")), object_of(each.get("args")), {key: each.get(key) for key in ("summary", "name")}]
-        for each in objects_of(facts.get("results"))
-    ]
-    pool = [{"answer": text, "title": title}, *(part for parts in results for part in parts)]
-    filled, missing = _object(request.schema, pool, request.schema, results)
-    return request.give_up(f"the built-in model found nothing for the field {missing}") if missing else filled
+    title = next((line.strip("# ") for line in text.splitlines() if line.startswith("#")), "")
+    results = objects_of(facts.get("results"))
+    pool = [{**each, **_flat(object_of(each.get("data"))), **object_of(each.get("args"))} for each in results]
+    pool.insert(0, {**dict.fromkeys(_TEXTS, text), "title": title})
+    filled = _filled(request.schema, pool, request.schema)
+    missing = [name for name in texts_of(request.schema.get("required")) if name not in filled]
+    if missing or request.objections:  # the same facts give the same value
+        return request.give_up(f"the built-in model found nothing more for {', '.join(missing) or 'the typed answer'}")
+    return filled
 
 
-def _object(schema: _Data, pool: _Pool, root: _Data, results: Sequence[_Pool] = ()) -> tuple[dict[str, Any], str]:
-    """Return an object from what the values of a pool have, and a required field that none of them has.
-
-    Without a list of its own in the data, a list of objects has one for each of the ``results``. What is inside such
-    objects and lists is filled in from their own data only, since a schema can contain itself.
-    """
-    required, filled, missing = texts_of(schema.get("required")), dict[str, Any](), ""
+def _filled(schema: Json, pool: list[dict[str, Any]], root: Json) -> dict[str, Any]:
+    """Return an object from what the values of a pool have; a list of objects has one for each of the results."""
+    filled: dict[str, Any] = {}
     for name, part in object_of(schema.get("properties")).items():
-        branches = list(_branches(object_of(part), root))
-        found = (_field(name, branch, pool, root, results) for branch in branches)
-        value = next((each for each in found if each is not None), None)
-        nullable = len(branches) < len(objects_of(object_of(part).get("anyOf")))
-        if value is not None or (name in required and nullable):
-            filled[name] = value
-        elif name in required:
-            missing = missing or name
-    return filled, missing
+        options = objects_of(part.get("anyOf")) or [part]
+        for option in (_resolved(each, root) for each in options if each != {"type": "null"}):
+            kind, items = text_of(option.get("type")), _resolved(object_of(option.get("items")), root)
+            found = [each[name] for each in pool if isinstance(each.get(name), _TYPES.get(kind, object))]
+            if kind == "array" and "properties" in items:
+                given = [_flat(each) for values in found[:1] for each in objects_of(values)] or pool[1:]
+                found = [[_filled(items, [one], root) for one in given]] if given else []
+            elif kind == "object" and "properties" in option:
+                found = [_filled(option, [_flat(each)], root) for each in found or pool[1:2]]
+            choices = list_of(option.get("enum")) or found
+            found = [each for each in found if each in choices and isinstance(each, bool) <= (kind == "boolean")]
+            filled |= {name: found[0]} if found and name not in filled else {}
+        filled |= {name: None} if {"type": "null"} in options and name not in filled else {}
+    return filled
 
 
-def _field(name: str, schema: _Data, pool: _Pool, root: _Data, results: Sequence[_Pool]) -> Json:
-    """Return the value of a field; None if nothing is found."""
-    kind, choices = text_of(schema.get("type")), list_of(schema.get("enum")) or [schema.get("const")]
-    values = [value for each in pool for key, value in _flat(each) if key == name]
-    if kind == "array":
-        given = next((list_of(each) for each in values if is_list(each)), None)
-        items = next(_branches(object_of(schema.get("items")), root), dict[str, Any]())
-        if items.get("type") != "object":
-            kinds = _TYPES.get(text_of(items.get("type")), ())
-            return [each for each in given or () if isinstance(each, kinds)] or None
-        pools = results if given is None else [[each] for each in objects_of(given)]
-        parts = (_object(items, inner, root) for inner in pools)
-        return [each for each, missing in parts if each and not missing] or None
-    if kind == "object" and object_of(schema.get("properties")):
-        own = next(([each] for each in values if is_object(each)), pool if results else ())
-        filled, missing = _object(schema, own, root) if own else ({}, name)
-        return None if missing else filled
-    if name in _TEXTS and kind == "string" and not values:
-        values = [text for each in pool for key in _TEXTS if (text := text_of(each.get(key)))]
-    for value in values:
-        fits = isinstance(value, _TYPES.get(kind, (str, int, float, bool)))
-        if fits and (type(value) is not bool or kind == "boolean") and (choices == [None] or value in choices):
-            return value
-    return None
+def _resolved(schema: Json, root: Json) -> dict[str, Any]:
+    name = text_of(schema.get("$ref")).removeprefix("#/$defs/")
+    return object_of(object_of(root.get("$defs")).get(name)) if name else object_of(schema)
 
 
-def _branches(schema: _Data, root: _Data, depth: int = 0) -> Iterator[_Data]:
-    """The alternatives of a schema, without null."""
-    reference = text_of(schema.get("$ref"))
-    if reference.startswith("#/$defs/"):
-        schema = object_of(object_of(root.get("$defs")).get(reference.removeprefix("#/$defs/")))
-    if depth < 5 and (parts := objects_of(schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"))):
-        for part in parts:
-            yield from _branches(part, root, depth + 1)
-    elif schema.get("type") != "null":
-        yield schema
-
-
-def _flat(value: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
-    for key, part in value.items():
-        yield key, part
-        alone = part[0] if is_list(part) and len(part) == 1 else part
-        if is_object(alone):
-            yield from _flat(alone)
+def _flat(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an object, and those of the objects in it; the outermost of a name counts."""
+    parts = [list_of(part)[0] if len(list_of(part)) == 1 else part for part in reversed(list(value.values()))]
+    return {name: each for part in parts if is_object(part) for name, each in _flat(part).items()} | dict(value)

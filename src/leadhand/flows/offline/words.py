@@ -1,24 +1,17 @@
-"""The words that the grammar knows, by meaning, from words.txt. Other content words of a request become gaps."""
+"""The words that the built-in model knows, by meaning, and the names of well-known places."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from importlib.resources import files
-
-from .days import DAY_PARTS, MONTHS, NUMBERS, WEEKDAYS
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text, which keeps long lists readable."""
-    return frozenset(text.split())
 
 
 def read_words(file: str) -> dict[str, frozenset[str]]:
     """Return the words of a file by what they are: paragraphs that begin with a name and a colon."""
-    lines = files("leadhand.flows.offline").joinpath(file).read_text("utf-8").splitlines()
-    text = "\n".join(line for line in lines if not line.startswith("#")).strip()
-    parts = (part.partition(":") for part in text.split("\n\n"))
-    return {name: word_set(words) for name, _, words in parts}
+    text = re.sub("(?m:^#.*\n?)", "", files("leadhand.flows.offline").joinpath(file).read_text("utf-8")).strip()
+    parts = (part.partition(":") for part in re.split(r"\n{2,}", text))
+    return {name: frozenset(words.split()) for name, _, words in parts}
 
 
 def slug(name: str, limit: int = 60) -> str:
@@ -34,17 +27,19 @@ def stem_of(low: str) -> str:
 
 WORDS = read_words("words.txt")
 FUNCTION = WORDS["function"]
-GREETINGS = WORDS["salutation"] | WORDS["greeting"]
-BACKGROUND = WORDS["movement"] | WORDS["background"]
+SAID = FUNCTION.union(*(WORDS[name] for name in ("topic", "weather", "weather-too", "route", "movement")))
+"""The words of a clause that say nothing more than its weather or its route."""
 _KINDS = {"drive": "mode", "walk": "mode", "bicycle": "mode", "imperial": "units", "metric": "units"}
-ALIASES = {value: WORDS[value] for value in _KINDS}
-"""What means of transport and units are called, in requests and in the schemas of tools."""
-MEANS = {name: (kind, value) for value, kind in _KINDS.items() for name in ALIASES[value] - WORDS["schema-only"]}
-MEANS.update({name: ("transport", name) for name in WORDS["other-transport"]})
-"""The kinds and values of phrases by their names in requests."""
-KNOWN: frozenset[str] = FUNCTION.union(
-    *(WORDS[name] for name in ("weather", "weather-if-alone", "weather-details", "route", "movement", "no-place")),
-    *(WORDS[name] for name in ("separator", "condition", "where", "way")),
-    *(MEANS, NUMBERS, DAY_PARTS, [name.lower() for name in (*WEEKDAYS, *MONTHS)]),
-)
-"""A place cannot begin with one of these."""
+MEANS = {word: (kind, value) for value, kind in _KINDS.items() for word in WORDS[value]}
+LINKS = {word: link for link in ("in", "from", "between", "to", "via") for word in WORDS[link]}
+REGIONS = read_words("regions.txt")
+"""Names and codes of countries and states that qualify a place."""
+PLACES = read_words("cities.txt")
+"""Well-known places, which are found in lower case, too; ``word-too`` are names that are also words."""
+NO_NAME = SAID.union(WORDS["other-transport"], WORDS["no-place"], WORDS["separator"], WORDS["negation"], MEANS, LINKS)
+"""Words that cannot begin the name of a place."""
+
+
+def content_of(text: str) -> set[str]:
+    """Return the words of a text that say what it is about, in any language."""
+    return {word for word in map(str.casefold, re.findall(r"[^\W_]{3,}", text)) if word not in FUNCTION}

@@ -2,93 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-from leadhand.core.commands import Cited, Outcome
+from leadhand.core.commands import Cited
 from leadhand.core.decide.asks import NO_MORE_CHILDREN
 from leadhand.core.errors import CHILD_FAILED, Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import Gap
-from leadhand.core.state import StepState
+from leadhand.core.state import RunState, StepState
+from leadhand.flows.draft_rounds import DraftRounds
+from leadhand.flows.passages import of_passages
 from leadhand.flows.report.final import not_done
-from leadhand.flows.report.rendering import Numbered, body, numbered
+from leadhand.flows.report.rendering import body, numbered
+from leadhand.flows.seam.results import FlowAnswer, Result
 
-from .options import LEAD
-from .progress import GAVE_UP, LISTED, Research, answer_key
+from .findings import Findings, found_nothing
+from .options import LEAD, WRITER
 
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
 
 
-def outcome(research: Research) -> Outcome:
-    """Return the outcome of a run as it is now."""
-    number = LISTED if research.last is None else research.last
-    text = research.text(number)
-    cited = numbered(text, research.passages)
-    answer = body(text, cited)
-    judges = research.state.definition.check != "off" and number != LISTED and not research.direct
-    return Outcome(
-        answer=answer,
-        uses=_keys(research),
-        gaps=list(_gaps(research)),
-        sources=[Cited(source.title, source.url, _finder(research, source)) for source in cited],
-        judgement=research.judging(number).judgement(answer) if judges else None,
+def answer(
+    state: RunState, findings: Findings, answers: Sequence[StepState], judging: DraftRounds | None = None
+) -> FlowAnswer:
+    """Return the last of the ``answers`` that was written, with its judgement, if it was judged; without one, what was
+    found is listed."""
+    written = next((each for each in reversed(answers) if each.ok), None)
+    text, passages = findings.text(written), findings.passages
+    cited = numbered(text, passages)
+    shown = body(text, cited)
+    rests_on = [each for each in findings.answered if findings.found[each.key].passages]
+    rests_on += [findings.lead] if findings.files else []
+    rests_on = rests_on or ([*findings.answered] if written is None else [written])
+    return FlowAnswer(
+        text=shown,
+        uses=[Result(each) for each in rests_on],
+        gaps=list(_gaps(state, findings, answers)),
+        sources=[Cited(each.title, each.url, findings.finder(each.title, each.url)) for each in cited],
+        judgement=None if judging is None or state.definition.check == "off" else judging.judgement(shown),
+        material=partial(of_passages, passages=passages) if passages else None,
     )
 
 
-def _keys(research: Research) -> list[str]:
-    """The steps that the answer rests on; of one that rests on no source, the one that wrote it."""
-    keys = [key for key, found in research.found.items() if found.passages]
-    keys += [LEAD] if research.files else []
-    if keys:
-        return keys
-    return [answer_key(research.last)] if research.last is not None else list(research.found)
-
-
-def _finder(research: Research, source: Numbered) -> str:
-    """Return the step that found a source."""
-    found = (key for key, each in research.found.items() for at in each.passages if (at.title, at.url) == source[:2])
-    return next(found, LEAD)
+def unfinished(state: RunState) -> FlowAnswer:
+    """Return the answer of a run that ends before its flow does: the latest one, or what was found so far."""
+    lead = state.steps.get(LEAD)
+    if lead is None:
+        return FlowAnswer(uses=())
+    writers = [each for each in state.steps.values() if each.step.worker == WRITER and each.scheduled > lead.scheduled]
+    return answer(state, Findings(state, lead), [lead, *writers])
 
 
 # --- gaps ------------------------------------------------------------------------------------------------------------
 
 
-def _gaps(research: Research) -> Iterator[Gap]:
-    state, lead = research.state, research.lead
-    if lead is not None and lead.closed and not lead.ok:
-        yield _ended_early(research, lead)
-    for each in research.unanswered:
+def _gaps(state: RunState, findings: Findings, answers: Sequence[StepState]) -> Iterator[Gap]:
+    lead, last = findings.lead, answers[-1]
+    if lead.closed and not lead.ok:
+        more = "; the answer is written from what was found until then" if any(each.ok for each in answers) else ""
+        early = not_done("the research", lead, more)
+        yield early if lead.failure is None else early.evolve(next_action=_advice(findings, lead.failure))
+    for each in findings.unanswered:
         found = gap_of(state, each)
-        action = "" if each.failure is None else advised(research, each.failure).next_action
-        if lead is not None and lead.stopped is None:  # a lead that has answered does not continue
+        action = found.next_action if each.failure is None else _advice(findings, each.failure)
+        if lead.stopped is None:  # a lead that has answered does not continue
             action = action.replace("and resume the run", "and ask again")
-        yield found.evolve(next_action=action or found.next_action)
-    if lead is not None and any(NO_MORE_CHILDREN in call.error for call in lead.made):
-        most = research.run.options.max_subagents
+        yield found.evolve(next_action=action)
+    if any(NO_MORE_CHILDREN in call.error for call in lead.made):
+        most = state.definition.options["max_subagents"]
         reason = f"the lead wanted more than {most} subagents, which is the limit"
         action = f"raise it with --option max_subagents={2 * most or 10}, and ask again"
         yield Gap(name="the research", class_=FailureClass.EXHAUSTED, reason=reason, next_action=action)
-    for each in research.answers.values():
-        if each.closed and not each.ok:
-            revises = "revises" in each.step.input
-            instead = "; the answer before it is used" if revises else "; what the subagents found is listed instead"
-            yield not_done("the revision" if revises else "the answer", each, instead)
+    if last is not lead and last.closed and not last.ok:
+        revises = "revises" in last.step.input
+        instead = "; the answer before it is used" if revises else "; what the subagents found is listed instead"
+        yield not_done("the revision" if revises else "the answer", last, instead)
 
 
-def _ended_early(research: Research, lead: StepState) -> Gap:
-    failure = lead.failure or Failure.of("it gave no answer", "no_answer", FailureClass.INVALID)
-    more = "; the answer is written from what was found until then" if research.last is not None else ""
-    found = not_done("the research", lead, more)
-    return found.evolve(next_action=advised(research, failure).next_action)
-
-
-def advised(research: Research, found: Failure) -> Failure:
-    """Return a failure of the lead or a subagent with the advice of this flow."""
-    action = found.next_action
-    if found.type == GAVE_UP and "another model" in action:
-        action = MORE_SOURCES
-    elif found.type == CHILD_FAILED:
-        failed = (each.failure for each in research.subagents if each.failure is not None)
-        cause = next((each for each in failed if each.message == found.message), None)
-        action = action if cause is None else advised(research, cause).next_action
-    return found.evolve(next_action=action)
+def _advice(findings: Findings, found: Failure) -> str:
+    """Return the advice about a failure of the lead, or of a subagent, which can be why the lead failed."""
+    failures = (each.failure for each in findings.subagents if each.failure is not None)
+    cause = next((each for each in failures if found.type == CHILD_FAILED and each.message == found.message), found)
+    return MORE_SOURCES if found_nothing(cause) else cause.next_action

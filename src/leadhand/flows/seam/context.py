@@ -6,52 +6,83 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from itertools import count, islice
-from typing import Any
+from typing import Any, Protocol
 
 from leadhand.core import commands as do
 from leadhand.core.approval import Approval, ApprovalStatus, Question
 from leadhand.core.blob import blob_of
 from leadhand.core.ids import attempt_id, order_id, subtask_key
+from leadhand.core.judgement import Judgement
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, is_object, object_of
 from leadhand.core.work_order import ProposedSubtask, Subtask, Unsupported, WorkOrder
-from leadhand.core.work_result import Review
+from leadhand.core.work_result import ResultData, Review
+from leadhand.core.worker import ALL_TOOLS
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.desk import Desk
+from leadhand.flows.desk import Code, Desk
 from leadhand.flows.plan_gate import page_id
+from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
 from .identity import encoded, sha
 from .orders import WORK, issue
 from .passes import Pass
 from .pending import Asking, Join, Pending
-from .results import Approved, Denied, FlowMisuse, Result
+from .results import Approved, Denied, FlowAnswer, FlowMisuse, Result, StepFailed, said_by
 from .worker import Given, Worker, fingerprinted
 
 LONGEST_SUMMARY = 300
 """Characters of a value as JSON that stand for it as text."""
 
 
+class Flows(Protocol):
+    """A flow that another one can run."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, run: FlowContext, /, **options: Any) -> Coroutine[Any, Any, Any]: ...
+
+
+Judging = Callable[["FlowContext", Result | str, Sequence[Result] | None], Coroutine[Any, Any, Judgement]]
+
+
+async def unjudged(_run: FlowContext, _text: Result | str, _uses: Sequence[Result] | None) -> Judgement:
+    """Judge nothing, for a run that has no judge."""
+    return Judgement()
+
+
 class FlowContext:
     """A run as its flow sees it. What it returns can be awaited; nothing else can."""
 
-    def __init__(self, of: Pass, state: RunState) -> None:
-        self._pass = of
+    def __init__(self, of: Pass, state: RunState, request: str | None = None, inside: str = "") -> None:
+        """``inside`` is the step of a flow inside of another one, which has a ``request`` of its own."""
+        self._pass, self._inside = of, inside
         self._random = random.Random(state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
-        self._orders: dict[str, WorkOrder] = {}
-        self._begins: list[do.Begin] = []
         self._asked, self._noted = 0, 0
-        self.request: str = state.definition.request
+        self.request: str = state.definition.request if request is None else request
         self.earlier: Follows | None = state.definition.follows
         """The run that this one follows up; what it answered was not checked in this run."""
         self.today: date = state.created_at.date()
         """The day on which the run was started, in UTC."""
         self.deps: Any = None
+        self.fits: Callable[[Json], list[str]] | None = None
+        """Why a value does not fit the typed answer that was asked for, one sentence each (None: nobody asked)."""
+        self.verifier: Verifier | None = None
+        """Who judges in place of a model."""
+        self.judging: Judging = unjudged
+        self.judged: dict[str, Any] = {}
+        """What was judged in this pass, by digest."""
+
+    @property
+    def of(self) -> Pass:
+        """The pass that this context belongs to."""
+        return self._pass
 
     @property
     def state(self) -> RunState:
@@ -108,7 +139,8 @@ class FlowContext:
 
         async def called(desk: Desk) -> str:
             made = await desk.call(tool, **desk.brief)
-            return made.summary or compact_json(made.raw)[:LONGEST_SUMMARY]
+            said = made.raw if isinstance(made.raw, str) else compact_json(made.raw)[:LONGEST_SUMMARY]
+            return made.summary or said
 
         step.code = called
         return step
@@ -161,7 +193,7 @@ class FlowContext:
         done instead of.
         """
         state, most = self.state, self.state.definition.limits.max_steps
-        if len(self._orders) >= most:
+        if len(self._pass.orders) >= most:
             raise FlowMisuse(f"the run is limited to {most} orders")
         proposed = [ProposedSubtask.model_validate(encoded(each, "subtasks").logged) for each in subtasks]
 
@@ -170,15 +202,15 @@ class FlowContext:
             return issue(proposed, key, goal, repairs, workers=workers, instead_of=instead_of, keys=keys)
 
         equals = (key for key, each in state.orders.items() if each.order == issued(key, each.order.keys))
-        key = next((each for each in equals if each not in self._orders), "")
+        key = next((each for each in equals if each not in self._pass.orders), "")
         if known := bool(key):
             order = state.orders[key].order
         else:
-            key = order_id(len({*state.orders, *self._orders}) + 1)
+            key = order_id(len({*state.orders, *self._pass.orders}) + 1)
             order = issued(key)
             if keys := _claimed(state, order):
                 order = issued(key, keys)
-        self._orders[key] = order
+        self._pass.orders[key] = order
 
         def commands(_: RunState) -> Sequence[do.Command]:
             return [do.IssueOrder(order=order, workers=(WORK,))]
@@ -190,7 +222,7 @@ class FlowContext:
 
     def ordered(self, order: Pending[list[Result]]) -> tuple[WorkOrder, list[Pending[Result]]]:
         """Return an order that was issued, with its subtasks to wait for one by one."""
-        found = self._orders[order.key]
+        found = self._pass.orders[order.key]
         return found, [self._subtask(key) for key in found.subtask_keys()]
 
     def _subtask(self, key: str) -> Pending[Result]:
@@ -202,12 +234,14 @@ class FlowContext:
         most = self.state.definition.limits.batch_size
 
         def commands(now: RunState) -> Sequence[do.Command]:
-            wanted = (each for each in self._begins if subtask_key(order_id(1), each.position) not in now.steps)
-            return [] if self._orders else [*islice(wanted, most)]
+            wanted = (each for each in self._pass.begins if subtask_key(order_id(1), each.position) not in now.steps)
+            return [] if self._pass.orders else [*islice(wanted, most)]
 
-        if not self._begins:
+        if self._pass.orders:
+            return
+        if not self._pass.begins:
             self._pass.new.append(Pending[None](self._pass.waived, "!begin", commands, lambda _: None))
-        self._begins.append(do.Begin(position=position, subtask=subtask))
+        self._pass.begins.append(do.Begin(position=position, subtask=subtask))
 
     def cannot(self, parts: Sequence[Unsupported]) -> None:
         """Record parts of the request that no tool supports."""
@@ -218,11 +252,41 @@ class FlowContext:
 
         self._pass.new.append(Pending[None](self._pass.waived, "!cannot", commands, lambda _: None))
 
-    def judged(self, order: str, review: Review) -> Pending[None]:
+    def reviewed(self, order: str, review: Review) -> Pending[None]:
         """Record the review of an order."""
         key, judges = f"~{order}", do.Judge(work_order_id=order, review=review)
         pending = Pending[None](self._pass.waived, key, lambda _: [judges], lambda _: None)
         return self._added(pending, is_known=key in self.state.settled)
+
+    async def flow(
+        self,
+        flow: Flows,
+        request: str,
+        *,
+        key: str | None = None,
+        limits: Mapping[str, int | float] | None = None,
+        **options: Any,
+    ) -> Result:
+        """Run another flow inside of this one, with a request and with limits of its own, and return its result.
+
+        ``limits`` hold for its steps together: ``max_requests``, ``max_tokens``, ``budget`` (US dollars). To make
+        another flow a part of this one, with the same request, await it: ``await other(run, …)``.
+        """
+        name, given = key or flow.name, {"request": request, "options": options}
+        worker = Recorded(name=f"flow.{flow.name}", loop="code", tools=(ALL_TOOLS,)).evolve(**(limits or {}))
+        step = self._step("flow", name, fingerprinted(worker), given)
+        context = FlowContext(self._pass, self.state, request, step.key)
+        context.__dict__ |= {each: getattr(self, each) for each in ("deps", "fits", "verifier", "judging", "judged")}
+        data = failure = None
+        try:
+            made = await flow(context, **options)
+            text, value = said_by(made)
+            failure = made.failure if isinstance(made, FlowAnswer) else None
+            data = ResultData(summary=text, value=value) if failure is None else None
+        except StepFailed as failed:
+            failure = failed.failure
+        self._pass.conclude(step, [do.Conclude(step.key, data, failure)])
+        return await step
 
     # --- people ------------------------------------------------------------------------------------------------------
 
@@ -231,7 +295,9 @@ class FlowContext:
         digest = sha([question, list(choices)])
         same = [key for key, each in self.state.questions.items() if each.text == question and key.startswith("q-")]
         free = (each for each in same if f"?{each}" not in self._pass.steps)
-        key = key or next(free, f"q-{digest[:8]}" + (f"-{len(same) + 1}" if same else ""))
+        key = (key and not self._inside and key) or next(
+            free, f"q-{digest[:8]}" + (f"-{len(same) + 1}" if same else "")
+        )
         asked = Question(id=key, text=question, choices=tuple(choices))
 
         def read(now: RunState) -> str:
@@ -276,6 +342,13 @@ class FlowContext:
         pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
         return await self._added(pending, is_known=key in self.state.approvals)
 
+    async def judge(self, result: Result | str, *, uses: Sequence[Result] | None = None) -> Judgement:
+        """Have the claims of a text judged beside what ``uses`` (None: all steps so far) found out.
+
+        The same text is not judged again when the flow returns it. Without a judge, no claim has a verdict.
+        """
+        return await self.judging(self, result, uses)
+
     def note(self, text: str) -> None:
         """Write a line into the log of the run, once, whatever the passes."""
         self._noted += 1
@@ -294,9 +367,20 @@ class FlowContext:
         tools: Sequence[str] | None = None,
         optional: bool = False,
         final: bool = False,
+        code: Code | None = None,
     ) -> Pending[Result]:
-        """Ask a worker of a built-in flow, with the details of the step."""
-        return self._step("ask", key, worker, input, tools=tools, optional=optional, final=final, details=details)
+        """Ask a worker of a built-in flow, with the details of the step; ``code`` carries it out if the worker's loop
+        says so."""
+        pending = self._step("ask", key, worker, input, tools=tools, optional=optional, final=final, details=details)
+        pending.code = code
+        return pending
+
+    def worker(self, name: str) -> Recorded:
+        """Return a worker as the run has recorded it. Raises KeyError for a name that the run does not know."""
+        found = self.state.worker(name)
+        if found is None:
+            raise KeyError(name)
+        return found
 
     # --- how a step is made ------------------------------------------------------------------------------------------
 
@@ -350,6 +434,8 @@ class FlowContext:
         early: bool = False,
         details: Details = PLAIN,
     ) -> Pending[Result]:
+        if self._inside:
+            name, given = f"{self._inside}/{name}", given or {"request": self.request}
         written = {field: encoded(value, field) for field, value in given.items()}
         digested: dict[str, Json] = {field: each.digested for field, each in written.items()} or {"": self.request}
         if tools is not None or model is not None:
@@ -377,7 +463,7 @@ class FlowContext:
             command = do.IssueStep(
                 id=key,
                 worker=worker_key,
-                title=details.title or name,
+                title=details.title or name.rpartition("/")[2],
                 input=logged,
                 needs=tuple(needs),
                 tools=None if tools is None else tuple(tools),
@@ -392,6 +478,7 @@ class FlowContext:
                 doing=details.doing,
                 instructions=details.instructions,
                 judges=details.judges,
+                parent=attempt_id(self._inside, 1) if self._inside else None,
                 definition=definition,
             )
 
@@ -435,7 +522,7 @@ def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
     """Return the keys of an order's subtasks if some have begun under other keys than their own; () if none have."""
     begun = {key: state.steps[key].subtask for key in state.early}
     own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
-    if all(own.get(key) == subtask for key, subtask in begun.items()):
+    if order.work_order_id != order_id(1) or all(own.get(key) == subtask for key, subtask in begun.items()):
         return ()
     fresh = (subtask_key(order.work_order_id, n) for n in count(len(own)))
     free = (key for key in fresh if key not in state.steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from leadhand.core.state import RunState, StepState
@@ -19,7 +19,8 @@ class Details:
     about. ``shows`` returns what the worker is given instead of the input, ``schema`` the JSON schema that its answer
     is asked for with, ``checks`` why an answer is not accepted, ``keeps`` the value to record of one (the value and
     what the worker was given are passed), ``proposes`` the calls of which the arguments are validated, and ``draft``
-    whether the text of ``answer`` is shown while it is written.
+    whether the text of ``answer`` is shown while it is written. ``children`` are the details of the steps that its
+    calls ask for.
     """
 
     title: str = ""
@@ -32,6 +33,11 @@ class Details:
     keeps: Callable[[RunState, StepState, Result], Json] | None = None
     proposes: Callable[[RunState, StepState, Json], Sequence[ProposedCall]] | None = None
     draft: Callable[[RunState, StepState], Callable[[Json], bool] | None] | None = None
+    children: Details | None = None
+
+    def of(self, **changes: Any) -> Details:
+        """Return the details with changes."""
+        return replace(self, **changes)
 
 
 PLAIN = Details()

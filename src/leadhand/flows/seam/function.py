@@ -15,9 +15,9 @@ from leadhand.core.approval import Question
 from leadhand.core.commands import Command, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
-from leadhand.core.outcome import gap_of
+from leadhand.core.ids import step_of
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, Value, compact_json, one_line, shown
+from leadhand.core.value import Json, Value, one_line, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
@@ -25,14 +25,16 @@ from leadhand.flows.flow import Result as Returned
 from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.refused_options import refusal
 from leadhand.flows.run_view import RunView, StepView
+from leadhand.verify.judge import Verifier
 
-from .context import FlowContext
+from .context import FlowContext, Judging, unjudged
 from .details import PLAIN, Details
 from .identity import resolved
 from .orders import WORK, child, work
+from .outcomes import outcome_of, outcome_with
 from .passes import Pass, Stale
 from .pending import Pending
-from .results import FlowAnswer, FlowMisuse, Result, Retry, StepFailed
+from .results import FlowAnswer, FlowMisuse, Retry, StepFailed
 from .worker import Given, Worker
 
 Function = Callable[..., Coroutine[Any, Any, Any]]
@@ -54,18 +56,23 @@ class FunctionFlow(Flow):
         self,
         function: Function,
         name: str = "",
-        offline: Mapping[Worker, Callable[..., Any]] | None = None,
-        workers: Sequence[Recorded] | None = None,
-        writer: str = "",
+        offline: Mapping[Worker, Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        workers: Callable[[Any], Sequence[Recorded]] | Sequence[Recorded] | None = None,
+        *,
+        plans: bool = True,
+        reads_artifacts: bool = False,
+        unfinished: Callable[[RunState], FlowAnswer] | None = None,
     ) -> None:
-        """``workers`` are those of a built-in flow (None: the workers that the function names), with its ``writer``."""
+        """``workers`` are those of a built-in flow, or with some options (None: the workers that the function names).
+        ``unfinished`` returns the answer of a run that ends before its function returns."""
         self.function = function
         self.name = name or function.__name__.replace("_", "-")  # type: ignore[misc]
         self.description = inspect.getdoc(function) or ""  # type: ignore[misc]
-        self.offline = {worker.name: rule for worker, rule in (offline or {}).items()}  # type: ignore[misc]
-        self.plans = True  # type: ignore[misc]
+        rules = (offline or {}).items()
+        self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in rules}  # type: ignore[misc]
+        self.plans, self.reads_artifacts = plans, reads_artifacts  # type: ignore[misc]
+        self.unfinished = unfinished
         self.Options = _options(self.name, function)  # type: ignore[misc, assignment]
-        self.writer = writer  # type: ignore[misc]
         self._workers = workers
         self.__wrapped__ = function
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
@@ -84,7 +91,7 @@ class FunctionFlow(Flow):
     def roles(self, options: Any) -> Sequence[Recorded]:
         """Return the workers that the function names as globals or from its closure, with the one of subtasks."""
         if self._workers is not None:
-            return self._workers
+            return self._workers(options) if callable(self._workers) else self._workers
         named = _named(self.function)
         workers = {each.name: each for each in named if isinstance(each, Worker) and isinstance(each.instructions, str)}
         return [each.recorded() for each in workers.values()]
@@ -105,6 +112,11 @@ class FunctionRun(Flow):
         self.passes = 0
         """How many passes were begun."""
         self.deps: Any = None
+        self.fits: Callable[[Json], list[str]] | None = None
+        self.verifier: Verifier | None = None
+        self.judging: Judging = unjudged
+        self.close: Close = _as_it_is
+        """Ends the flow with further steps, which give its answer a shape and judge it."""
         self.clock: Callable[[], float] = lambda: 0.0
 
     def checked_options(self, given: Mapping[str, Any]) -> BaseModel:
@@ -134,11 +146,21 @@ class FunctionRun(Flow):
         self.passes += 1
         options = dict(self.checked_options(state.definition.options))
 
+        async def whole(context: FlowContext) -> Outcome:
+            made = await self._flow.function(context, **copy.deepcopy(options))
+            stated = outcome_with(context.of, made)
+            answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
+            if answer.failure is not None:
+                context.of.failure = answer.failure
+                return stated
+            return await self.close(context, stated, answer)
+
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
             context = FlowContext(of, state)
-            context.deps = self.deps
-            return self._flow.function(context, **copy.deepcopy(options))
+            context.deps, context.fits, context.verifier = self.deps, self.fits, self.verifier
+            context.judging = self.judging
+            return whole(context)
 
         self._pass = Pass(state, begin, self._flow.function.__code__.co_filename, self.clock)
         return self._pass
@@ -163,16 +185,15 @@ class FunctionRun(Flow):
     def next(self, run: RunView[Any]) -> Iterable[Command]:
         state = run.state
         now = self.advanced(state)
-        told = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
+        notes = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
         if now.main.done:
-            error, made = now.main.error, now.main.value
-            failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
-            failure = made.failure if isinstance(made, FlowAnswer) else failure
-            return [*told, *self._forgotten(now), do.Finish(failure=failure)]
+            error = now.main.error
+            failure = now.failure if error is None or isinstance(error, StepFailed) else self._fault(now, error)
+            return [*notes, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
         if not wanted or not now.strays:
-            return [*told, *wanted]
-        return [*told, *self._diverged(state, now, wanted)]
+            return [*notes, *wanted]
+        return [*notes, *self._diverged(state, now, wanted)]
 
     def _diverged(self, state: RunState, now: Pass, wanted: Sequence[Command]) -> Iterator[Command]:
         """Yield what a run does whose flow asks for other steps than before: nothing new, if one of those has acted."""
@@ -181,7 +202,7 @@ class FunctionRun(Flow):
         what = f"the flow asks at line {line} for {key}, which is new, and not yet again for {before}"
         acted = next((each for each in now.unclaimed if state.steps[each].has_acted), None)
         if acted is None:
-            if not state.redone:  # else a person had something done again, and what follows from it is new
+            if not state.redone:  # what follows from a result that is another one now is new
                 yield do.Note(what, f"!new-{key}")
             yield from wanted
             return
@@ -214,8 +235,7 @@ class FunctionRun(Flow):
         state, given = run.state, step.step
         if given.subtask is not None or given.worker == WORK.name:
             return child(state, step) if given.subtask is None else work(state, step)
-        shows = None if (pending := self._pending(state, given.step_id)) is None else pending.details.shows
-        if shows is not None:
+        if (shows := self._details(state, given.step_id).shows) is not None:
             return shows(state, step)
         found = resolved({**given.input}, state)
         return found if found or given.kind != "ask" else {"request": run.request}
@@ -223,8 +243,8 @@ class FunctionRun(Flow):
     def problems(self, run: RunView[Any], step: StepView, result: Returned) -> list[str]:
         pending = self._pending(run.state, step.id)
         worker = None if pending is None else pending.worker
-        if pending is not None and pending.details.checks is not None:
-            return list(pending.details.checks(run.state, run.state.steps[step.id], result))
+        if (checks := self._details(run.state, step.id).checks) is not None:
+            return list(checks(run.state, run.state.steps[step.id], result))
         if worker is None:
             return []
         value: Any = result.text if result.value is None else result.value
@@ -266,41 +286,26 @@ class FunctionRun(Flow):
         return self._flow.task(run, entries)
 
     def _details(self, state: RunState, key: str) -> Details:
-        pending = self._pending(state, key)
-        return PLAIN if pending is None else pending.details
+        if (pending := self._pending(state, key)) is not None:
+            return pending.details
+        parent = state.steps[key].step.parent
+        return PLAIN if parent is None else self._details(state, step_of(parent)).children or PLAIN
 
     def _pending(self, state: RunState, key: str) -> Pending[Any] | None:
         now = self.advanced(state) if self._pass is None else self._pass
         return now.steps.get(key)
 
     def outcome(self, run: RunView[Any]) -> Outcome:
-        state = run.state
-        now = self._pass if self._pass is not None else self.advanced(state)
-        error = now.main.error if now.main.done else None
-        made = now.main.value if now.main.done and error is None else None
-        found = _outcome(made)
-        orders = {key: each.order.subtask_keys() for key, each in state.orders.items()}
-        mine = {key for key in orders if key in now.steps or not now.main.done}
-        asked = [*now.steps, *(each for key in orders if key in mine for each in orders[key])]
-        others = [each for key in orders if key not in mine for each in orders[key]]
-        begun = [*state.early]  # before an order that does not have them, or that nobody issued
-        early = {*now.unclaimed_early(), *(begun if orders or found.answer else ())}
-        asked += begun
-        asked = [key for key in dict.fromkeys(asked) if key in state.steps]
-        left_out = [key for key in dict.fromkeys((*now.unclaimed, *others, *early)) if key in state.steps]
-        waived = {key for key in asked if key in now.steps and (now.steps[key].optional or not _counts(now, key))}
-        done = (state.steps[key] for key in asked if key not in early)
-        used = [each.key for each in done if each.ok and (each.counts or each.step.final)]
-        gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
-        if isinstance(made, FlowAnswer) and made.uses is not None:
-            used = [each.key for each in made.uses]
-        return found._replace(
-            uses=used,
-            gaps=[*gaps, *found.gaps],
-            waived=[*(waived | now.waived)],
-            left_out=left_out,
-            returned=now.main.done and error is None,
-        )
+        now = self._pass if self._pass is not None else self.advanced(run.state)
+        unfinished = self._flow.unfinished
+        return outcome_of(now, run.state, None if unfinished is None or now.main.done else unfinished(run.state))
+
+
+Close = Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome]]
+
+
+async def _as_it_is(_run: FlowContext, outcome: Outcome, _answer: FlowAnswer) -> Outcome:
+    return outcome
 
 
 def _named(function: Function) -> list[object]:
@@ -312,31 +317,6 @@ def _named(function: Function) -> list[object]:
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]
     around = inspect.getclosurevars(function).nonlocals
     return [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
-
-
-def _counts(now: Pass, key: str) -> bool:
-    """Whether the failure of a step is a gap: not if the flow returned without waiting for it."""
-    pending = now.steps[key]
-    return pending.done or pending.awaited or not now.main.done
-
-
-def _outcome(made: object) -> Outcome:
-    """Return the outcome for what a flow returned: text, a result, an instance of a pydantic model, or a FlowAnswer."""
-    match made:
-        case None:
-            return Outcome()
-        case FlowAnswer():
-            return Outcome(answer=made.text, value=made.value, gaps=list(made.gaps))
-        case Result():
-            value = made.state.value
-            return Outcome(answer=made.text if value is None else compact_json(value), value=value)
-        case BaseModel():
-            value = made.model_dump(mode="json")
-            return Outcome(answer=compact_json(value), value=value)
-        case str():
-            return Outcome(answer=made)
-        case _:
-            return Outcome(answer=compact_json(made), value=made)
 
 
 def _options(name: str, function: Function) -> type[BaseModel]:

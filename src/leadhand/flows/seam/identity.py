@@ -1,4 +1,4 @@
-"""The identity of a step: its kind, its name, and the digest of its input; its place in the code is no part of it.
+"""The identity of a step: its kind, its name, and the digest of its input; its place in the code is not a part of it.
 
 The digest is SHA-256 over canonical JSON (keys sorted, no spaces, UTF-8, no NaN). A result counts by its content, and
 is a reference to its step in the log.

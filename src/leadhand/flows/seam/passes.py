@@ -14,15 +14,17 @@ import heapq
 import sys
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from inspect import iscoroutine
 from itertools import takewhile
 from types import FrameType
 from typing import Any, cast
 
-from leadhand.core.commands import Command
+from leadhand.core.commands import Begin, Command
+from leadhand.core.errors import Failure
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
+from leadhand.core.work_order import WorkOrder
 
 from .pending import Element, Join, Pending, Task, Waited
 from .results import FlowMisuse, Result
@@ -65,11 +67,21 @@ class Pass:
         """Steps that are new although steps of the log have not been asked for, with their lines."""
         self.slow: list[str] = []
         """Lines at which the function blocked the loop, with the seconds."""
+        self.concluded: dict[str, Sequence[Command]] = {}
+        """What settles the flows inside of this one that have ended."""
+        self.failure: Failure | None = None
+        """Why the run ends early, as the function says."""
+        self.orders: dict[str, WorkOrder] = {}
+        """The work orders that were asked for."""
+        self.begins: list[Begin] = []
+        """The subtasks of the first order that can begin before it."""
         self.missing: dict[str, StepState] = {}
         """Steps whose large data has to be loaded before their results can be handed over."""
         self.loaded: dict[tuple[str, int], Json] = {}
         """Large data by step and number of attempts."""
         self._equals: dict[Identity, dict[str, str]] = {}
+        self._last: Counter[str] = Counter()
+        """The number of the latest step of each name."""
         self._numbers: Counter[tuple[Identity, str]] = Counter()
         self._begun: dict[Identity, Pending[Any]] = {}
         self._used: dict[str, tuple[int, int]] = {}
@@ -81,7 +93,7 @@ class Pass:
         self._runnable: deque[Task] = deque()
         self._cursor, self._redone = state.seq, state.redone
         for key, each in state.steps.items():
-            if each.step.digest and each.step.parent is None:
+            if each.step.digest:
                 identity = each.step.kind, each.step.key, each.step.digest
                 self._equals.setdefault(identity, {})[key] = each.step.place
                 self.unclaimed[key] = None
@@ -91,7 +103,7 @@ class Pass:
     # --- what the context asks for -----------------------------------------------------------------------------------
 
     def identity(self, of: Identity, *, early: bool = False) -> tuple[str, str]:
-        """Return the key and the place of the step of the log that an ask means; a new key if there is none.
+        """Return the key and the place of the step of the log that an ask means; a new key without one.
 
         Of those that this pass has not asked for, it is the one that was first asked for at this place, else the first.
         """
@@ -106,13 +118,13 @@ class Pass:
         return key, place
 
     def _new_key(self, name: str) -> str:
-        base = "".join(each if each.isalnum() or each in "._-" else "-" for each in name).strip(".") or "step"
+        base = "".join(each if each.isalnum() or each in "._-/" else "-" for each in name).strip("./") or "step"
         base = f"_{base}" if base.startswith("wo-") else base
-        number, key = 1, base
-        while key in self.state.steps or key in self.steps or key in self.unfit:
-            number += 1
-            key = f"{base}-{number}"
-        return key
+        while True:
+            self._last[base] += 1
+            key = base if self._last[base] == 1 else f"{base}-{self._last[base]}"
+            if key not in self.state.steps and key not in self.steps:
+                return key
 
     def claimed(self, of: Identity) -> Pending[Any] | None:
         """Return the step that began early and that an equal ask claims now, if there is one."""
@@ -143,6 +155,11 @@ class Pass:
                 self.strays.append((key, pending.line))
         elif key in self.state.settled:
             self._settled(key)
+
+    def conclude(self, pending: Pending[Any], commands: Sequence[Command]) -> None:
+        """Settle a step of the log by what this pass came to, unless it is settled."""
+        if pending.key not in self.state.settled:
+            self.concluded[pending.key] = commands
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Task:
         """Begin a branch of a gather."""
@@ -183,6 +200,11 @@ class Pass:
         self.new = [each for each in self.new if not self.knows(each.key)]
         for pending in self.new:
             yield from pending.commands(state)
+        for key in [key for key in self.concluded if key in state.settled]:
+            del self.concluded[key]
+        for key, commands in self.concluded.items():
+            if key in state.steps:  # else it is issued first
+                yield from commands
 
     def knows(self, key: str) -> bool:
         """Whether the log has a step, an order, a question or a note."""

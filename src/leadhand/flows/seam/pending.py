@@ -52,7 +52,7 @@ class Pending(Waited, Generic[_T]):
     """A step that was asked for. It is issued at once; awaiting it gives its result.
 
     ``key`` is its key in ``RunState.settled``, ``commands`` returns what issues it, ``read`` its result once it is
-    settled. The keys of failures that are no gaps are added to ``waived``.
+    settled. The keys of failures that are not gaps are added to ``waived``.
     """
 
     def __init__(
@@ -72,6 +72,11 @@ class Pending(Waited, Generic[_T]):
         self.optional = self.awaited = False
         self.line = ""
         self.result: _T | None = None
+
+    @property
+    def was_awaited(self) -> bool:
+        """Whether the flow waited for it, so that its failure counts."""
+        return self.done or self.awaited
 
     def settle(self, result: _T) -> None:
         self.result, self.done = result, True
@@ -144,7 +149,7 @@ class Element(Waited):
 class Asking:
     """The answer of a worker while it is written: ``async with run.asking(…) as reply: async for element in reply``.
 
-    It is no asynchronous generator, since those are closed by the loop of the thread.
+    It is not an asynchronous generator, since those are closed by the loop of the thread.
     """
 
     def __init__(self, step: Pending[Result], name: str, read: Callable[[Element], None]) -> None:

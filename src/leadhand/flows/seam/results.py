@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure
+from leadhand.core.judgement import Judgement
 from leadhand.core.run import Gap
-from leadhand.core.state import StepState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
-from leadhand.core.value import Json
+from leadhand.core.value import Json, compact_json
 from leadhand.flows.seam.identity import Referred, sha
+from leadhand.verify.material import Material
 
 Blobs = Mapping[str, Json]
 """Large values that were loaded, by the digest of their content."""
@@ -101,21 +104,44 @@ class StepFailed(Exception):
         super().__init__(f"{result.key}: {self.failure.message if self.failure is not None else 'it failed'}")
 
     def waive(self) -> None:
-        """Do without this step: its failure is no gap of the answer."""
+        """Do without this step: its failure is not a gap of the answer."""
         self._waived.add(self.result.key)
 
 
 class FlowAnswer(NamedTuple):
     """The answer of a flow: its ``text``, the results that it ``uses`` (None: those of all steps), further ``gaps``.
 
-    ``value`` is the answer as data, if there is more than the text, ``failure`` why the run ends early, if it does.
+    ``value`` is the answer as data, if there is more than the text. Of a built-in flow, ``sources`` are those that the
+    answer cites as [1], [2], …, ``judgement`` is given if it had its text judged, ``writer`` is the worker that
+    corrects it, ``material`` what it is judged beside, ``waived`` are failed steps that are not gaps. ``failure`` is
+    why the run ends early.
     """
 
     text: str = ""
     uses: Sequence[Result] | None = None
     gaps: Sequence[Gap] = ()
     value: Json = None
+    sources: Sequence[Cited] | None = None
+    judgement: Judgement | None = None
+    writer: str = ""
+    material: Callable[[RunState], Material] | None = None
+    waived: Sequence[str] = ()
     failure: Failure | None = None
+
+
+def said_by(made: object) -> tuple[str, Json]:
+    """Return the text and the value of what a flow returned: text, a result, a pydantic instance, or JSON."""
+    match made:
+        case FlowAnswer():
+            return made.text, made.value
+        case Result():
+            value = made.state.value
+            return (made.text if value is None else compact_json(value)), value
+        case str():
+            return made, None
+        case _:
+            value = made.model_dump(mode="json") if isinstance(made, BaseModel) else made
+            return compact_json(value), value
 
 
 class Approved(NamedTuple):

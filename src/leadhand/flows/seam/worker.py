@@ -57,6 +57,9 @@ class Worker:
     base: Worker | None = field(default=None, repr=False, compare=False)
     """What it is a new version of."""
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __post_init__(self) -> None:
         if unknown := sorted({*(self.limits or {})} - {*LIMITS}):
             raise UsageError(

@@ -9,11 +9,14 @@
 
 from __future__ import annotations
 
+from leadhand.core.work_order import ProposedSubtask
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.function import FunctionFlow
-from leadhand.flows.seam.results import FlowAnswer
+from leadhand.flows.seam.outcomes import outcome_with
+from leadhand.flows.seam.results import FlowAnswer, Result
 
 from . import composing, planning, reviewing
+from .plans import Plan
 from .repair import Wanted, repair
 from .roles import RoleName, roles
 from .work import Work
@@ -27,22 +30,43 @@ async def work_order(run: FlowContext) -> FlowAnswer:
     plan, first = planned
     work = Work(run)
     work.note_cannot(plan.cannot)
-    written = ""
     wanted = Wanted(plan.subtasks) if plan.subtasks else None
-    repairs: str | None = None
+    answer = await _answered(run, work, plan, first, wanted)
+    missing = await _missing(run, work, answer)
+    if missing is None or not await planning.is_approved(run, work, plan.goal, missing, first):
+        return answer
+    return await _answered(run, work, plan, first, missing)
+
+
+async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wanted: Wanted | None) -> FlowAnswer:
+    """Carry out an order, and the repairs that its review leads to, and return the answer."""
+    written = ""
     while wanted is not None:
+        repairs = work.orders[-1].work_order_id if work.orders else None
         issued = run.order(plan.goal, wanted.subtasks, repairs=repairs, instead_of=wanted.instead_of)
-        repairs = issued.key
-        found = await reviewing.review(run, work, issued)
-        await run.judged(issued.key, found.review)
-        written = found.review.answer or ""
-        wanted = None if work.is_last(found.results) else repair(work, found.review)
+        review = await reviewing.review(run, work, issued)
+        await run.reviewed(issued.key, review)
+        written = review.answer or ""
+        wanted = repair(work, review) if work.may_order else None
         if wanted is not None and not await planning.is_approved(run, work, plan.goal, wanted, first):
             wanted = None
     if written and not work.cannot:
-        return FlowAnswer(written, uses=work.usable(), gaps=work.gaps())
+        return FlowAnswer(written, uses=work.usable(), gaps=work.gaps(), writer=RoleName.COMPOSE)
     text, failure, gaps = await composing.compose(run, work)
-    return FlowAnswer(text, uses=work.usable(), gaps=[*work.gaps(), *gaps], failure=failure)
+    gaps = [*work.gaps(), *gaps]
+    return FlowAnswer(text, uses=work.usable(), gaps=gaps, failure=failure, writer=RoleName.COMPOSE)
 
 
-WORK_ORDER = FunctionFlow(work_order, name="work-order", workers=roles(), writer=RoleName.COMPOSE)
+async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted | None:
+    """Return what the judge misses in an answer and the lead confirms, as subtasks whose workers choose their tools."""
+    asked = run.state.definition
+    if asked.check != "judge" or asked.shape or not work.may_order or answer.failure is not None:
+        return None
+    from leadhand.flows.answering import judged  # a run without a judge does not import it
+
+    found = await judged(run, outcome_with(run.of, answer), answer.writer)
+    parts = [each.part.part for each in found.missing]
+    return Wanted([ProposedSubtask(name=each[:200], expected_output=each) for each in parts]) if parts else None
+
+
+WORK_ORDER = FunctionFlow(work_order, name="work-order", workers=roles())

@@ -50,7 +50,7 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
             answered.append({"question": page.question, "answer": reply})
             continue
         if page.answer:
-            return FlowAnswer(page.answer, uses=[first])
+            return FlowAnswer(page.answer, uses=[first], writer=RoleName.COMPOSE)
         whole = _whole(pages)
         if not whole.subtasks or not is_gated(run.state):
             return whole, first

@@ -35,8 +35,8 @@ class _Found(NamedTuple):
     failure: Failure | None = None
 
 
-async def review(run: FlowContext, work: Work, issued: Pending[list[Result]]) -> Reviewed:
-    """Wait for the results of an order, and return them with the reviews of all shards, combined."""
+async def review(run: FlowContext, work: Work, issued: Pending[list[Result]]) -> Review:
+    """Wait for the results of an order, and return the reviews of all its shards, combined."""
     order, parts = run.ordered(issued)
     work.ordered(order)
     reviewing = _Reviewing(run, work, order, parts)
@@ -45,7 +45,7 @@ async def review(run: FlowContext, work: Work, issued: Pending[list[Result]]) ->
     found = await run.gather(reviewing.block(n, each) for n, each in enumerate(blocks))
     reviewed = reviewing.combined([each for of_block in found for each in of_block])
     work.reviewed(reviewed)
-    return reviewed
+    return reviewed.review
 
 
 class _Reviewing:

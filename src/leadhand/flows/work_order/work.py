@@ -55,6 +55,8 @@ class Work:
         self.missing: list[str] = []
         """What the latest review found missing."""
         self.is_complete = False
+        self.may_order = False
+        """Whether another order can follow the latest one."""
         self._verdicts: dict[str, Verdict] = {}
         self._failures: dict[str, Failure] = {}
 
@@ -73,6 +75,7 @@ class Work:
         self.results |= of.results
         self._verdicts |= {each.subtask: each for each in of.review.verdicts}
         self._failures |= of.failures
+        self.may_order = not self.is_last(of.results)
         self.missing, self.is_complete = [each.name for each in of.review.missing], of.review.complete
         self.note_cannot(of.review.cannot)
 

@@ -1,4 +1,4 @@
-"""The tools of the research flow. A run has them only if a role of its flow names them."""
+"""The tools of the research flow. A run has them only if a worker of its flow names them."""
 
 from .files import filesystem_read, filesystem_tree, filesystem_write
 from .subagents import parallel_tool_call, subagent_run

@@ -1,4 +1,4 @@
-"""Roles that Python code carries out: its calls are those of any worker, and what goes wrong in it stays there."""
+"""Workers that Python code carries out: their calls are those of any worker, and their faults stay theirs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Coded(Flow):
 
     name = "coded"
 
-    def __init__(self, code: Callable[[Desk], Any], **role: Any) -> None:
+    def __init__(self, code: Callable[[Desk], Any], **worker: Any) -> None:
         self._code = code
-        self._role = {"instructions": "Be exact.", "counts": True, **role}
+        self._worker = {"instructions": "Be exact.", "counts": True, **worker}
 
     def roles(self, options: Any) -> list[Worker]:
         return [
-            Worker(name="coder", loop="code", **self._role),
+            Worker(name="coder", loop="code", **self._worker),
             Worker(name="other", instructions="Say hello.", loop="reply", counts=True),
         ]
 
@@ -66,10 +66,10 @@ def by_code(request: Any) -> bool:
 
 
 async def ran(
-    home: Path, code: Callable[[Desk], Any], *steps: Any, role: dict[str, Any] | None = None, **settings: Any
+    home: Path, code: Callable[[Desk], Any], *steps: Any, worker: dict[str, Any] | None = None, **settings: Any
 ) -> tuple[Answer, Run, ScriptedModel]:
     model = models(*steps)
-    flow = Coded(code, **(role or {}))
+    flow = Coded(code, **(worker or {}))
     async with Leadhand(models=model, flows=[flow], home=home, **settings) as lead:
         run = await lead.start("heat pumps", flow="coded")
         return await run.answer(), run, model
@@ -125,12 +125,12 @@ async def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_reason(ho
     assert "facts" in last.messages[-1].text
 
 
-async def test_its_value_matches_the_output_of_the_role(home: Path):
+async def test_its_value_matches_the_output_of_the_worker(home: Path):
     async def code(desk: Desk) -> Facts:
         await desk.ask("Which?", Facts)
         return Facts(facts=["mine"])
 
-    _, run, _ = await ran(home, code, gives({"facts": ["the model's"]}), role={"output": Facts})
+    _, run, _ = await ran(home, code, gives({"facts": ["the model's"]}), worker={"output": Facts})
     assert run.state.steps["coder-1"].value == {"facts": ["mine"]}
 
 
@@ -140,7 +140,7 @@ def look(n: int) -> dict[str, Any]:
     return {"seen": n}
 
 
-async def test_it_calls_the_tools_of_its_role_and_no_others(home: Path):
+async def test_it_calls_the_tools_of_its_worker_and_no_others(home: Path):
     @tool
     def secret() -> str:
         """Return a secret."""
@@ -155,7 +155,7 @@ async def test_it_calls_the_tools_of_its_role_and_no_others(home: Path):
         assert [each.value.failure.type for each in (unknown, wrong)] == ["unknown_tool", "bad_arguments"]
         return str(seen.raw)
 
-    answer, run, _ = await ran(home, code, role={"tools": ("look",)}, tools=[look, secret])
+    answer, run, _ = await ran(home, code, worker={"tools": ("look",)}, tools=[look, secret])
     assert answer.text == "{'seen': 3}; hello"
     assert run.state.finished is not None
     assert [call.tool for call in run.state.steps["coder-1"].made] == ["look"]
@@ -172,7 +172,7 @@ async def test_it_needs_no_tool_to_make_calls_at_once(home: Path):
             await desk.call("together", calls=[{"tool": "look", "args": {"n": 1}}])
         return "done"
 
-    answer, _, _ = await ran(home, code, role={"tools": ("look", "together")}, tools=[look, together])
+    answer, _, _ = await ran(home, code, worker={"tools": ("look", "together")}, tools=[look, together])
     assert answer.text == "done; hello"
 
 
@@ -204,7 +204,7 @@ def crash() -> None:
 @pytest.mark.parametrize(
     ("breaks", "kind", "said"),
     [
-        (crash, "exception", r"KeyError: 'plan' \(test_code_roles.py:\d+\)"),
+        (crash, "exception", r"KeyError: 'plan' \(test_code_workers.py:\d+\)"),
         (lambda: sys.exit(3), "exception", "SystemExit"),
         (lambda: (_ for _ in ()).throw(KeyboardInterrupt()), "exception", "KeyboardInterrupt"),
         (lambda: (_ for _ in ()).throw(asyncio.CancelledError()), "exception", "CancelledError"),
@@ -228,7 +228,7 @@ async def test_a_value_that_does_not_match_the_output_is_refused(home: Path):
     async def code(desk: Desk) -> dict[str, Any]:
         return {"facts": "one"}
 
-    _, run, _ = await ran(home, code, role={"output": Facts})
+    _, run, _ = await ran(home, code, worker={"output": Facts})
     assert failure_of(run).type == "wrong_result"
     assert 'facts: "one"' in failure_of(run).message
 
@@ -285,13 +285,13 @@ async def test_its_model_calls_are_limited(home: Path):
         while True:
             await desk.ask("Again?")
 
-    _, run, _ = await ran(home, code, *["yes"] * 2, role={"max_turns": 2})
+    _, run, _ = await ran(home, code, *["yes"] * 2, worker={"max_turns": 2})
     assert (failure_of(run).type, failure_of(run).class_) == ("max_turns", FailureClass.EXHAUSTED)
-    _, run, _ = await ran(home / "2", code, *["yes"] * 2, role={"max_requests": 2})
+    _, run, _ = await ran(home / "2", code, *["yes"] * 2, worker={"max_requests": 2})
     assert failure_of(run).type == "allowance"
 
 
-async def test_a_flow_without_code_for_a_role_fails_the_step_with_the_reason(home: Path):
+async def test_a_flow_without_code_for_a_worker_fails_the_step_with_the_reason(home: Path):
     class Without(Coded):
         code = Flow.code
 

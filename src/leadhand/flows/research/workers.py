@@ -1,13 +1,14 @@
-"""The roles of a research run: the lead, its subagents, and the writer."""
+"""The workers of a research run: the lead, its subagents, and the writer."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from leadhand.core.worker import OWN_TOOLS, Worker
 from leadhand.flows.flow import instructions_in
 
-from .options import LEAD, SUBAGENT, WRITER, Options
+from .options import LEAD, SUBAGENT, WRITER
 from .shapes import SubagentResult
 
 PARALLEL = "parallel_tool_call"
@@ -20,8 +21,8 @@ instructions = partial(instructions_in, "leadhand.flows.research")
 """Return the built-in instructions with this name."""
 
 
-def roles(options: Options) -> list[Worker]:
-    """Return the roles of a run with these options."""
+def workers(options: Any) -> list[Worker]:
+    """Return the workers of a run with these options."""
     return [
         Worker(
             name=LEAD,

@@ -1,0 +1,168 @@
+"""Find places, days, units and means of transport anywhere in a request, clause by clause."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from typing import NamedTuple
+
+from .days import LONGEST_PHRASE, When, day_phrase
+from .words import FUNCTION, LINKS, MEANS, NO_NAME, PLACES, REGIONS, SAID, WORDS, slug, stem_of
+
+# The numbers of a list ("1. …") end a sentence. A dot joins ("U.K", "5.30", "St. Louis") unless a sentence begins.
+_TOKEN = re.compile(
+    r"(?m:^[ \t]*\d\d?[.)](?=\s))|\"[^\"\n]+\"|“[^”\n]+”|`[^`\n]+`|(?<=\s)-(?=\s)|[,;:?!.()\[\]/\n&—–]"
+    r"|(?:\b(?:St|Mt|Ft)\. )?[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|°[CF]\b"
+)
+_LONGEST_NAME, _MOST_CHARACTERS = 8, 150
+
+
+class Mark(NamedTuple):
+    """Words with one meaning: a ``place``, a ``day``, a ``mode`` or ``units``; the tokens from ``start`` to ``stop``.
+
+    ``link`` is what the word before a place says: ``in``, ``from``, ``between``, ``to``, ``via`` or ``then``.
+    """
+
+    kind: str
+    start: int
+    stop: int
+    value: str = ""
+    link: str = ""
+    when: When = When("")
+
+
+@dataclass
+class Clause:
+    """The tokens from ``start`` to before ``stop``, between two separators; ``rest`` are those that are in no mark."""
+
+    start: int
+    sentence: int
+    stop: int = 0
+    marks: list[Mark] = field(default_factory=list[Mark])
+    rest: list[int] = field(default_factory=list[int])
+    lows: set[str] = field(default_factory=set[str])
+
+    def span(self) -> range:
+        """The tokens of the clause."""
+        return range(self.start, self.stop)
+
+    def of(self, *kinds: str) -> list[Mark]:
+        """The marks of some kinds, in order."""
+        return [mark for mark in self.marks if mark.kind in kinds]
+
+
+class Text:
+    """A request as words, quotations and marks. A word of a tool's name (``topics``) begins no place."""
+
+    def __init__(self, source: str, today: date | None, topics: frozenset[str]) -> None:
+        self._source, self._today, self._topics = source, today, topics
+        self._tokens = list(_TOKEN.finditer(source))
+        self.words = [re.sub('[\'’]s$|^["“`]|["”`]$', "", token[0]) or "." for token in self._tokens]
+        self.quoted = {at for at, token in enumerate(self._tokens) if token[0][0] in '"“`'}
+
+    def low(self, at: int) -> str:
+        """Return the word at a place in lower case; "" for a quotation, a mark, and beyond the end."""
+        word = self.words[at] if 0 <= at < len(self.words) and at not in self.quoted else "."
+        return word.casefold().replace("’", "'") if word[-1].isalnum() else ""
+
+    def said(self, start: int, stop: int) -> str:
+        """Return the source text of the tokens from ``start`` to before ``stop``, with both of its brackets."""
+        said = self._source[self._tokens[start].start() : self._tokens[stop - 1].end()]
+        open_ = said.count("(") - said.count(")")
+        return "(" * -open_ + said + ")" * open_
+
+    def clauses(self) -> Iterator[Clause]:
+        """Yield the clauses with words, in order. A negation and a condition begin a clause of their own."""
+        at, sentence, listing = 0, 0, False
+        clause: Clause | None = None
+        while at < len(self._tokens):
+            low, word = self.low(at), self.words[at]
+            mark = self._mark_at(at, listing=listing) if low or at in self.quoted else None
+            asks_if = low == "if" and self.low(at - 1) in WORDS["asks-if"]
+            opens = mark is None and not asks_if and low in WORDS["negation"] | {"if"}
+            parts = mark is None and at not in self.quoted and (not low or low in WORDS["separator"])
+            if (opens or parts) and clause is not None:
+                yield clause
+                clause = None
+            if parts:
+                sentence += word[-1] in "?!." or len(word) > 1 > len(low)
+            else:
+                clause = clause or Clause(at, sentence)
+                clause.stop = mark.stop if mark else at + 1
+                clause.marks += [mark] if mark else []
+                clause.rest += [] if mark else [at]
+                clause.lows |= set() if mark else {low}
+            listing = listing if parts else mark is not None and (mark.kind == "place" or listing)
+            at = mark.stop if mark else at + 1
+        if clause is not None:
+            yield clause
+
+    def _mark_at(self, at: int, *, listing: bool) -> Mark | None:
+        """Return the mark that begins at a token. ``listing``: there are only separators since the last place."""
+        if found := self._day_at(at):
+            return Mark("day", at, at + found[1], when=found[0])
+        name = at + (self.low(at) in ("by", "on", "with", "in", "via", "using"))
+        name += self.low(name) in ("a", "my", "degrees")
+        if means := MEANS.get(self.low(name)):
+            return Mark(means[0], at, name + 1, means[1])
+        link = LINKS.get(self.low(at), "")
+        start = at + bool(link)
+        start += self.low(start) == "the"
+        stop = self._place_end(start, linked=bool(link) or listing)
+        if stop == start or (link and self._day_at(start)):
+            return None
+        value = _tidy(self.words[start] if start in self.quoted else self.said(start, stop))[:_MOST_CHARACTERS]
+        while end := self._region_end(stop, sight=slug(value) in PLACES["sight"]):
+            region = self.said(stop, end).strip(",() ")
+            value += f", {region if region.isupper() else _tidy(region)}"
+            stop = end + (self.words[end : end + 1] == [")"])
+        return Mark("place", at, stop, value, "then" if self.low(at - 1) == "then" else link)
+
+    def _day_at(self, at: int) -> tuple[When, int] | None:
+        window = range(at, min(at + LONGEST_PHRASE, len(self.words)))
+        return day_phrase([self.words[n] if self.low(n) else "" for n in window], self._today)
+
+    def _is_name(self, at: int) -> bool:
+        """Whether a token can begin a name: quoted, or capitalised and no known word."""
+        low = self.low(at)
+        return at in self.quoted or (low[:1].isalpha() and not self.words[at][0].islower() and low not in NO_NAME)
+
+    def _place_end(self, at: int, *, linked: bool) -> int:
+        """Return the end of the place that begins at a token, ``at`` if none does. In lower case, it is well known."""
+        capital = self._is_name(at) and stem_of(self.low(at)) not in self._topics
+        begins = at == 0 or self.words[at - 1] in ";?!.\n"  # "Introduce Anna to Bob": that may be a verb
+        odd = begins and not linked and self.low(at + 1) not in SAID - FUNCTION | {"", "to"}
+        end = at + (capital and not odd)
+        for count in range(4, 0, -1):
+            name = slug("_".join(self.low(at + n) or "0" for n in range(count)))
+            sure = (linked or capital) and (name in _AREAS or any(name in names for names in PLACES.values()))
+            end = max(end, at + count) if name in PLACES["city"] or sure else end
+        while at < end < at + _LONGEST_NAME and at not in self.quoted and not self._day_at(end):
+            joins = self.low(end) in WORDS["particle"] and (self._is_name(end + 1) or self._is_name(end + 2))
+            if not (joins or self._is_name(end) or self.low(end) in WORDS["place-noun"]):
+                break
+            end += 1
+        return end
+
+    def _region_end(self, at: int, *, sight: bool) -> int:
+        """Return the end of a region that qualifies the place before it (", Texas", "(TX)", "texas"), or 0."""
+        at += self.words[at : at + 1] in ([","], ["("])
+        for end in range(at + 4, at, -1):
+            region = "_".join(self.low(n) or "0" for n in range(at, end))
+            code = region.upper() in _CODES and self.words[at].isupper()
+            if code or (region in _AREAS - REGIONS["city-too"]) or (sight and region in PLACES["city"]):
+                return end
+        return 0
+
+
+_AREAS = REGIONS["country"] | REGIONS["state"]
+_CODES = REGIONS["state-code"] | REGIONS["country-code"]
+
+
+def _tidy(said: str) -> str:
+    """Return a name with one space between words, in capitals, without a possessive."""
+    words = said.removesuffix("'s").removesuffix("’s").split()
+    name = " ".join(word if word in WORDS["particle"] or not said.islower() else word.capitalize() for word in words)
+    return name[:1].upper() + name[1:]

@@ -1,0 +1,78 @@
+"""What a flow that is a function states as the outcome of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from leadhand.core.commands import Outcome
+from leadhand.core.outcome import gap_of
+from leadhand.core.state import RunState
+
+from .passes import Pass
+from .results import FlowAnswer, Result, StepFailed, said_by
+
+
+def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None) -> Outcome:
+    """Return the outcome of a run in a state, as far as its pass has come.
+
+    The function of the pass ends with an outcome. If it has not ended, or failed, its outcome is what it has received,
+    unless it is ``unfinished`` with this answer.
+    """
+    error = now.main.error if now.main.done else None
+    returned = now.main.done and error is None
+    stated = cast("Outcome", now.main.value) if returned else outcome_with(now, unfinished, state)
+    gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
+    others = (each.order.subtask_keys() for key, each in state.orders.items() if key not in now.steps)
+    early = [*now.unclaimed_early(), *(state.early if state.orders or stated.answer else ())]
+    late = [key for keys in others for key in keys] if now.main.done else []
+    left_out = [key for key in (*now.unclaimed, *early, *late) if key in state.steps]
+    waived = {key for key, each in now.steps.items() if each.optional or (now.main.done and not each.was_awaited)}
+    return stated._replace(
+        gaps=[*stated.gaps, *gaps],
+        waived=[*stated.waived, *(key for key in (*waived, *now.waived) if key in state.steps)],
+        left_out=left_out,
+        returned=returned,
+    )
+
+
+def outcome_with(now: Pass, made: object, state: RunState | None = None) -> Outcome:
+    """Return the outcome of a flow that returns ``made`` (None: nothing). Unless it says what its answer rests on, that
+    is every result that it has received, but for those that judge."""
+    if isinstance(made, FlowAnswer) and made.uses is not None:
+        used = [each.key for each in made.uses]
+    else:
+        used = [each.key for each in _received(now) if each.ok and _may_be_evidence(each)]
+        if made is None or (isinstance(made, FlowAnswer) and made.failure is not None):
+            steps = (state or now.state).steps
+            used += [key for key, each in steps.items() if each.step.subtask is not None and each.ok]
+    return _stated(made)._replace(uses=[*dict.fromkeys(used)])
+
+
+def _received(now: Pass) -> Iterator[Result]:
+    for each in now.steps.values():
+        results = cast("list[Any]", each.result) if isinstance(each.result, list) else [each.result]
+        yield from (found for found in results if isinstance(found, Result))
+
+
+def _may_be_evidence(result: Result) -> bool:
+    step = result.state.step
+    return (step.counts or step.final) and not step.judges
+
+
+def _stated(made: object) -> Outcome:
+    match made:
+        case None:
+            return Outcome()
+        case FlowAnswer():
+            return Outcome(
+                answer=made.text,
+                value=made.value,
+                gaps=list(made.gaps),
+                sources=made.sources,
+                judgement=made.judgement,
+                waived=made.waived,
+            )
+        case _:
+            text, value = said_by(made)
+            return Outcome(answer=text, value=value)
