@@ -114,7 +114,8 @@ def _asks_of(state: RunState, step: StepState, call: OpenCall) -> Sequence[Ask]:
     if call.kind == "child":
         polling = any(tool.polling for tool in state.definition.tools if tool.name == call.tool)
         key = "" if polling else json.dumps([call.tool, call.args], sort_keys=True)
-        return (Delegate(title=call.tool, input=call.args, key=key),)
+        worker = call.tool if state.is_worker(call.tool) else None
+        return (Delegate(title=call.tool, worker=worker, input=call.args, key=key),)
     returned = step.returned(call.call_id)
     return returned.asks if returned is not None else ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
+from leadhand.core.commands import Policy
 from leadhand.core.errors import MAX_TURNS, RAN_OUT
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
@@ -15,9 +16,14 @@ from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import references
 from leadhand.core.work_result import ResultData
 
+from .attempts import define
 
-def decide_request(state: RunState) -> list[ev.AnyEvent]:
-    """Decide the oldest pending request of a person. Raises Refused when no request is pending."""
+
+def decide_request(state: RunState, policy: Policy) -> list[ev.AnyEvent]:
+    """Decide the oldest pending request of a person. Raises Refused when no request is pending.
+
+    Steps of a function are retried with their workers as the function defines them today.
+    """
     if not state.pending_requests:
         raise do.Refused("no request is pending")
     request = state.pending_requests[0]
@@ -30,7 +36,12 @@ def decide_request(state: RunState) -> list[ev.AnyEvent]:
         events.append(ev.RunStatusSet(status=RunStatus.RUNNING, by=by))
     if what == "retry":
         keys = request.steps or (*retriable(state, confirmed=request.confirmed), *_done_again(state))
-        return [*events, ev.RequestDecided(what=what, by=by, steps=keys, args=request.args)]
+        found = {key: policy.changed_worker(state, key) for key in keys} if state.definition.in_place else {}
+        changed = {key: worker for key, worker in found.items() if worker is not None}
+        workers = {key: worker.name for key, worker in changed.items()}
+        fresh = define(state, [*{each.name: each for each in changed.values()}.values()])
+        decided = ev.RequestDecided(what=what, by=by, steps=keys, args=request.args, workers=workers)
+        return [*events, *fresh, decided]
     step = state.steps[request.steps[0]]
     if what == "skip":
         doubted = step.indeterminate_calls

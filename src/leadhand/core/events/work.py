@@ -98,7 +98,8 @@ class StepRequested(Request):
 
 class RequestDecided(EventBase):
     """The oldest request of a person about steps was declined, for the ``declined`` reason, or granted: the ``steps``
-    are repeated, with new ``args`` if it has some."""
+    are repeated, with new ``args`` if it has some. Steps in ``workers`` are carried out by the workers named there from
+    now on."""
 
     type: Literal["request_decided"] = "request_decided"
     what: Literal["retry", "skip", "supply"]
@@ -106,6 +107,7 @@ class RequestDecided(EventBase):
     steps: tuple[str, ...] = ()
     args: dict[str, Any] | None = Field(default=None, exclude_if=absent)
     declined: str = Field(default="", exclude_if=operator.not_)
+    workers: dict[str, str] = Field(default={}, exclude_if=operator.not_)
 
 
 class AttemptScheduled(EventBase):

@@ -38,6 +38,8 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
         if event.args is not None and key in again:
             given = _with_args(given, event.args)
             step = step._replace(stopped=None)  # another task begins afresh
+        if key in event.workers:
+            given = given.model_copy(update={"worker": event.workers[key]})
         by_hand = event.by if key in again and (event.args is not None or step.acted) else step.by_hand
         fresh = step._replace(
             step=given,

@@ -135,7 +135,11 @@ _TABLE: dict[str, tuple[str, str, str]] = {
         "problem phase people",
     ),
     "question_asked": ("Question for you", "{e.question.text}", "attention phase people"),
+    "question_asked timer": ("Sleeping", "{more}", "phase work"),
+    "question_asked signal": ("Waiting for a signal", "{e.question.text}{more}", "phase work"),
     "question_answered": ("Question answered", "{e.text}{more}", "good phase people"),
+    "question_answered expired": ("Time is up", "{e.text}", "phase work"),
+    "signal_sent": ("Signal received", "{e.name}{more}", "good phase people"),
 }
 """For each type of event and, after a space, each kind of it: the title and the text as formats, and then the tone (if
 not info), the level (if not detail) and the topics. The formats get the event ``e``, the ``number`` of its attempt, and
@@ -266,8 +270,12 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
             if event.approval_id.endswith(EFFECT) and not event.expired:
                 kind = "happened" if event.approve else "missed"
             return kind, changed + _by(event, event.reason)
-        case "question_answered":
-            return "", f" (by {event.by})" if event.by else ""
+        case "question_asked" if event.question.kind != "person":
+            until = event.question.expires_at
+            return event.question.kind, f"until {until:%Y-%m-%d %H:%M:%S} UTC" if until is not None else ""
+        case "question_answered" | "signal_sent":
+            expired = event.type == "question_answered" and event.expired
+            return "expired" if expired else "", f" (by {event.by})" if event.by else ""
         case _:
             return "", ""
 

@@ -1,19 +1,32 @@
-"""Work orders as flows issue them, and the worker of subtasks that name none."""
+"""Work orders as flows ask for them: known again by their content, checked before they are issued, and carried out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import zip_longest
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import count, zip_longest
 from typing import Any
 
 from leadhand.core.evolve.steps import WORKER
-from leadhand.core.ids import subtask_key
+from leadhand.core.ids import order_id, subtask_key
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, is_object
-from leadhand.core.work_order import ProposedSubtask, Subtask, WorkOrder, reference_to, references, result_reference
+from leadhand.core.text import did_you_mean
+from leadhand.core.value import Json, is_object, object_of, text_of
+from leadhand.core.work_order import (
+    ProposedSubtask,
+    Subtask,
+    WorkOrder,
+    reference_to,
+    references,
+    result_reference,
+    tie_problems,
+)
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.flows.facts import CONTEXT, asked, today
 from leadhand.flows.flow import instructions_in, result_facts
+
+from .identity import encoded
 
 WORK = Worker(
     name=WORKER,
@@ -73,6 +86,103 @@ def _keyed(args: dict[str, Json], key: Callable[[str], str]) -> dict[str, Json]:
     found = {name: result_reference(value) for name, value in args.items()}
     keyed = {name: reference_to(key(of[0]), of[1]) for name, of in found.items() if of is not None}
     return {**args, **keyed} if keyed else args
+
+
+def asked_order(
+    state: RunState,
+    goal: str,
+    subtasks: Sequence[Mapping[str, Any] | ProposedSubtask],
+    repairs: str | None,
+    asked: Mapping[str, WorkOrder],
+) -> WorkOrder:
+    """Return the order of the log that an ask means, or a new one.
+
+    ``asked`` are the orders that the pass has asked for. Raises ValueError for an order that cannot be carried out.
+    """
+    written = [object_of(encoded(each, "subtasks").logged) for each in subtasks]
+    instead_of = [text_of(each.pop("repairs_subtask", None)) or None for each in written]
+    proposed = [ProposedSubtask.model_validate(each) for each in written]
+
+    def issued(key: str, keys: tuple[str, ...] = ()) -> WorkOrder:
+        workers = state.definition.declared
+        return issue(proposed, key, goal, repairs, workers=workers, instead_of=instead_of, keys=keys)
+
+    equals = (each.order for key, each in state.orders.items() if each.order == issued(key, each.order.keys))
+    known = next((each for each in equals if each.work_order_id not in asked), None)
+    if known is not None:
+        return known
+    earlier = {key for each in asked.values() for key in each.subtask_keys()}
+    fresh = order_id(len({*state.orders, *asked}) + 1)
+    problems = order_problems(state.definition, proposed, earlier, len({*state.orders, *asked}) + 1)
+    if len(asked) >= (most := state.definition.limits.max_steps):
+        problems.append(f"the run is limited to {most} orders")
+    if problems:
+        raise ValueError("; ".join(problems))
+    order = issued(fresh)
+    keys = _claimed(state, order)
+    return issued(fresh, keys) if keys else order
+
+
+def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
+    """Return the keys of an order's subtasks if some have begun under other keys than their own; () if none have."""
+    begun = {key: state.steps[key].subtask for key in state.early}
+    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
+    if order.work_order_id != order_id(1) or all(own.get(key) == subtask for key, subtask in begun.items()):
+        return ()
+    fresh = (subtask_key(order.work_order_id, n) for n in count(len(own)))
+    free = (key for key in fresh if key not in state.steps)
+    keys: list[str] = []
+    for key, subtask in own.items():
+        same = next((each for each in (key, *begun) if begun.get(each) == subtask), "")
+        begun.pop(same, None)
+        keys.append(same or (key if key not in begun and key not in keys else next(free)))
+    return tuple(keys)
+
+
+# --- checks ----------------------------------------------------------------------------------------------------------
+
+
+def order_problems(
+    definition: RunDefinition, proposed: Sequence[ProposedSubtask], known: Collection[str] = (), number: int = 1
+) -> list[str]:
+    """Return why subtasks cannot be the order with this ``number``, one sentence each: unknown tools and workers,
+    missing arguments, unknown needs and cycles. ``known`` are the keys of subtasks of earlier orders.
+
+    Arguments are validated against the schema elsewhere. The model that reads the problems knows its subtasks by their
+    indexes: the order has no id yet.
+    """
+    order = issue(proposed, order_id(number), "-")
+    found = [
+        f"{key} ({subtask.name}) {problem}"
+        for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
+        for problem in _subtask_problems(definition, subtask)
+    ]
+    return [_by_index(order, problem) for problem in (*found, *tie_problems(order, known))]
+
+
+def _by_index(order: WorkOrder, problem: str) -> str:
+    return re.sub(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?", r"subtask \1", problem)
+
+
+def _subtask_problems(definition: RunDefinition, subtask: Subtask) -> Iterator[str]:
+    tools = {each.name: each for each in definition.tools}
+    tool = tools.get(subtask.tool or "")
+    if subtask.tool is not None and tool is None:
+        names = ", ".join(sorted(tools)) or "none"
+        yield f"names the tool {subtask.tool!r}, which does not exist; there are: {names}"
+    elif tool is not None and tool.parallel:
+        yield f"names {subtask.tool}, which lists calls: a subtask names one call"
+    elif tool is not None and not subtask.needs and (missing := tool.required - set(subtask.args)):
+        yield f"lacks {', '.join(sorted(missing))}, and nothing that it needs supplies it"
+    if subtask.worker is None:
+        return
+    names = [each.name for each in definition.declared]
+    worker = next((each for each in definition.declared if each.name == subtask.worker), None)
+    if worker is None:
+        known = f"there are: {', '.join(names) or 'none'}.{did_you_mean(subtask.worker, names)}"
+        yield f"names the worker {subtask.worker!r}, which does not exist; {known}"
+    elif subtask.tool is not None and subtask.tool not in worker.tools and ALL_TOOLS not in worker.tools:
+        yield f"names the tool {subtask.tool}, which the worker {subtask.worker} may not use"
 
 
 # --- briefs ----------------------------------------------------------------------------------------------------------

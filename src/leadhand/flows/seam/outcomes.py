@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from leadhand.core.commands import Outcome
@@ -23,10 +23,9 @@ def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
     returned = now.main.done and error is None
     stated = cast("Outcome", now.main.value) if returned else outcome_with(now, unfinished, state)
     gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
-    others = (each.order.subtask_keys() for key, each in state.orders.items() if key not in now.steps)
     early = [*now.unclaimed_early(), *(state.early if state.orders or stated.answer else ())]
-    late = [key for keys in others for key in keys] if now.main.done else []
-    left_out = [key for key in (*now.unclaimed, *early, *late) if key in state.steps]
+    others = [key for key in now.unclaimed if now.main.done or key not in state.orders]
+    left_out = [each for key in (*others, *early) for each in steps_asked(state, key)]
     waived = {key for key, each in now.steps.items() if each.optional or (now.main.done and not each.was_awaited)}
     return stated._replace(
         gaps=[*stated.gaps, *gaps],
@@ -34,6 +33,13 @@ def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
         left_out=left_out,
         returned=returned,
     )
+
+
+def steps_asked(state: RunState, key: str) -> Sequence[str]:
+    """Return the steps of what a flow asks for: itself, or the subtasks of an order."""
+    if (order := state.orders.get(key)) is not None:
+        return order.order.subtask_keys()
+    return (key,) if key in state.steps else ()
 
 
 def outcome_with(now: Pass, made: object, state: RunState | None = None) -> Outcome:

@@ -151,11 +151,11 @@ class Approved(NamedTuple):
 
 
 class Denied(NamedTuple):
-    """A person denied a plan, for this reason, or did not approve it in time, so that it ``expired``."""
+    """A person denied a plan, for this reason, or did not approve it in time (``late``)."""
 
     reason: str = ""
     by: str = ""
-    expired: bool = False
+    late: bool = False
 
 
 class Retry(Exception):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from leadhand.core.ids import order_id
 from leadhand.core.run import RunDefinition
-from leadhand.core.text import did_you_mean, is_blank
+from leadhand.core.text import is_blank
 from leadhand.core.value import Json, Value, is_object, object_of
-from leadhand.core.work_order import ProposedSubtask, Subtask, WorkOrder, references, tie_problems
+from leadhand.core.work_order import ProposedSubtask, references
 from leadhand.core.work_result import Review, VerdictKind
-from leadhand.core.worker import ALL_TOOLS
 from leadhand.flows.flow import ProposedCall
-from leadhand.flows.seam.orders import issue
+from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.results import Result
 from leadhand.flows.work_order.plans import Plan
 
@@ -154,49 +151,3 @@ def _calls(definition: RunDefinition, proposed: Sequence[ProposedSubtask]) -> It
             # Arguments that a need supplies may still be missing; they are validated again at the call.
             complete = not subtask.needs and not references(subtask.args)
             yield ProposedCall(where, subtask.tool or "", subtask.args, complete, output, given)
-
-
-# --- orders ----------------------------------------------------------------------------------------------------------
-
-
-def order_problems(
-    definition: RunDefinition, proposed: Sequence[ProposedSubtask], known: Collection[str] = (), number: int = 1
-) -> list[str]:
-    """Return why subtasks cannot be the order with this ``number``, one sentence each: unknown tools and workers,
-    missing arguments, unknown needs and cycles. ``known`` are the keys of subtasks of earlier orders.
-
-    Arguments are validated against the schema elsewhere. The model that reads the problems knows its subtasks by their
-    indexes: the order has no id yet.
-    """
-    order = issue(proposed, order_id(number), "-")
-    found = [
-        f"{key} ({subtask.name}) {problem}"
-        for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
-        for problem in _subtask_problems(definition, subtask)
-    ]
-    return [_by_index(order, problem) for problem in (*found, *tie_problems(order, known))]
-
-
-def _by_index(order: WorkOrder, problem: str) -> str:
-    return re.sub(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?", r"subtask \1", problem)
-
-
-def _subtask_problems(definition: RunDefinition, subtask: Subtask) -> Iterator[str]:
-    tools = {each.name: each for each in definition.tools}
-    tool = tools.get(subtask.tool or "")
-    if subtask.tool is not None and tool is None:
-        names = ", ".join(sorted(tools)) or "none"
-        yield f"names the tool {subtask.tool!r}, which does not exist; there are: {names}"
-    elif tool is not None and tool.parallel:
-        yield f"names {subtask.tool}, which lists calls: a subtask names one call"
-    elif tool is not None and not subtask.needs and (missing := tool.required - set(subtask.args)):
-        yield f"lacks {', '.join(sorted(missing))}, and nothing that it needs supplies it"
-    if subtask.worker is None:
-        return
-    names = [each.name for each in definition.declared]
-    worker = next((each for each in definition.declared if each.name == subtask.worker), None)
-    if worker is None:
-        known = f"there are: {', '.join(names) or 'none'}.{did_you_mean(subtask.worker, names)}"
-        yield f"names the worker {subtask.worker!r}, which does not exist; {known}"
-    elif subtask.tool is not None and subtask.tool not in worker.tools and ALL_TOOLS not in worker.tools:
-        yield f"names the tool {subtask.tool}, which the worker {subtask.worker} may not use"

@@ -43,7 +43,7 @@ async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wan
     written = ""
     while wanted is not None:
         repairs = work.orders[-1].work_order_id if work.orders else None
-        issued = run.order(plan.goal, wanted.subtasks, repairs=repairs, instead_of=wanted.instead_of)
+        issued = run.order(plan.goal, wanted.asked(), repairs=repairs)
         review = await reviewing.review(run, work, issued)
         await run.reviewed(issued.key, review)
         written = review.answer or ""

@@ -168,7 +168,7 @@ def _why_failed(page: Result) -> Failure:
 def _refused(said: Denied, times: int) -> Failure | None:
     """Return why the run ends without work, since nobody approved its plan; None if another plan follows."""
     reason = said.reason.strip()
-    if said.expired:
+    if said.late:
         return _denied("nobody approved the plan in time", "run it again, and approve its plan")
     if reason and times < MOST_PLANS:
         return None

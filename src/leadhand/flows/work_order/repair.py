@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from leadhand.core.errors import FailureClass
@@ -26,6 +27,11 @@ class Wanted(NamedTuple):
 
     subtasks: Sequence[ProposedSubtask]
     instead_of: Sequence[str | None] = ()
+
+    def asked(self) -> list[dict[str, Any]]:
+        """Return the subtasks as an order is asked for them."""
+        both = zip_longest(self.subtasks, self.instead_of)
+        return [{**dict(each), "repairs_subtask": of} for each, of in both]
 
 
 _Again = tuple[Result, ProposedSubtask]
