@@ -897,7 +897,6 @@ export interface components {
     };
     readonly OrderIssued: {
       readonly at: string;
-      readonly by: string;
       readonly epoch: number;
       readonly order: components["schemas"]["WorkOrder"];
       readonly seq: number;
@@ -906,7 +905,6 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly OrderPart: {
-      readonly by?: string;
       readonly goal: string;
       readonly repairs?: string;
       readonly review?: components["schemas"]["ReviewPart"];
@@ -1074,7 +1072,6 @@ export interface components {
       } | null;
       readonly at: string;
       readonly by: string;
-      readonly data?: components["schemas"]["ResultData"] | null;
       readonly declined?: string;
       readonly epoch: number;
       readonly seq: number;
@@ -1225,7 +1222,6 @@ export interface components {
       readonly shape?: string;
       readonly strict?: boolean;
       readonly submission: string;
-      readonly subtask_worker?: string;
       readonly tags?: {
         readonly [key: string]: string;
       };
@@ -2039,6 +2035,7 @@ export interface components {
     };
     readonly WorkOrder: {
       readonly goal: string;
+      readonly keys?: readonly string[];
       readonly repairs?: string | null;
       readonly subtasks: readonly components["schemas"]["Subtask"][];
       readonly work_order_id: string;

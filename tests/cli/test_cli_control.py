@@ -50,9 +50,7 @@ def test_what_failed_is_done_again_after_the_end_once_it_is_mended(leadhand: Any
     assert leadhand.calls == {"Lyon": 1, "Oslo": 2}, "what was finished was done again"
     document = leadhand("runs", "show", run_id, "--json").json
     assert [(answer["number"], answer["status"]) for answer in document["earlier_answers"]] == [(1, "partial")]
-    assert [order["work_order_id"] for order in document["work_orders"]] == ["wo-001", "wo-002"]
-    for told in (result.err, leadhand("runs", "show", run_id).out):
-        assert re.search(r"wo-002\b.* 1 .* wo-001\b", told)
+    assert [order["work_order_id"] for order in document["work_orders"]] == ["wo-001"], "it was done again in place"
 
 
 def test_one_subtask_is_done_again_with_other_arguments(leadhand: Any, power: Power) -> None:
@@ -69,10 +67,9 @@ def test_one_subtask_is_done_again_with_other_arguments(leadhand: Any, power: Po
     result = leadhand(*retry, "--subtask", "wo-001.1", "--args", '{"place": "Rome"}', "--json")
 
     assert result.code == 0
-    assert result.json["work_orders"][1]["subtasks"][0]["args"] == {"place": "Rome"}
     assert leadhand.calls == {"Lyon": 1, "Oslo": 1, "Rome": 1}
     line = leadhand.listing()
-    assert (line["completed"], line["subtasks"], line["failed"]) == (2, 2, 0), "the subtask and its repair are one"
+    assert (line["completed"], line["subtasks"], line["failed"]) == (2, 2, 0), "it was not done again in place"
 
 
 FINE = '''
@@ -136,7 +133,7 @@ async def test_a_result_given_by_hand_takes_what_needs_it_further(
     assert "Lyon: 40 dB" in result.out
     assert leadhand.calls == {"Oslo": 1, "Lyon": 1}
     page = (await asyncio.to_thread(leadhand.process, "runs", "show", run_id)).out
-    assert re.search(r"✓ wo-002.0  first .* by \w+$", page, re.MULTILINE)
+    assert re.search(r"✓ wo-001.0  first .* by \w+$", page, re.MULTILINE)
 
 
 def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:

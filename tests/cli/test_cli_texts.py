@@ -146,7 +146,7 @@ def test_commands_write_these_texts(leadhand: CommandLine, power: Power, say: Tr
         say("runs", "show", run_id, *flags)
     say("runs", "watch", run_id)
     say("runs", "retry", run_id, *tools)
-    say("runs", "supply", run_id, *tools, "--subtask", "wo-002.0", "--summary", "35 dB")
+    say("runs", "supply", run_id, *tools, "--subtask", "wo-001.1", "--summary", "35 dB")
     say("runs", "fork", run_id, "--at", "2", *tools)
     say("runs", "label", run_id, "--name", "Noise", "--tag", "team=data")
     say("run", "--offline", *tools, "--continue", run_id, "--max-requests", "1", "Measure the noise in Lyon")

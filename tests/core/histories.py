@@ -33,7 +33,7 @@ from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.work import stages_after
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
-from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import RoleName, roles
 from leadhand.verify.judge import CONFIRM, JUDGE, judging_workers
 
@@ -62,8 +62,8 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
     return RunDefinition(
         request="look, write and send",
         flow="work-order",
+        flow_version=0,
         workers=(*roles(), *judging),
-        subtask_worker="work",
         models=ModelChoice(default="fake"),
         tools=TOOLS,
         limits=Limits.model_validate({"max_requests": 40, "max_tokens": 40_000, "budget_nanousd": 4_000, **limits}),
@@ -80,7 +80,8 @@ class History:
     def __init__(self, what: RunDefinition | None = None, flow: Flow | None = None, *, policy: Any = None) -> None:
         """``policy`` stands in for a flow."""
         what = what or definition()
-        self.policy = policy or policy_of(flow or WorkOrderFlow(), what)
+        self.flow = flow or WORK_ORDER
+        self.policy = policy or policy_of(self.flow, what)
         self.now = NOON
         self.honest = True
         self.stuck = ""
@@ -96,6 +97,7 @@ class History:
         """A history of its own with the same past."""
         other = copy(self)
         other.log, other.late, other.moves = [*self.log], [*self.late], {*self.moves}
+        other.policy = policy_of(self.flow, self.state.definition)
         return other
 
     # --- writing -----------------------------------------------------------------------------------------------------

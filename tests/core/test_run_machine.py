@@ -20,7 +20,7 @@ from leadhand.core.run import RunStatus
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import ProposedSubtask
 from leadhand.core.work_result import Review
-from leadhand.flows.work_order.plans import issue
+from leadhand.flows.seam.orders import issue
 from leadhand.flows.work_order.roles import RoleName
 
 

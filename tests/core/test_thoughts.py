@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.histories import History
+from core.histories import History, definition
 from leadhand.core import commands as do
 from leadhand.core.errors import Failure
 from leadhand.core.evidence import unsupported_claim
 from leadhand.core.tool import Source
-from leadhand.core.work_order import Step, Subtask, WorkOrder
+from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
-from leadhand.flows.work_order.answer_checks import output_problems
-from leadhand.flows.work_order.roles import RoleName
+from leadhand.flows.seam.results import Result
+from leadhand.flows.work_order.checks import plan_problems, review_problems
+from leadhand.flows.work_order.work import Work
 
 
 def over(*oks: bool) -> History:
@@ -25,7 +27,8 @@ def over(*oks: bool) -> History:
     subtasks = tuple(Subtask(name=f"s{number}", tool="look", args={"n": 1}) for number in range(len(oks)))
     history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=subtasks)))
     history.decide_all()
-    for attempt, ok in zip(history.live, oks, strict=True):
+    working = [each for each in history.live if history.worker(each) == "work"]
+    for attempt, ok in zip(working, oks, strict=True):
         history.works(attempt) if ok else history.fails(attempt, "unavailable")  # pyright: ignore[reportArgumentType]
     for key in list(history.state.unsettled):
         history.command(do.Settle(step=key))
@@ -33,11 +36,15 @@ def over(*oks: bool) -> History:
 
 
 def problems(history: History, review: Any) -> list[str]:
-    covers = tuple(history.state.orders["wo-001"].order.subtask_keys())
-    step = Step(step_id="review-wo-001-0", worker=RoleName.REVIEW, input={"covers": list(covers)})
-    return output_problems(history.state, step, review)
+    order = history.state.orders["wo-001"].order
+    run: Any = SimpleNamespace(state=history.state)
+    work = Work(run)
+    work.ordered(order)
+    results = [Result(history.state.steps[key]) for key in order.subtask_keys()]
+    return review_problems(work, results, review, whole=True)
 
 
+OVER = over(True)
 ACCEPT = {"subtask": "wo-001.0", "verdict": "accept"}
 
 
@@ -83,20 +90,6 @@ def test_a_failed_subtask_cannot_be_accepted():
     assert "wo-001.0" in problem
 
 
-def test_an_answer_is_delivered_as_the_review_wrote_it_whatever_it_says():
-    history = over(True)
-    history.decide_all()
-    history.thinks(history.live[0], {"verdicts": [ACCEPT], "complete": True, "answer": "all is well [2]"})
-    history.decide_all()
-
-    assert history.state.finished is not None
-    assert history.state.finished.answer == "all is well [2]"
-    assert "compose" not in history.state.steps
-
-
-PLAN = Step(step_id="plan", worker=RoleName.PLAN)
-
-
 @pytest.mark.parametrize(
     ("plan", "named"),
     [
@@ -113,7 +106,7 @@ PLAN = Step(step_id="plan", worker=RoleName.PLAN)
     ],
 )
 def test_a_plan_that_cannot_be_acted_on_has_a_problem_that_names_its_cause(plan: Any, named: str):
-    assert any(named in each for each in output_problems(History().state, PLAN, plan))
+    assert any(named in each for each in plan_problems(definition(), (), plan))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +118,7 @@ def test_a_plan_that_cannot_be_acted_on_has_a_problem_that_names_its_cause(plan:
     ],
 )
 def test_a_plan_may_be_what_cannot_be_done_or_an_answer_or_a_question(plan: Any):
-    assert output_problems(History().state, PLAN, plan) == []
+    assert plan_problems(definition(), (), plan) == []
 
 
 _JSON = st.recursive(
@@ -146,9 +139,7 @@ _NEEDS = st.lists(st.one_of(st.integers(-1, 3), st.text(max_size=3)), max_size=3
 @settings(max_examples=2 * settings().max_examples)
 @given(_JSON)
 def test_whatever_a_lead_says_is_judged_and_never_breaks_anything(said: Any):
-    state = History().state
-    for worker in RoleName:
-        found = output_problems(state, Step(step_id="x", worker=worker), said)
+    for found in (plan_problems(definition(), (), said), problems(OVER, said)):
         assert all(isinstance(fault, str) and fault for fault in found)
 
 
@@ -157,7 +148,7 @@ def test_whatever_a_lead_says_is_judged_and_never_breaks_anything(said: Any):
 def test_whatever_needs_a_plan_has_are_judged_and_never_break_anything(needs: list[list[int | str]]):
     plan = {"goal": "it", "subtasks": [{"name": "a", "needs": wanted} for wanted in needs]}
 
-    for fault in output_problems(History().state, PLAN, plan):
+    for fault in plan_problems(definition(), (), plan):
         assert fault
 
 

@@ -41,8 +41,8 @@ def test_the_story_has_everything_in_it():
     settled = [entry.event for entry in WHOLE.log if isinstance(entry.event, StepSettled)]
     assert any(event.final and not event.ok and not event.attempt for event in settled), "one was to be blocked"
     workers = {key.partition("/")[0].partition("-")[0] for key in WHOLE.asked}
-    assert workers == {"plan", "wo", "review", "compose2", "judge", "correct"}
-    assert "review-missing/t1" in WHOLE.asked
+    assert workers == {"plan", "wo", "review", "compose2", "judge", "confirm", "correct"}
+    assert "confirm/t1" in WHOLE.asked
     assert any("-again" in key for key in WHOLE.asked), "what was corrected was to be judged, too"
     assert WHOLE.state.finished.judgement is not None
     assert WHOLE.blobs, "a payload was to be kept beside the log"
@@ -58,12 +58,11 @@ async def test_cut_anywhere_it_comes_to_the_same_end(length: int):
 
 REVIEWED_EARLY = Story(
     subtasks=(
-        *(ask(f"piece_{n}_{'of_many' * 20}", None) for n in range(4)),
+        *(ask(f"piece_{n}", None) for n in range(25)),
         {**ask("last", None), "needs": [0, 1, 2, 3]},
     ),
-    window=4_000,
 )
-"""Its reviews are small, and the first of them begins with the last subtask."""
+"""Its first review begins before the last subtask ends."""
 EARLY = asyncio.run(tell(REVIEWED_EARLY))
 ISSUED = {entry.event.step.step_id: entry.seq for entry in EARLY.log if isinstance(entry.event, StepIssued)}
 FIRST_REVIEW = ISSUED["review-wo-001-0"]
@@ -74,7 +73,7 @@ def test_an_early_review_began_before_the_last_subtask_ended():
     ended = next(
         entry.seq
         for entry in EARLY.log
-        if isinstance(entry.event, StepSettled) and entry.event.attempt == "wo-001.4/a1"
+        if isinstance(entry.event, StepSettled) and entry.event.attempt == "wo-001.25/a1"
     )
     assert FIRST_REVIEW < ended < ISSUED["review-wo-001-1"]
 

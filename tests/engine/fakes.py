@@ -130,6 +130,7 @@ class FakeModels:
                 "work": work,
                 "judge": judge,
                 "correct": correct,
+                "confirm": {"missing": []},
             }.items()
         }
         self._profile = profile or ModelProfile(name="fake", free=True)

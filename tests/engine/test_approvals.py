@@ -63,13 +63,15 @@ async def test_a_list_is_right_when_an_answer_comes_while_the_run_begins_to_wait
     models = FakeModels(plan(ask("pay")), work=calls(("send", {"amount": 5}), ("send", {"amount": 6})))
     world = open_world(models, [Bench().send()])
     append = world.store.append
+    asked: list[ApprovalRequested] = []
 
     def answering(run_id: str, events: Sequence[AnyEvent], **more: Any) -> Any:
         written = append(run_id, events, **more)
+        asked.extend(entry.event for entry in written.result() if isinstance(entry.event, ApprovalRequested))
         if any(isinstance(event, RunStatusSet) and event.status is RunStatus.WAITING for event in events):
-            (_, asked) = (entry.event for entry in written.result() if isinstance(entry.event, ApprovalRequested))
-            digest = args_hash(asked.approval.args)
-            append(run_id, [ApprovalAnswered(approval_id=asked.approval.approval_id, approve=True, args_hash=digest)])
+            (_, second) = (each.approval for each in asked)
+            digest = args_hash(second.args)
+            append(run_id, [ApprovalAnswered(approval_id=second.approval_id, approve=True, args_hash=digest)])
         return written
 
     world.store.append = answering

@@ -113,6 +113,7 @@ async def test_nothing_of_an_answer_that_a_hook_blocks_is_in_the_end_of_its_run(
     history.decide_all()
     history.thinks(history.live[0], {"answer": "It is 4711."})
     history.command(Settle(step="plan"))
+    history.policy.next(history.state)
     ended = decide(history.state, Finish(), history.now, history.policy)
     (end,) = await guarded(NoNumbers(), history.policy, history.state, ended, history.now)  # type: ignore[arg-type]
 

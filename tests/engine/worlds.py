@@ -28,7 +28,7 @@ from leadhand.engine.redaction import Redactor
 from leadhand.engine.shared_limits import SharedLimits, ToolLimits
 from leadhand.engine.tool_cache import ToolCache
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import roles
 from leadhand.ports.heads import head_of
 from leadhand.tools.toolbox import Toolbox
@@ -118,8 +118,8 @@ class World:
         definition = RunDefinition(
             request=request,
             flow="work-order",
+            flow_version=0,
             workers=(*self.workers, *judging),
-            subtask_worker="work",
             models=ModelChoice(default="fake", windows={"fake": window} if window is not None else {}),
             tools=self.toolbox.specs(),
             limits=self.limits,
@@ -146,7 +146,7 @@ class World:
             state,
             log=RunLog(self.store, run_id, self.redactor),
             store=self.store,
-            flow=flow or WorkOrderFlow(),
+            flow=flow or WORK_ORDER,
             dispatcher=dispatcher or self.dispatcher,
             clock=self.clock,
             asleep=asleep,

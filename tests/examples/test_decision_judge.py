@@ -15,7 +15,7 @@ from pydantic_ai.models.decision import ChoiceAnswer, DecisionModel, DecisionReq
 from pydantic_ai.models.test import TestModel as WritingModel
 
 from leadhand import Answer, Claim, Leadhand
-from leadhand.testing.scripted_model import ScriptedModel, plans, reviews, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, gives, plans, reviews, says, subtask
 from leadhand.verify.judge import Findings, checked_reply
 
 EXAMPLE = loaded("decision_judge.py")
@@ -90,6 +90,7 @@ def test_a_run_is_judged_by_it(tmp_path: Path) -> None:
     text = "The X200 costs 104.50 euros.\n\nI have booked one for you."
     model = ScriptedModel(plan=[plan], work=says("It costs 104.5 euros."), review=reviews(answer=text))
     model.on(lambda request: "/correct-" in request.key, says(text))  # the writer insists
+    model.on(lambda request: request.worker == "confirm", gives({"missing": []}))
     with model:
         lead = Leadhand(
             models=model,

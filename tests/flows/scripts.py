@@ -125,6 +125,10 @@ class Script(History):
         """What the worker of a step is told."""
         return self.policy.brief(self.state, self.state.steps[step])
 
+    def problems(self, step: str, value: Any) -> list[str]:
+        """Why an answer of a step is not accepted."""
+        return self.policy.problems(self.state, self.state.steps[step], value, "")
+
     @property
     def finished(self) -> ev.RunFinished:
         assert self.state.finished is not None, f"the run is {self.state.status}: {self.under_way}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
 from leadhand.core import events as ev
 from leadhand.core.judgement import ClaimVerdict
 from leadhand.ports.models import ModelRequest
-from leadhand.testing.scripted_model import ScriptedModel, fails, gives, plans, reviews, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, calls, fails, gives, plans, reviews, says, subtask
 
 REQUEST = "How loud is it in Paris and in Rome?"
 ROME = {"part": "the noise in Rome", "request": "in Rome"}
@@ -32,9 +31,9 @@ def measured(place: str) -> dict[str, Any]:
     return subtask(f"measure_{place.lower()}", "measure", place=place)
 
 
-def confirmed(*missing: dict[str, Any], cannot: Mapping[str, str] | None = None) -> Any:
-    """What the lead says of a part that a judge misses."""
-    return reviews(missing=missing, cannot=cannot)
+def confirmed(*reasons: str) -> Any:
+    """What the lead says of the parts that a judge misses."""
+    return gives({"missing": [{"n": n, "reason": reason} for n, reason in enumerate(reasons, start=1)]})
 
 
 def scripted(judging: Any, *reviewed: Any, **more: Any) -> ScriptedModel:
@@ -57,50 +56,46 @@ def orders(answer: Answer) -> list[list[str]]:
 WRITTEN = reviews(accept=["wo-001.0"], answer=PARIS_ONLY)
 
 
-@pytest.mark.parametrize("written_by", ["review", "composer"])
-def test_a_part_that_the_judge_misses_and_the_lead_confirms_causes_one_repair_order(
-    tmp_path: Path, written_by: str
-) -> None:
-    """Also if the judge misses it again in the answer to the repair order."""
-    second = reviews(accept=["wo-002.0"], answer=BOTH if written_by == "review" else None)
-    composing = {} if written_by == "review" else {"compose": [says(BOTH)]}
-    model = scripted(judge(missing=(ROME,)), WRITTEN, confirmed(measured("Rome")), second, **composing)
-    answer = answered(tmp_path, model)
+@pytest.mark.parametrize("again", [confirmed(), confirmed("nobody measured it")], ids=["found", "missed again"])
+def test_a_part_that_the_judge_misses_and_the_lead_confirms_causes_one_order(tmp_path: Path, again: Any) -> None:
+    """Also if the judge misses it again in the answer to that order: it is a gap then, if the lead confirms that."""
+    more = {
+        "work": [calls("measure", place="Rome"), says("Rome: 40 dB.")],
+        "confirm": [confirmed("it is missing"), again],
+    }
+    second = reviews(accept=["wo-002.0"], answer=BOTH)
+    answer = answered(tmp_path, scripted(judge(missing=(ROME,)), WRITTEN, second, **more))
 
-    assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, BOTH, ())
-    assert orders(answer) == [["Paris"], ["Rome"]]
-    (told,) = briefs(model, "review-missing")
-    assert (told["answer"], told["missing"]) == (PARIS_ONLY, [{"n": 1, **ROME}])
-    assert [each["args"] for each in told["made"]] == [{"place": "Paris"}]
-    assert len(briefs(model, "judge")) == 2, "the answer to the repair order was not judged"
+    assert (answer.status is RunStatus.SUCCEEDED, answer.text) == (again == confirmed(), BOTH)
+    assert [gap.name for gap in answer.gaps] == ([] if again == confirmed() else [ROME["part"]])
+    _, order = answer.document["work_orders"]
+    assert (order["repairs"], [each["name"] for each in order["subtasks"]]) == ("wo-001", [ROME["part"]])
 
 
-@pytest.mark.parametrize(
-    ("said", "gaps"),
-    [
-        (confirmed(), []),
-        (confirmed(measured("Paris")), ["measure_paris"]),
-        (confirmed(cannot={"Rome": "no microphone"}), ["Rome"]),
-        (fails("unavailable", "quota"), []),
-    ],
-    ids=["nothing is missing", "what was ordered before", "nothing can do it", "the lead is away"],
-)
-def test_a_part_that_the_judge_misses_is_a_gap_only_if_the_lead_confirms_it(
-    tmp_path: Path, said: Any, gaps: list[str]
-) -> None:
-    answer = answered(tmp_path, scripted(judge(missing=(ROME,)), WRITTEN, said))
+@pytest.mark.parametrize("said", [confirmed(), fails("unavailable", "quota")], ids=["nothing is missing", "lead away"])
+def test_a_part_that_the_judge_misses_is_not_ordered_unless_the_lead_confirms_it(tmp_path: Path, said: Any) -> None:
+    answer = answered(tmp_path, scripted(judge(missing=(ROME,)), WRITTEN, confirm=[said]))
 
-    assert (answer.status, answer.text) == (RunStatus.PARTIAL if gaps else RunStatus.SUCCEEDED, PARIS_ONLY)
-    assert [gap.name for gap in answer.gaps] == gaps
+    assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, PARIS_ONLY, ())
     assert orders(answer) == [["Paris"]]
 
 
+def test_a_part_that_cannot_be_ordered_any_more_is_a_gap(tmp_path: Path) -> None:
+    model = scripted(judge(missing=(ROME,)), WRITTEN, confirm=[confirmed("it is missing")])
+    answer = answered(tmp_path, model, max_steps=1)
+
+    assert (answer.status, answer.text) == (RunStatus.PARTIAL, PARIS_ONLY)
+    assert [gap.name for gap in answer.gaps] == [ROME["part"]]
+
+
 @pytest.mark.parametrize("approve", [True, False])
-async def test_what_the_lead_orders_after_the_judgement_waits_for_approval_like_any_order(
+async def test_what_is_ordered_after_the_judgement_waits_for_approval_like_any_order(
     tmp_path: Path, *, approve: bool
 ) -> None:
     more = [reviews(accept=["wo-002.0"], answer=BOTH)] if approve else []
-    model = scripted(judge(missing=(ROME,)), WRITTEN, confirmed(measured("Rome")), *more)
+    work = {"work": [calls("measure", place="Rome"), says("Rome: 40 dB.")]} if approve else {}
+    confirm = [confirmed("it is missing"), *([confirmed()] if approve else [])]
+    model = scripted(judge(missing=(ROME,)), WRITTEN, *more, confirm=confirm, **work)
     async with Leadhand(home=tmp_path, models=model, tools=[measure], check="judge") as lead:
         run = await lead.start(REQUEST, approve_plan=True)
         for decide in (True, approve):
@@ -162,16 +157,11 @@ def test_a_contradiction_makes_the_run_partial_only_if_two_judgements_share_it(
 
 @pytest.mark.slow
 async def test_a_judged_run_that_is_cut_at_any_event_ends_with_the_same_answer(tmp_path: Path) -> None:
-    said = {
-        "plan": plans(measured("Paris")),
-        "review-wo-001-0": WRITTEN,
-        "review-missing": confirmed(measured("Rome")),
-        "review-wo-002-0": reviews(accept=["wo-002.0"], answer=BOTH.replace("40", "41", 1)),
-    }
-    judging = judge(WRONG, missing=(ROME,))
+    said = {"plan": plans(measured("Paris")), "review-wo-001-0": reviews(accept=["wo-001.0"], answer=WRITTEN_WRONG)}
+    judging = judge(WRONG)
 
     def reply(request: ModelRequest) -> Any:
-        return judging(request) if request.worker == "judge" else said.get(step_of(request), BOTH)
+        return judging(request) if request.worker == "judge" else said.get(step_of(request), PARIS_ONLY)
 
     async with Leadhand(home=tmp_path, models=ScriptedModel(reply), tools=[measure], check="judge") as lead:
         whole = await lead.run(REQUEST)
@@ -179,8 +169,8 @@ async def test_a_judged_run_that_is_cut_at_any_event_ends_with_the_same_answer(t
         assert any(getattr(each.event, "attempt", "").startswith("correct-") for each in entries)
         for entry in entries[1:-1]:
             answer = await (await lead.fork(whole.run_id, entry.seq)).answer()
-            assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, BOTH), entry
-            assert orders(answer) == [["Paris"], ["Rome"]]
+            assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, PARIS_ONLY), entry
+            assert orders(answer) == [["Paris"]]
             assert answer.evidence == whole.evidence
 
 

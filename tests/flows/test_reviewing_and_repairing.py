@@ -9,15 +9,10 @@ from core import moves
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from flows.scripts import Script, accept, drop, free, judged, look, replan, retry
-from leadhand.core import commands as do
-from leadhand.core.decide import decide
+from flows.scripts import Script, accept, drop, judged, look, replan, retry
 from leadhand.core.errors import FailureClass
 from leadhand.core.run import RunStatus
 from leadhand.core.work_order import Subtask
-from leadhand.core.work_result import Review
-from leadhand.flows.work_order.answer_checks import output_problems
-from leadhand.flows.work_order.repair import repair_order
 
 
 def repairs(script: Script) -> tuple[Subtask, ...]:
@@ -36,30 +31,10 @@ def test_one_review_judges_up_to_twenty_five_subtasks():
     assert len(script.facts("review-wo-001-0")["subtasks"]) == 25
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("count", "max_output_tokens", "shards"),
-    [(100, 4_000, [100]), (101, 5_000, [100, 1]), (100, 2_000, [50, 50]), (60, 400, [25, 25, 10])],
-)
-def test_results_whose_calls_workers_chose_are_short_and_reviewed_as_many_at_once_as_verdicts_fit_into_one_answer(
-    count: int, max_output_tokens: int, shards: list[int]
-):
-    script = Script(*(free(f"s{number}") for number in range(count)), max_output_tokens=max_output_tokens)
-    keys = script.under_way
-    script.chose(*keys)
-    given = [script.facts(f"review-wo-001-{number}") for number in range(len(shards))]
-    assert [len(facts["chosen"]) for facts in given] == shards
-    assert not any(facts["subtasks"] for facts in given)
-    review = script.state.steps["review-wo-001-0"].step
-    silent = {"verdicts": [], "complete": True}
-    problems = output_problems(script.state, review, silent)
-    assert [problem.split()[-1] for problem in problems] == keys[: shards[0]]
-
-
-@pytest.mark.parametrize(("max_output_tokens", "fits"), [(1_600, False), (2_400, True)])
-def test_an_answer_is_asked_for_only_where_it_fits_beside_the_verdicts(max_output_tokens: int, *, fits: bool):
-    script = Script(*(free(f"s{number}") for number in range(40)), max_output_tokens=max_output_tokens)
-    script.chose(*script.under_way)
+@pytest.mark.parametrize(("max_output_tokens", "fits"), [(400, False), (2_400, True)])
+def test_an_answer_is_asked_for_only_where_it_fits_into_one_reply(max_output_tokens: int, *, fits: bool):
+    script = Script(*(look(f"s{number}", number) for number in range(40)), max_output_tokens=max_output_tokens)
+    script.done(*script.under_way)
     assert script.under_way == ["review-wo-001-0"]
     assert script.facts("review-wo-001-0").get("compose", False) is fits
 
@@ -298,17 +273,18 @@ def test_whatever_a_sound_review_says_its_repair_order_can_be_issued_and_carried
             script.done(script.under_way[0])
         else:
             script.failed(script.under_way[0], pick(["transient", "unavailable", "lost"]))
-    step = script.state.steps[script.under_way[0]].step
-    review = moves.proposed_review(pick, script, step.input["covers"])
-    assume(not output_problems(script.state, step, review))
-    assert script.command(do.Judge(work_order_id="wo-001", review=Review.model_validate(review)))
+    name = script.under_way[0]
+    review = moves.proposed_review(pick, script, script.state.steps[name].step.input["covers"])
+    assume(not script.problems(name, review))
+    script.think(name, review)
+    script.finish()
 
-    repair = repair_order(script.state, script.state.orders["wo-001"])
-
-    if repair is not None:
-        script.write(*decide(script.state, do.IssueOrder(order=repair), script.now, script.policy))
-        again = [key for key in repair.subtask_keys() if script.state.steps[key].subtask.repairs_subtask]
-        assert not set(again) & set(script.state.blocked), "an order was spent on what was blocked from the start"
+    assert not script.stuck
+    order = script.state.orders.get("wo-002")
+    if order is not None:
+        again = [script.state.steps[key] for key in order.order.subtask_keys()]
+        assert not any(each.given_up for each in again if each.subtask.repairs_subtask)
+    assert script.finished.failure is None or script.finished.failure.type != "flow_error"
 
 
 def facts_of_review(script: Script) -> dict[str, Any]:

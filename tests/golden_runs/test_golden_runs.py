@@ -18,7 +18,7 @@ from golden import check_golden, normalized
 
 from leadhand import FailureClass, Leadhand, ToolError, ToolReturn, tool
 from leadhand.app.manifest import load_project
-from leadhand.testing.scripted_model import ScriptedModel, calls, plans, reviews, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, calls, gives, plans, reviews, says, subtask
 
 HERE = Path(__file__).parent
 WIDTH = 140
@@ -49,14 +49,16 @@ def work_order(_: Path) -> tuple[ScriptedModel, dict[str, Any]]:
 
 def judged(_: Path) -> tuple[ScriptedModel, dict[str, Any]]:
     """An answer that leaves out a part, which is ordered, and contradicts a result, which is corrected at the end."""
-    answers = "Paris: 50 dB.", "Paris: 50 dB. Rome: 40 dB."
-    missing = reviews(missing=[subtask("measure_rome", "measure", place="Rome")])
-    written = [reviews(accept=[f"wo-00{n}.0"], answer=said) for n, said in enumerate(answers, start=1)]
+    texts = "Paris: 50 dB.", "Paris: 50 dB. Rome: 40 dB."
     scripted = ScriptedModel(plan=[plans(subtask("measure_paris", "measure", place="Paris"))])
     judging = judge(Wrong("50 dB", "wo-001.0", "40 dB"), missing=({"part": "Rome", "request": "Rome"},))
     scripted.on(lambda request: request.worker == "judge", always=judging)
-    scripted.on(lambda request: request.worker == "review", written[0], missing, written[1])
-    scripted.on(lambda request: request.worker == "compose", says(answers[1].replace("50", "40")))
+    written = (reviews(accept=[f"wo-00{n}.0"], answer=text) for n, text in enumerate(texts, start=1))
+    scripted.on(lambda request: request.worker == "review", *written)
+    replies = (gives({"missing": [{"n": 1, "reason": "not measured"}]}), gives({"missing": []}))
+    scripted.on(lambda request: request.worker == "confirm", *replies)
+    scripted.on(lambda request: request.worker == "work", calls("measure", place="Rome"), says("Rome: 40 dB."))
+    scripted.on(lambda request: request.worker == "compose", *(says(text.replace("50", "40")) for text in texts))
     return scripted, {"flow": "work-order", "tools": [measure], "check": "judge"}
 
 

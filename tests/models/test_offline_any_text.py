@@ -15,12 +15,12 @@ from asking import (
     plan,
     planned,
 )
+from core.histories import definition
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.core.ids import order_id
-from leadhand.flows.work_order.order_checks import order_problems
-from leadhand.flows.work_order.plans import Plan, issue
+from leadhand.flows.work_order.checks import order_problems
+from leadhand.flows.work_order.plans import Plan
 
 _TOOLS = [*SHIPPED, HOTELS, offer("lookup", "key"), offer("dice", "n", n={"type": "integer"}), offer("odd", "a", "b")]
 _VOCABULARY = """weather Paris paris, Texas . from to via between and then in tomorrow Friday the A 10
@@ -43,8 +43,7 @@ def test_any_text_becomes_a_plan_that_could_be_issued(text: str) -> None:
     if made.subtasks:
         from asking import spec
 
-        order = issue(made.subtasks, order_id(1), made.goal)
-        assert order_problems(order, {tool["name"]: spec(tool) for tool in _TOOLS}) == []
+        assert order_problems(definition().evolve(tools=tuple(map(spec, _TOOLS))), made.subtasks) == []
 
 
 @given(

@@ -106,6 +106,7 @@ ORDER = WorkOrder(
         ),
     ),
     repairs="wo-001",
+    keys=("wo-002.1",),
 )
 CEILING = Ceiling(requests=3, tokens=4_000, nanousd=5)
 ASKS = (
@@ -137,7 +138,7 @@ ATTEMPT = "wo-001.0/a1"
 SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RunStarted(definition=DEFINITION),
     events.RunClaimed(owner="host-1-abcd"),
-    events.OrderIssued(order=ORDER, by="me"),
+    events.OrderIssued(order=ORDER),
     events.GapsNoted(parts=(Unsupported(what="book a table", reason="no tool books"),)),
     events.StepIssued(
         step=Step(
@@ -183,9 +184,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     ),
     events.RunStatusSet(status=RunStatus.RUNNING, by="me"),
     events.RunStatusSet(status=RunStatus.RUNNING, slept_s=90.5),
-    events.RequestDecided(
-        what="retry", steps=("wo-001.0",), args={"n": 2}, data=ResultData(summary="it is two", raw=2), by="me"
-    ),
+    events.RequestDecided(what="retry", steps=("wo-001.0",), args={"n": 2}, by="me"),
     events.StepSettled(step="wo-001.0", ok=True, data=ResultData(summary="it is two", raw=2), by="me"),
     events.RequestDecided(what="retry", by="me", declined="no subtask has failed"),
     events.RequestDecided(what="retry", by="me", steps=("writer",), workers={"writer": "writer.3f2a"}),

@@ -75,7 +75,7 @@ class Played:
             case "correct":
                 return says(self._texts.pop(0))
             case "missing":
-                return gives({"verdicts": [], "complete": not self._missing, "missing": self._missing, "cannot": []})
+                return gives({"missing": self._missing})
             case "review":
                 done = [each["subtask"] for each in brief["subtasks"] if each["status"] == "completed"]
                 return reviews(accept=done, answer=self._texts.pop(0))
@@ -115,17 +115,17 @@ async def test_a_correction_without_a_claim_leaves_the_answer(tmp_path: Path) ->
     assert (answer.status.value, answer.text) == ("partial", texts[0])
 
 
-@pytest.mark.parametrize("ordered", [True, False])
-async def test_what_an_answer_says_was_done_is_done_or_not_missing(ordered: bool, tmp_path: Path) -> None:
-    done = "B-207: 7 pieces. Twelve were ordered."
-    texts = (LIES[0], done if ordered else "B-207: 7 pieces. Nothing was ordered.")
-    model = Played(LOOK, texts=texts, judge=marks(LIES[0]), missing=[ORDER] if ordered else ())
+@pytest.mark.parametrize("missing", [True, False])
+async def test_what_an_answer_says_was_done_and_was_not_is_corrected_and_a_gap_if_it_is_missing(
+    missing: bool, tmp_path: Path
+) -> None:
+    texts = (LIES[0], "B-207: 7 pieces. Nothing was ordered.")
+    model = Played(LOOK, texts=texts, judge=marks(LIES[0]), missing=[{"n": 1, "reason": "no call"}] if missing else ())
     answer = await run(model, tmp_path)
     (asked,) = model.briefs["missing"]
     assert [each["part"] for each in asked["missing"]] == [LIES[0]]
-    assert [(each.tool, each.args["pieces"]) for each in answer.done] == ([("order_item", 12)] if ordered else [])
-    assert (answer.status.value, answer.text) == ("succeeded", texts[1])
-    assert ("correct" in model.briefs) is not ordered
+    assert (answer.status.value, answer.text) == ("partial" if missing else "succeeded", texts[1])
+    assert [gap.name for gap in answer.gaps] == ([LIES[0]] if missing else [])
 
 
 async def test_the_judge_of_a_part_sees_the_whole_answer_and_the_date(tmp_path: Path) -> None:

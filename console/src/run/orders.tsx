@@ -68,12 +68,7 @@ function OrderView({ order, store }: { order: KeyedOrder; store: RunStore }) {
         {key} <a class="small" href={eventLink(order.seq)}>event {order.seq}</a>
       </h3>
       <p>{whole?.goal ?? order.goal}</p>
-      {repairs && (
-        <p class="muted small">
-          Repairs {repairs}
-          {order.by && `, requested by ${order.by}`}
-        </p>
-      )}
+      {repairs && <p class="muted small">Repairs {repairs}</p>}
       {lanes.some((lane) => lane.needs.length > 0) && <PlanGraph lanes={lanes} />}
       <ol class="order-subtasks" start={0}>
         {shown.map((lane) => (

@@ -100,7 +100,6 @@ class Definitions(NamedTuple):
             flow_version=used.version,
             flow_file=file_of(used),
             workers=workers if shape is None else (*workers, shape),
-            subtask_worker=used.subtask_worker,
             options=checked,
             models=choice.models,
             tools=tools,

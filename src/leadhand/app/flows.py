@@ -27,7 +27,7 @@ from leadhand.flows.policy import FlowPolicy, fault_of, listed
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.flows.seam.worker import with_tools
-from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.flow import WORK_ORDER
 
 if TYPE_CHECKING:
     from leadhand.app.manifest import Project
@@ -70,7 +70,7 @@ class FlowRegistry:
             if not isinstance(worker, ProgramWorker):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise UsageError(f"{shown(worker)} is not a worker", "Pass a list: workers=[Worker(…)].")
             self.keep(worker)
-        self._add(WorkOrderFlow())
+        self._add(WORK_ORDER)
         for each in flows:
             flow = checked_flow(each)
             self._load_late(flow.name)

@@ -19,11 +19,10 @@ from .worker import Worker
 
 
 class IssueOrder(NamedTuple):
-    """Issue an order, which is immutable from then on. ``by`` names the person who requested it, if any; ``workers``
-    carry it out, and are defined if the run does not know them."""
+    """Issue an order, which is immutable from then on. ``workers`` carry it out, and are defined if the run does not
+    know them."""
 
     order: WorkOrder
-    by: str = ""
     workers: Sequence[Worker] = ()
 
 
@@ -138,10 +137,7 @@ class Expire(NamedTuple):
 
 
 class DecideRequest(NamedTuple):
-    """Decide the oldest pending request of a person; with ``declined``, the retries that were granted are not possible
-    after all, for this reason."""
-
-    declined: str = ""
+    """Decide the oldest pending request of a person."""
 
 
 class SetStatus(NamedTuple):

@@ -43,10 +43,10 @@ STEP: dict[StepStatus, frozenset[StepStatus]] = {
     StepStatus.PENDING: SETTLED | {StepStatus.RUNNING},
     StepStatus.RUNNING: SETTLED | {StepStatus.WAITING, StepStatus.PENDING},
     StepStatus.WAITING: SETTLED | {StepStatus.RUNNING},
-    # A review may reject a completed result.
-    StepStatus.COMPLETED: UNSUCCESSFUL,
+    # A review may reject a completed result, and a person may have it made again.
+    StepStatus.COMPLETED: UNSUCCESSFUL | {StepStatus.PENDING},
     StepStatus.FAILED: frozenset({StepStatus.DROPPED, StepStatus.COMPLETED, StepStatus.PENDING}),
-    StepStatus.DROPPED: frozenset({StepStatus.COMPLETED, StepStatus.PENDING}),
+    StepStatus.DROPPED: frozenset({StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.PENDING}),
 }
 
 ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from .commands import Cited, Outcome
 from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
@@ -19,10 +19,10 @@ from .work_result import VerdictKind
 def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
     """Return the end of a run: the outcome that its flow states, with the status that follows from what was done."""
     used = [state.steps[key] for key in dict.fromkeys(outcome.uses) if key in state.steps]
-    results = [each for each in used if may_be_used(each)]
+    results = [each for each in used if may_be_used(each, outcome.left_out)]
     gaps = all_gaps(state, outcome, failure)
     named = {gap.step for gap in gaps}
-    rejected = (each for each in used if not may_be_used(each) and each.key not in named)
+    rejected = (each for each in used if each not in results and each.key not in named)
     gaps += [gap_of(state, each) for each in rejected]
     if failure is not None and not gaps and (results or failure.type in (HOOK_BLOCKED, HOOK_FAILED)):
         gaps.append(failure_gap(words.WHOLE_REQUEST, failure))
@@ -81,10 +81,16 @@ def plain_list(results: Sequence[StepState]) -> str:
     return "\n".join(lines)
 
 
-def may_be_used(step: StepState) -> bool:
-    """Whether an answer may use a result: it is completed, not superseded, and no review rejected it."""
+def may_be_used(step: StepState, left_out: Sequence[str] = ()) -> bool:
+    """Whether an answer may use a result: it is completed, not superseded, and no review rejected it; ``left_out`` are
+    steps that the flow no longer asks for."""
     rejected = step.verdict is not None and step.verdict.verdict is not VerdictKind.ACCEPT
-    return step.ok and step.data is not None and step.superseded_by is None and not rejected
+    return step.ok and step.data is not None and not rejected and _stands(step, left_out)
+
+
+def _stands(step: StepState, left_out: Collection[str]) -> bool:
+    """Whether no other step is done instead of a step."""
+    return step.superseded_by is None or step.superseded_by in left_out
 
 
 def sources_of(results: Iterable[StepState]) -> list[CitedSource]:
@@ -121,7 +127,7 @@ def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) 
     for key, step in state.steps.items():
         if key in named:
             found.append(named[key])
-        elif step.counts and not step.ok and not step.superseded_by and key not in waived:
+        elif step.counts and not step.ok and key not in waived and _stands(step, outcome.left_out):
             found.append(gap_of(state, step, failure))
     return [*found, *(gap for gap in outcome.gaps if gap.step is None)]
 

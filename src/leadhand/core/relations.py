@@ -1,4 +1,4 @@
-"""How the steps of a run are related: parents and children, needs, and what began before its order."""
+"""How the steps of a run are related: parents and children, and needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from . import events as ev
 from .approval import Approval, Question
-from .ids import order_id, step_of
+from .ids import step_of
 from .state import RunState, StepState
 from .work_order import Step
 
@@ -82,11 +82,6 @@ def artifacts_of(state: RunState, key: str) -> list[str]:
     ]
 
 
-def early(state: RunState) -> list[StepState]:
-    """Return the subtasks that began while their plan was being written, and that no order contains yet."""
-    return [state.steps[key] for key in state.early]
-
-
 def open_approvals(state: RunState) -> list[Approval]:
     """Return the approvals that nobody has answered and that have not expired, oldest first."""
     return [state.approvals[each] for each in state.asking]
@@ -102,8 +97,3 @@ def open_question(state: RunState) -> Question | None:
 def dozes(state: RunState) -> bool:
     """Whether a run waits for timers and signals, and for nothing else."""
     return bool(state.unanswered) and not (state.live or state.unsettled or state.parked) and not open_question(state)
-
-
-def next_order_id(state: RunState) -> str:
-    """Return the id of the next order."""
-    return order_id(len(state.orders) + 1)

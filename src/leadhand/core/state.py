@@ -28,21 +28,12 @@ from .work_result import ResultData, Review, Verdict, WorkResult
 
 
 class OrderState(NamedTuple):
-    """An order with its count of ``open`` subtasks, its review, and the person who requested it, if any (``by``)."""
+    """An order with its count of ``open`` subtasks, and its review."""
 
     order: WorkOrder
     at: datetime
     open: int
     review: Review | None = None
-    by: str = ""
-
-
-class RetryWanted(NamedTuple):
-    """A step to repeat at a person's request: with new ``args`` (None: the same), or with ``data`` as result."""
-
-    by: str
-    args: dict[str, Any] | None = None
-    data: ResultData | None = None
 
 
 class ModelTurn(NamedTuple):
@@ -127,7 +118,7 @@ class StepState(NamedTuple):
     model. ``acted``: it made, or may have made, a ``once`` call, so it is not repeated unless a person asks. ``by``
     names the person who settled it, if any.
     ``stopped`` is the attempt that a limit of the run ended, if another one can continue it with higher limits; its
-    ``calls`` are then kept. ``by_hand``: a person chose its arguments, or repeated something irreversible.
+    ``calls`` are then kept. ``by_hand`` names the person who chose its arguments, or repeated something irreversible.
     ``scheduled`` is the number of the event that scheduled its current or last attempt.
     """
 
@@ -150,7 +141,7 @@ class StepState(NamedTuple):
     acted: bool = False
     made: tuple[CallState, ...] = ()
     by: str = ""
-    by_hand: bool = False
+    by_hand: str = ""
     scheduled: int = 0
     stopped: AttemptState | None = None
 
@@ -250,7 +241,7 @@ class RunState:
     ``asking`` are the open approvals, with the times at which they expire, and ``due`` the parked steps of which a call
     can be answered, a person has to be asked, or the next attempt can start. ``reserved`` holds, by attempt, the
     reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
-    ``retries_wanted`` the steps to repeat at a person's request; ``answers`` the earlier answers of a reopened run;
+    ``answers`` the earlier answers of a reopened run;
     ``workers`` the workers defined during the run, ``makers`` the steps that defined them; ``pending_requests`` the
     undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the number
     of the event that reopened it last (0: none). ``settled`` has, in the order of the log, the steps and orders that
@@ -303,7 +294,6 @@ class RunState:
     )
     todos: tuple[Todo, ...] = ()
     pending_requests: tuple[StepRequested, ...] = ()
-    retries_wanted: dict[str, RetryWanted] = field(default_factory=FrozenDict[str, RetryWanted])
     answers: tuple[RunFinished, ...] = ()
     cancel_by: str | None = None
     pause_reason: str | None = None
@@ -323,11 +313,6 @@ class RunState:
     def order(self) -> OrderState | None:
         """The latest order."""
         return next(reversed(self.orders.values())) if self.orders else None
-
-    @property
-    def orders_of_lead(self) -> int:
-        """The orders that the lead issued, which ``max_steps`` counts."""
-        return sum(1 for order in self.orders.values() if not order.by)
 
     @property
     def deadline(self) -> datetime | None:

@@ -48,12 +48,16 @@ class Subtask(Value):
 
 
 class WorkOrder(Value):
-    """An immutable plan. A repair order names the order that it repairs."""
+    """An immutable plan. A repair order names the order that it repairs.
+
+    ``keys`` are those of its subtasks, if these are not numbered in their order.
+    """
 
     work_order_id: str
     goal: str
     subtasks: tuple[Subtask, ...] = Field(min_length=1)
     repairs: str | None = Field(default=None, exclude_if=unset)
+    keys: tuple[str, ...] = Field(default=(), exclude_if=unset)
 
     def subtask_keys(self) -> Sequence[str]:
         """The key of each subtask, in order."""
@@ -61,7 +65,8 @@ class WorkOrder(Value):
 
     @cached_property
     def _keys(self) -> tuple[str, ...]:
-        return tuple(subtask_key(self.work_order_id, index) for index in range(len(self.subtasks)))
+        numbers = range(len(self.subtasks))
+        return self.keys or tuple(subtask_key(self.work_order_id, index) for index in numbers)
 
 
 class ProposedSubtask(Value):

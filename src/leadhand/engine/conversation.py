@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
 from leadhand.core.decide.retries import TOO_LONG
@@ -31,9 +31,6 @@ MOST_REPEATED = 2
 """How often a worker asks for such a call until its attempt ends."""
 MOST_IDLE = 3
 """The turns in a row whose calls brought nothing new after which an attempt ends."""
-
-PLAIN_FACTS = frozenset({"goal", "request", "today", "subtask"})
-"""The facts of a subtask that repairs nothing and needs no results."""
 
 
 def parallel_tools(work: Work) -> frozenset[str]:
@@ -160,7 +157,7 @@ class Conversation:
 
     def messages(self, objection: Callable[[Turn], str]) -> tuple[Message, ...]:
         """Return all messages so far. ``objection`` is why a reply that ended a turn was not accepted."""
-        said: list[Message] = [*_beginning(self._work.instructions, compact_json(self._facts()))]
+        said: list[Message] = [*_beginning(self._work.instructions, compact_json(self._work.brief))]
         if self._work.attempt.feedback:
             said.append(UserMessage(text=f"An earlier answer was not accepted: {asked_again(self._work)}"))
         through, keep, left_out = self.compacted
@@ -181,20 +178,6 @@ class Conversation:
         ]
         where = f" To see what there is now, call {' or '.join(shows)}." if shows else ""
         return f"Turns 1 to {last} of this conversation are left out, since it exceeded the context window.{where}"
-
-    def _facts(self) -> Mapping[str, Any]:
-        """Return the facts of the brief that the model is shown.
-
-        Beside the call that the subtask names, the goal is enough: the facts are then the same for all workers of a
-        run, so that providers reuse the beginning of the prompt. Other workers receive all other facts.
-        """
-        brief, subtask = self._work.brief, self._work.step.subtask
-        if subtask is None:
-            return brief
-        done = self.turns[0].done.get(0) if self.turns and not self.turns[0].number else None
-        plain = not subtask.expected_output and "goal" in brief and brief.keys() <= PLAIN_FACTS
-        called = done is not None and done.ok and plain
-        return {name: value for name, value in brief.items() if (name == "goal") is called}
 
     def finished(self, through: Turn | None = None) -> list[CallState]:
         """Return the finished tool calls, in order; with ``through``, those of this turn and the ones before it.

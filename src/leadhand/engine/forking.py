@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from leadhand.core.approval import EFFECT
@@ -13,6 +13,7 @@ from leadhand.core.events import (
     ApprovalRequested,
     Entry,
     ModelCallBegan,
+    OrderIssued,
     RunChanged,
     RunClaimed,
     RunFinished,
@@ -61,7 +62,8 @@ async def fork(
     origin = ForkPoint(run_id=run_id, seq=at)
     definition = with_turns(started.definition, turns or {}).evolve(forked_from=origin, submission="", **changes)
     created = await store.create(new_id, RunStarted(definition=definition))
-    kept = [_unshared(entry.event) for entry in entries[:at] if not _left_out(entry.event)]
+    plans = _plans([entry.event for entry in entries[:at]])
+    kept = [_unshared(entry.event) for entry in entries[:at] if not _left_out(entry.event, plans)]
     if definition.limits != started.definition.limits or any(
         isinstance(event, RunChanged) and event.limits is not None for event in kept
     ):
@@ -77,9 +79,19 @@ def _limits_of(definition: RunDefinition) -> RunChanged:
     return RunChanged(by=definition.by, limits=definition.limits, held_back=held_back, held_back_s=held_back_s)
 
 
-def _left_out(event: AnyEvent) -> bool:
-    """Whether a fork leaves out this event. Approvals of calls and plans are for one run, so the fork asks again."""
-    return isinstance(event, LEFT_OUT) or (isinstance(event, ApprovalRequested) and event.approval.kind != "effect")
+def _plans(events: Sequence[AnyEvent]) -> Collection[str]:
+    """Return the ids of approvals of plans that are carried out already."""
+    if not any(isinstance(each, OrderIssued) for each in events):
+        return ()
+    asked = (each.approval for each in events if isinstance(each, ApprovalRequested))
+    return {each.approval_id for each in asked if each.kind == "plan"}
+
+
+def _left_out(event: AnyEvent, plans: Collection[str]) -> bool:
+    """Whether a fork leaves out this event. It asks again about calls, and about plans that are not carried out yet."""
+    if isinstance(event, ApprovalRequested):
+        return event.approval.kind != "effect" and event.approval.approval_id not in plans
+    return isinstance(event, LEFT_OUT) and not (isinstance(event, ApprovalAnswered) and event.approval_id in plans)
 
 
 def _unshared(event: AnyEvent) -> AnyEvent:

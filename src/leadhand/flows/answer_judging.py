@@ -213,7 +213,7 @@ class Judging:
 
     def _confirming(self, state: RunState, subject: _Subject, first: Round) -> Sequence[Command] | None:
         """Return what asks the lead about missing parts; None if nobody asks, or it has replied. It is asked once."""
-        if not first.missing or (self._flow.repairs_answers and state.orders):
+        if not first.missing:
             return None
         confirming = state.steps.get(CONFIRM)
         if confirming is None:

@@ -14,6 +14,8 @@ ABOUT = (
 LONGEST = 6_000
 """Characters of an earlier request or answer that are shown."""
 MOST_SOURCES = 20
+CONTEXT = 4_000
+"""Characters of the request in briefs that include it for context only."""
 
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -51,3 +53,12 @@ def clarified_request(state: RunState) -> str:
     """Return the request, with the questions about it and their answers."""
     asked = [f"{each.text}\n{each.reply}" for each in replied(state)]
     return "\n\n".join([state.definition.request, *asked])
+
+
+def asked(state: RunState, most: int | None = None) -> dict[str, Any]:
+    """Return the request (only its beginning, if that is enough), and what the person answered about it."""
+    request = state.definition.request
+    if most is not None and len(request) > most:
+        request = f"{request[:most]} … (cut: {len(request):,} characters in all)"
+    answered = [{"question": each.text, "answer": each.reply} for each in replied(state)]
+    return {"request": request, **({"answered": answered} if answered else {})}

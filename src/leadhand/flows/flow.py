@@ -72,12 +72,8 @@ class Flow:
     """Whether runs can read the files that earlier runs of this flow wrote under ``memory/``."""
     plans: ClassVar[bool] = False
     """Whether runs make a plan that a person can approve before work begins."""
-    repairs_answers: ClassVar[bool] = False
-    """Whether the flow itself deals with what a judge says is missing (see :mod:`leadhand.flows.judging`)."""
     writer: ClassVar[str] = ""
     """The role that corrects answers; "": the role of the step that wrote the text."""
-    subtask_worker: ClassVar[str] = ""
-    """The worker that carries out subtasks of work orders that name none."""
     offline: ClassVar[Rules] = {}
     """The rules of the built-in rule-based model for the roles of this flow; see :mod:`leadhand.flows.offline.rule`."""
 

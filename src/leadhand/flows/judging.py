@@ -274,12 +274,3 @@ def _chosen(given: Mapping[str, Any], claims: Sequence[Claim]) -> list[Claim]:
     """Return the claims that a step judges."""
     wanted = frozenset(given["claims"])
     return [each for each in claims if each.n in wanted]
-
-
-def missing_parts(state: RunState) -> list[MissingPart]:
-    """Return the parts of the request that the first judgement of a run says are missing, once it is complete."""
-    judging = [each for each in state.steps.values() if each.step.worker == JUDGE]
-    first = [each for each in judging if each.step.judges == judging[0].step.judges]
-    if not all(each.closed for each in first):
-        return []
-    return list(merged([found for each in first if (found := _findings(each)) is not None]).missing)

@@ -9,10 +9,9 @@ from leadhand.core.approval import Approval, ApprovalStatus
 from leadhand.core.commands import Ask, Command, Finish
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import attempt_id
-from leadhand.core.plan_approval import is_about_repair, is_gated, unapproved
+from leadhand.core.plan_approval import is_gated
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
-from leadhand.core.work_order import WorkOrder
 from leadhand.flows.facts import replied
 
 MOST_PLANS = 3
@@ -25,8 +24,8 @@ A person has denied the plans in `denied`, each for its `reason`. Make another p
 
 
 def plan_questions(state: RunState) -> list[Approval]:
-    """Return the questions about plans of a whole run, in order; those about repairs are not among them."""
-    return [each for each in state.approvals.values() if each.kind == "plan" and not is_about_repair(each)]
+    """Return the questions about plans of a run, in order."""
+    return [each for each in state.approvals.values() if each.kind == "plan"]
 
 
 def denied_plans(state: RunState) -> list[Approval]:
@@ -74,29 +73,6 @@ def held(state: RunState, plan: Mapping[str, Any], planner: StepState) -> Sequen
         return None
     message = "the plan is not the one that was approved"
     return [Finish(failure=_failure(message, "run it again: its flow has changed meanwhile"))]
-
-
-def repair_held(state: RunState, order: WorkOrder, planner: StepState) -> Sequence[Command] | None:
-    """Return what a run does instead of carrying out a repair with calls that nobody has approved; None if it may.
-
-    A repair that a person denied is left out: see :func:`is_denied`.
-    """
-    if not unapproved(state, order):
-        return None
-    asked = state.approvals.get(order.work_order_id)
-    return [_asking(order.work_order_id, shown_order(order), planner)] if asked is None else []
-
-
-def is_denied(state: RunState, order: WorkOrder) -> bool:
-    """Whether a person denied a repair, or did not approve it in time."""
-    asked = state.approvals.get(order.work_order_id)
-    return asked is not None and asked.status in (ApprovalStatus.DENIED, ApprovalStatus.EXPIRED)
-
-
-def shown_order(order: WorkOrder, **more: Any) -> dict[str, Any]:
-    """Return a work order as people are shown it, as JSON data."""
-    subtasks = [subtask.model_dump(mode="json", exclude_defaults=True) for subtask in order.subtasks]
-    return {"goal": order.goal, "subtasks": subtasks, **{name: value for name, value in more.items() if value}}
 
 
 def denied_facts(state: RunState) -> dict[str, Any]:

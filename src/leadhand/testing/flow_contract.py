@@ -102,7 +102,6 @@ class FlowContract:
             flow=self.flow.name,
             flow_version=self.flow.version,
             workers=(*own, *judging),
-            subtask_worker=self.flow.subtask_worker,
             models=ModelChoice(default="scripted"),
             tools=tuple(self.tools),
             options=checked.model_dump(mode="json"),

@@ -12,7 +12,6 @@ from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.value import object_of, objects_of, text_of
-from leadhand.flows.work_order.briefs import chosen_results
 from leadhand.models.answers import decode_object
 from leadhand.models.failures import unfinished
 from leadhand.ports import ModelError
@@ -227,7 +226,6 @@ def results_of(brief: Mapping[str, Any]) -> dict[str, dict[str, Any] | None]:
     found: dict[str, dict[str, Any] | None] = {
         key: object_of(shown) or {"summary": text_of(shown).partition(": ")[2]} for key, shown in as_ordered.items()
     }
-    found |= {key: result for key, _, result in chosen_results(brief)}
     for shown in objects_of(brief.get("subtasks")):
         completed = shown.get("status") == "completed"
         found[text_of(shown.get("subtask"))] = object_of(shown.get("result")) if completed else None

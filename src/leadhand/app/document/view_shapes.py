@@ -126,7 +126,6 @@ class OrderPart(TypedDict):
     goal: str
     seq: int
     repairs: NotRequired[str]
-    by: NotRequired[str]
     total: int
     review: NotRequired[ReviewPart]
 

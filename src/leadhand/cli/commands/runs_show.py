@@ -267,9 +267,8 @@ class _Work:
             yield from ["No work orders.", ""]
         for order in state.orders.values():
             repairs = f", repairs {order.order.repairs}" if order.order.repairs else ""
-            by = f", requested by {order.by}" if order.by else ""
             given = [state.steps[key] for key in order.order.subtask_keys()]
-            yield f"{order.order.work_order_id}  {self._counted(given, 'subtask')}{repairs}{by}"
+            yield f"{order.order.work_order_id}  {self._counted(given, 'subtask')}{repairs}"
             yield from self.listed(given)
 
     def _counted(self, steps: Sequence[StepState], thing: str) -> str:

@@ -37,7 +37,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         raise do.Refused("the run has ended")
     match command:
         case do.IssueOrder():
-            return orders.issue_order(state, command.order, command.by, command.workers)
+            return orders.issue_order(state, command.order, command.workers)
         case do.Begin():
             return orders.begin(state, command, now)
         case do.NoteGaps():
@@ -74,7 +74,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
                 raise do.Refused(f"{command.approval_id} is not open")
             return [ev.ApprovalAnswered(approval_id=command.approval_id, approve=False, expired=True)]
         case do.DecideRequest():
-            return decide_request(state, policy, command.declined)
+            return decide_request(state, policy)
         case do.SetStatus():
             if command.slept_s:
                 return [ev.RunStatusSet(status=RunStatus.RUNNING, slept_s=command.slept_s)]

@@ -11,8 +11,7 @@ from leadhand.core.approval import policy_of
 from leadhand.core.evolve.steps import WORKER, subtask_step
 from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.lifecycle import StepStatus
-from leadhand.core.plan_approval import is_gated, unapproved
-from leadhand.core.relations import early, next_order_id
+from leadhand.core.plan_approval import is_gated
 from leadhand.core.rights import tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -24,79 +23,59 @@ from leadhand.core.worker import Worker
 from .attempts import define
 
 
-def issue_order(state: RunState, order: WorkOrder, by: str, workers: Sequence[Worker] = ()) -> list[ev.AnyEvent]:
-    """Issue an order that can be carried out; ``by`` is the person who requested it, if any."""
+def issue_order(state: RunState, order: WorkOrder, workers: Sequence[Worker] = ()) -> list[ev.AnyEvent]:
+    """Issue an order that can be carried out."""
     if order.work_order_id in state.orders:
         raise do.Refused(f"{order.work_order_id} was already issued, and an order cannot change")
-    expected = next_order_id(state)
+    expected = order_id(len(state.orders) + 1)
     if order.work_order_id != expected:
         raise do.Refused(f"the next order is {expected}, not {order.work_order_id}")
-    if not by and state.orders_of_lead >= state.definition.limits.max_steps:
-        raise do.Refused(f"the run is limited to {state.definition.limits.max_steps} orders")
-    latest = state.order
-    if latest is not None and not workers and (latest.open or latest.review is None):
-        raise do.Refused(f"{latest.order.work_order_id} is not finished and reviewed")
-    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
-    if any(own.get(each.key) != each.subtask for each in early(state)):
-        raise do.Refused("the order does not begin with the subtasks that have begun")
+    keys = order.subtask_keys()
+    for key, subtask in zip(keys, order.subtasks, strict=True):
+        if key in state.steps and (key not in state.early or state.steps[key].subtask != subtask):
+            raise do.Refused(f"{key} is another subtask")
     found = tie_problems(order, {key for key, step in state.steps.items() if step.order})
     repaired = [subtask.repairs_subtask for subtask in order.subtasks if subtask.repairs_subtask is not None]
     found += [f"{key!r} does not need repair" for key in repaired if not _repairable(state, key)]
-    if len(repaired) != len(set(repaired)):
-        found.append("two subtasks repair the same one")
-    if not by and (new := unapproved(state, order)):
-        raise do.Refused(f"nobody has approved the subtask {new[0].name}")
-    if found and by:
-        return [ev.RequestDecided(what="retry", steps=tuple(state.retries_wanted), declined="; ".join(found))]
+    if len({*repaired}) != len(repaired) or len({*keys}) != len(order.subtasks):
+        found.append("two subtasks have one key, or repair the same one")
     if found:
         raise do.Refused("; ".join(found))
-    supplied: list[ev.AnyEvent] = [
-        ev.StepSettled(step=key, ok=True, data=wanted.data, by=wanted.by)
-        for key, subtask in own.items()
-        if (wanted := state.retries_wanted.get(subtask.repairs_subtask or "")) is not None and wanted.data is not None
-    ]
-    return [*define(state, workers), ev.OrderIssued(order=order, by=by), *(supplied if by else [])]
+    return [*define(state, workers), ev.OrderIssued(order=order)]
 
 
 def _repairable(state: RunState, key: str) -> bool:
     subtask = state.steps.get(key)
-    return subtask is not None and bool(subtask.order) and subtask.superseded_by is None and not subtask.accepted
+    return subtask is not None and bool(subtask.order) and not subtask.accepted
 
 
 # --- while the plan is being written ---------------------------------------------------------------------------------
 
 
 def begin(state: RunState, command: do.Begin, now: datetime) -> list[ev.AnyEvent]:
-    """Begin a subtask under the key that it will have in the first order, which begins with those that have begun."""
-    key = subtask_key(order_id(1), command.position)
-    if key in state.steps:
+    """Begin a subtask under the key that it will have in the first order."""
+    key, batch = subtask_key(order_id(1), command.position), state.definition.limits.batch_size
+    if key in state.steps or state.orders:
         raise do.Refused(f"{key} has begun already")
     if state.work_deadline is not None and now >= state.work_deadline:
         raise do.Refused("the time for subtasks is used up")
-    if not may_begin(state, command.subtask):
+    is_full = batch is not None and len(state.busy) >= batch
+    if is_full or state.status is not RunStatus.RUNNING or not may_begin(state, command.subtask):
         raise do.Refused(f"{key} cannot begin before its order")
     return [ev.StepIssued(step=subtask_step(state, key, command.subtask))]
 
 
 def may_begin(state: RunState, subtask: Subtask) -> bool:
-    """Whether a subtask can begin before its order: it is complete, and needs no person and no other subtask."""
-    batch = state.definition.limits.batch_size
-    if state.orders or state.status is not RunStatus.RUNNING or is_gated(state):
+    """Whether a subtask can begin before its order: it is complete, needs no person and no other subtask, and its call
+    can be repeated."""
+    run, worker, tool = state.definition, state.worker(WORKER), state.tools.get(subtask.tool or "")
+    if is_gated(state) or subtask.worker is not None or subtask.needs or references(subtask.args):
         return False
-    if subtask.worker is not None or subtask.needs or subtask.repairs_subtask or references(subtask.args):
+    if tool is None or worker is None or tool.name not in tools_of_worker(state, worker):
         return False
-    if not tool_may_begin(state, subtask.tool or "") or (batch is not None and len(state.busy) >= batch):
+    if tool.effect is Effect.ONCE or tool.delegate or not tool.required <= subtask.args.keys():
         return False
-    return state.tools[subtask.tool or ""].required <= subtask.args.keys()
-
-
-def tool_may_begin(state: RunState, name: str) -> bool:
-    """Whether calls of a tool can begin before the order: they can be repeated, and need no approval."""
-    worker, tool, run = state.worker(WORKER), state.tools.get(name), state.definition
-    if tool is None or worker is None or name not in tools_of_worker(state, worker):
-        return False
-    repeatable = tool.effect is not Effect.ONCE and not tool.delegate
-    return repeatable and policy_of(tool, run.approve, run.approve_rules) is ApprovalPolicy.AUTO
+    return policy_of(tool, run.approve, run.approve_rules) is ApprovalPolicy.AUTO
 
 
 # --- reviews ---------------------------------------------------------------------------------------------------------
@@ -116,10 +95,7 @@ def judge(state: RunState, work_order_id: str, review: Review) -> list[ev.AnyEve
         if all(state.steps[verdict.subtask].verdict == verdict for verdict in verdicts):
             raise do.Refused("these verdicts are already recorded")
         return [ev.ResultsJudged(review=review.evolve(verdicts=verdicts, answer=None))]
-    sound = review.complete and not review.missing and all(each.verdict is VerdictKind.ACCEPT for each in verdicts)
-    answer = review.answer if sound and len(verdicts) == len(order.order.subtasks) else None
-    recorded = review.evolve(verdicts=verdicts, complete=sound, answer=answer)
-    return [ev.ResultsJudged(work_order_id=work_order_id, review=recorded)]
+    return [ev.ResultsJudged(work_order_id=work_order_id, review=review.evolve(verdicts=verdicts, answer=None))]
 
 
 def _recorded(state: RunState, verdict: Verdict) -> Verdict:

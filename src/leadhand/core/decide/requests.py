@@ -13,19 +13,17 @@ from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
 from leadhand.core.state import ModelTurn, RunState, StepState
 from leadhand.core.words.failures import skipped
+from leadhand.core.work_order import references
 from leadhand.core.work_result import ResultData
 
 from .attempts import define
 
 
-def decide_request(state: RunState, policy: Policy, declined: str = "") -> list[ev.AnyEvent]:
+def decide_request(state: RunState, policy: Policy) -> list[ev.AnyEvent]:
     """Decide the oldest pending request of a person. Raises Refused when no request is pending.
 
-    Steps of a function are retried with their workers as the function defines them today. ``declined`` is why retries
-    that were granted are not possible after all.
+    Steps of a function are retried with their workers as the function defines them today.
     """
-    if declined:
-        return [ev.RequestDecided(what="retry", steps=tuple(state.retries_wanted), declined=declined)]
     if not state.pending_requests:
         raise do.Refused("no request is pending")
     request = state.pending_requests[0]
@@ -52,10 +50,6 @@ def decide_request(state: RunState, policy: Policy, declined: str = "") -> list[
     given = step.step.subtask
     value = request.raw if given is not None and given.output_schema else None
     data = ResultData(summary=request.summary, raw=request.raw, value=value)
-    judged = bool(step.order) and (state.orders[step.order].review is not None or state.finished is not None)
-    if judged and not state.definition.in_place:
-        # Its order is already judged and cannot change, so the result goes to a subtask that repairs this one.
-        return [*events, ev.RequestDecided(what=what, by=by, steps=(step.key,), data=data)]
     return [*events, ev.StepSettled(step=step.key, ok=True, data=data, by=by)]
 
 
@@ -89,11 +83,11 @@ def ran_out(state: RunState) -> list[StepState]:
 
 
 def _done_again(state: RunState) -> list[str]:
-    """What ran out and is continued, or done again under its own id. A class-based flow writes the answer again
-    in any case."""
+    """What ran out and is continued, or done again under its own id. A flow that is not a function writes the answer
+    again in any case."""
     found = ran_out(state)
     stopped = [each.key for each in found if each.stopped is not None]  # what judges its earlier answer is not needed
-    return stopped or [each.key for each in found if state.definition.in_place or not each.step.final]
+    return stopped or [each.key for each in found if each.step.kind or not each.step.final]
 
 
 def used_up(state: RunState, ended: StepState) -> str:
@@ -159,6 +153,9 @@ def _step_refused(state: RunState, request: ev.StepRequested, key: str, resting:
     step, what = state.steps[key], request.what
     if what == "retry" and request.args is not None and key in state.early:
         return "the plan is not complete: give it other arguments once it belongs to an order"
+    unknown = [each for each in references(request.args or {}) if each not in step.step.needs]
+    if unknown:
+        return f"{key} does not need {unknown[0]}, so no argument can refer to it"
     if what == "retry" and step.accepted:
         return f"{key} was accepted: to change it, fork the run"
     if what == "retry" and (not step.closed or (step.ok and not step.order and not step.step.digest)):

@@ -22,12 +22,11 @@ from .base import EventBase, Observation, Request, absent
 
 
 class OrderIssued(EventBase):
-    """An order was accepted, and is immutable. ``max_steps`` does not count one that a person requested (``by``)."""
+    """An order was accepted, and is immutable."""
 
     about: ClassVar[str] = "order.work_order_id"
     type: Literal["order_issued"] = "order_issued"
     order: WorkOrder
-    by: str = ""
 
 
 class GapsNoted(EventBase):
@@ -99,15 +98,14 @@ class StepRequested(Request):
 
 class RequestDecided(EventBase):
     """The oldest request of a person about steps was declined, for the ``declined`` reason, or granted: the ``steps``
-    are repeated, with new ``args``, or with ``data`` as the result. Those of an order are repeated in a new one. Steps
-    in ``workers`` are carried out by the workers named there from now on."""
+    are repeated, with new ``args`` if it has some. Steps in ``workers`` are carried out by the workers named there from
+    now on."""
 
     type: Literal["request_decided"] = "request_decided"
     what: Literal["retry", "skip", "supply"]
     by: str = ""
     steps: tuple[str, ...] = ()
     args: dict[str, Any] | None = Field(default=None, exclude_if=absent)
-    data: ResultData | None = Field(default=None, exclude_if=unset)
     declined: str = Field(default="", exclude_if=operator.not_)
     workers: dict[str, str] = Field(default={}, exclude_if=operator.not_)
 

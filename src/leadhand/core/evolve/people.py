@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.evidence import made_calls
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
 from leadhand.core.relations import blocked_by, children_of, descendants, open_approvals
-from leadhand.core.state import ModelTurn, RetryWanted, RunState, Settlement
+from leadhand.core.state import ModelTurn, RunState, Settlement
 from leadhand.core.value import FrozenDict
 from leadhand.core.words.failures import skipped
+from leadhand.core.work_order import Step, references
 from leadhand.core.work_result import Verdict, VerdictKind
 
-from .steps import await_needs, chosen_by_hand, needs_settled, put
+from .steps import await_needs, needs_settled, put, reopened
 
 
 def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided) -> None:
-    """Record which subtasks to repeat in another order; restart other steps, and those that they had blocked."""
-    if event.declined and event.steps:  # the order that would have repeated them cannot be carried out
-        state.retries_wanted.clear()
-        return
+    """Repeat steps, and those that they had blocked."""
     state.pending_requests = state.pending_requests[1:]
     if event.declined:
         return
-    in_place = state.definition.in_place
-    for key in event.steps:
-        if state.steps[key].order and not in_place:
-            state.retries_wanted[key] = RetryWanted(by=event.by, args=event.args, data=event.data)
-    again = [key for key in event.steps if in_place or not state.steps[key].order]
+    again = list(event.steps)
     if event.args is None:
-        again += [child for key in again for child in _continued(state, key)]
-    reopened = list(dict.fromkeys([*again, *blocked_by(state, set(again))]))
-    for key in reopened:
+        again += [child for key in event.steps for child in _continued(state, key)]
+    wanted = list(dict.fromkeys([*again, *blocked_by(state, set(again))]))
+    _reopen_orders(state, wanted)
+    for key in wanted:
         step = state.steps[key]
         given = step.step
         if given.judges in state.orders:
-            state.orders[given.judges] = state.orders[given.judges]._replace(review=None)
+            reopened(state, given.judges, 0)
         if event.args is not None and key in again:
-            given = given.model_copy(update={"input": event.args})
+            given = _with_args(given, event.args)
             step = step._replace(stopped=None)  # another task begins afresh
         if key in event.workers:
             given = given.model_copy(update={"worker": event.workers[key]})
-        if step.order and step.closed:
-            order = state.orders[step.order]
-            state.orders[step.order] = order._replace(open=order.open + 1)
-            state.settled.pop(step.order, None)
+        by_hand = event.by if key in again and (event.args is not None or step.acted) else step.by_hand
         fresh = step._replace(
             step=given,
             status=StepStatus.PENDING,
@@ -55,11 +50,28 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
             failure=None,
             verdict=None,
             by="",
-            by_hand=step.by_hand or (key in again and chosen_by_hand(step, event.args)),
+            by_hand=by_hand,
         )
         put(state, fresh)
-    for key in (*reopened, *(key for key, cause in list(state.blocked.items()) if cause in reopened)):
+    for key in (*wanted, *(key for key, cause in list(state.blocked.items()) if cause in wanted)):
         await_needs(state, key)
+
+
+def _reopen_orders(state: RunState, keys: list[str]) -> None:
+    """Open the orders of settled steps again."""
+    orders = Counter(step.order for key in keys if (step := state.steps[key]).order and step.closed)
+    for name, count in orders.items():
+        reopened(state, name, count)
+
+
+def _with_args(step: Step, args: dict[str, Any]) -> Step:
+    """Return a step with other input; of a subtask, with other arguments, and the needs to which they still refer."""
+    subtask = step.subtask
+    if subtask is None:
+        return step.model_copy(update={"input": args})
+    dropped = {*references(subtask.args)} - {*references(args)}
+    subtask = subtask.evolve(args=args, needs=tuple(each for each in subtask.needs if each not in dropped))
+    return step.model_copy(update={"subtask": subtask, "needs": subtask.needs})
 
 
 def _continued(state: RunState, key: str) -> list[str]:
@@ -123,15 +135,17 @@ def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -
     put(state, settled)
     if was not in SETTLED:
         needs_settled(state, key, ok=ok)
-    elif ok:
+        return
+    if step.order:
+        reopened(state, step.order, 0)
+    if ok:
         for dependent in [dependent for dependent, cause in state.blocked.items() if cause == key]:
             await_needs(state, dependent)
-        for dependent in blocked_by(state, {key}):
-            if state.steps[dependent].order and not state.definition.in_place:
-                state.retries_wanted[dependent] = RetryWanted(by=event.by)
-            else:
-                put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None))
-                await_needs(state, dependent)
+        freed = blocked_by(state, {key})
+        _reopen_orders(state, freed)
+        for dependent in freed:
+            put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None, verdict=None))
+            await_needs(state, dependent)
 
 
 def _close(state: RunState, name: str, by: str) -> None:

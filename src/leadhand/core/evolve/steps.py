@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
@@ -156,10 +155,9 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
 def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> None:
     order, keys = event.order, event.order.subtask_keys()
     unsettled = sum(not (key in state.steps and state.steps[key].closed) for key in keys)
-    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled, by=event.by)
-    wanted = dict(state.retries_wanted) if event.by else {}
-    if event.by:
-        state.retries_wanted.clear()
+    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled)
+    if not unsettled:
+        state.settled[order.work_order_id] = state.seq
     fresh: list[str] = []
     for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
         if key in state.steps:  # it began while the plan was being written
@@ -170,17 +168,32 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
         if subtask.repairs_subtask is not None:
             repaired = state.steps[subtask.repairs_subtask]
             put(state, repaired._replace(superseded_by=key))
-            by_hand = repaired.by_hand or (
-                repaired.key in wanted and chosen_by_hand(repaired, wanted[repaired.key].args)
-            )
-            put(state, state.steps[key]._replace(by_hand=by_hand))
+            put(state, state.steps[key]._replace(by_hand=repaired.by_hand))
     for key in fresh:
         await_needs(state, key)
 
 
-def chosen_by_hand(step: StepState, args: dict[str, Any] | None) -> bool:
-    """Whether a retry with these arguments (None: the same) is a call that no plan made: a person chose it."""
-    return args is not None or step.acted
+def reopened(state: RunState, name: str, count: int) -> None:
+    """Open an order again, of which ``count`` subtasks are repeated, or one has changed. Its review is void, and so are
+    those of the orders after it."""
+    order = state.orders[name]
+    state.orders[name] = order._replace(open=order.open + count)
+    if count:
+        state.settled.pop(name, None)
+    for key, each in [*state.orders.items()][[*state.orders].index(name) :]:
+        if each.review is not None:
+            _void(state, key)
+
+
+def _void(state: RunState, name: str) -> None:
+    """Forget the review of an order: what it rejected is as it was settled."""
+    state.orders[name] = state.orders[name]._replace(review=None)
+    state.settled.pop(f"~{name}", None)
+    for step in (state.steps[key] for key in state.orders[name].order.subtask_keys()):
+        if step.verdict is not None and not step.by:
+            failure = step.settlements[-1].failure
+            status = StepStatus.COMPLETED if failure is None else StepStatus.FAILED
+            put(state, step._replace(status=status, failure=failure, verdict=None))
 
 
 def subtask_step(state: RunState, key: str, subtask: Subtask) -> Step:
@@ -193,6 +206,7 @@ def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
     if event.work_order_id:
         order = state.orders[event.work_order_id]
         state.orders[event.work_order_id] = order._replace(review=event.review)
+        state.settled[f"~{event.work_order_id}"] = state.seq
     for verdict in event.review.verdicts:
         step = state.steps[verdict.subtask]
         if step.by:
@@ -322,7 +336,7 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     changed = step._replace(failures=failures, failure=event.failure, settlements=(*step.settlements, end))
     if not event.final:
         put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
-        state.ready[event.step] = None  # the next event schedules its retry
+        await_needs(state, event.step)  # the next event schedules its retry
         return
     state.inner.pop(event.step, None)
     result = attempt.result if attempt is not None and event.ok else None

@@ -121,7 +121,7 @@ class Projection:
                 missing = [cut(part.name) for part in event.review.missing]
                 review = {"seq": entry.seq, "complete": event.review.complete, "missing": missing}
                 values["orders"] = {event.work_order_id: {"review": review}}
-            case "request_decided":
+            case "request_decided" | "step_settled":
                 values["orders"] = {key: {"review": None} for key, order in state.orders.items() if not order.review}
             case "artifact_written":
                 file = {"version": len(state.artifacts[event.path]), "bytes": event.size}
@@ -242,4 +242,4 @@ def _counts(state: RunState) -> Part:
 def _order(event: ev.OrderIssued, seq: int) -> Part:
     order = event.order
     values: Part = {"goal": cut(order.goal), "seq": seq, "total": len(order.subtasks)}
-    return {**values, "repairs": order.repairs, "by": event.by or None}
+    return {**values, "repairs": order.repairs}

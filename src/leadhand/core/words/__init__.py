@@ -87,7 +87,6 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "step_requested skip": ("Skip requested", "{more}", "attention people"),
     "step_requested supply": ("Result offered", "{more}", "attention people"),
     "request_decided": ("Retry accepted", "{more}", "attention phase work people"),
-    "request_decided supplied": ("Result accepted", "{more}", "attention phase work people"),
     "request_decided declined": ("Request declined", "{e.what}: {e.declined}", "problem phase people"),
     "attempt_scheduled": ("Attempt {number} scheduled", "{more}", "work"),
     "attempt_scheduled again": ("Attempt {number} scheduled", "{more}", "attention step work"),
@@ -190,8 +189,7 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
         case "order_issued":
             number, repairs = len(event.order.subtasks), event.order.repairs
             text = f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {event.order.goal}"
-            asked = f", requested by {event.by}" if event.by else ""
-            return ("repair", f"{text} (repairs {repairs}{asked})") if repairs else ("", text)
+            return ("repair", f"{text} (repairs {repairs})") if repairs else ("", text)
         case "gaps_noted":
             return "", "; ".join(f"{part.what}: {part.reason}" for part in event.parts)
         case "results_judged":
@@ -214,7 +212,7 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
             return event.what, _by(event, {"retry": retried, "skip": event.reason}.get(event.what, event.summary))
         case "request_decided":
             changed = " with other arguments" if event.args is not None else ""
-            kind = "declined" if event.declined else "" if event.data is None else "supplied"
+            kind = "declined" if event.declined else ""
             return kind, f"{listed(event.steps)}{changed}, by {event.by}"
         case "attempt_scheduled":
             wait = (event.not_before - at).total_seconds() if event.not_before is not None else 0.0

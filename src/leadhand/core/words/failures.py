@@ -70,7 +70,7 @@ def more_steps(state: RunState) -> str:
     """Return advice if a review was not satisfied: more work orders if none was left, else a better request."""
     most = state.definition.limits.max_steps
     more = f"allow more work orders (max_steps was {most}), and ask again"
-    return more if state.orders_of_lead >= most else "ask more precisely"
+    return more if len(state.orders) >= most else "ask more precisely"
 
 
 def advised(failure: Failure, worker: Worker) -> Failure:

@@ -7,18 +7,19 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from inspect import cleandoc
+from itertools import islice
 from typing import Any, Protocol
 
 from leadhand.core import commands as do
 from leadhand.core.blob import blob_of
-from leadhand.core.ids import attempt_id, order_id
+from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.text import is_blank
 from leadhand.core.value import Json, compact_json, object_of, shown, text_of
-from leadhand.core.work_order import ProposedSubtask, WorkOrder
-from leadhand.core.work_result import ResultData
+from leadhand.core.work_order import ProposedSubtask, Subtask, Unsupported, WorkOrder
+from leadhand.core.work_result import ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, EVERY_WORKER
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code, Desk
@@ -26,10 +27,10 @@ from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
 from .identity import encoded, sha
-from .orders import asked_order
+from .orders import WORK, asked_order
 from .passes import Pass
 from .pending import Asking, Join, Pending
-from .results import FlowMisuse, Result, StepFailed, said_by
+from .results import FlowAnswer, FlowMisuse, Result, StepFailed, said_by
 from .waits import Waits
 from .worker import Given, Worker, fingerprinted, version_of
 
@@ -57,17 +58,13 @@ async def unjudged(_run: FlowContext, _text: Result | str, _uses: Sequence[Resul
 class FlowContext(Waits):
     """A run as its flow sees it. What it returns can be awaited; nothing else can."""
 
-    def __init__(
-        self, of: Pass, state: RunState, workers: Mapping[str, Recorded], request: str | None = None, inside: str = ""
-    ) -> None:
-        """``workers`` are those that have a definition besides those of the run, such as the one of subtasks.
-        ``inside`` is the step of a flow inside of another one, which has a ``request`` of its own."""
+    def __init__(self, of: Pass, state: RunState, request: str | None = None, inside: str = "") -> None:
+        """``inside`` is the step of a flow inside of another one, which has a ``request`` of its own."""
         super().__init__(of)
-        self._workers, self._inside = workers, inside
+        self._inside = inside
         self._random = random.Random(state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
-        self._orders: dict[str, WorkOrder] = {}
         self.request: str = state.definition.request if request is None else request
         self.earlier: Follows | None = state.definition.follows
         """The run that this one follows up; what it answered was not checked in this run."""
@@ -132,6 +129,10 @@ class FlowContext(Waits):
         """Ask a worker, and read the list ``elements`` of its structured answer while it is written."""
         given = {**(input or {}), **fields}
         step = self._asked_of(worker, None, None, None, given, elements=elements)
+        return self.reading(step, elements)
+
+    def reading(self, step: Pending[Result], elements: str) -> Asking:
+        """Read the list ``elements`` of the structured answer of a step while it is written."""
         return Asking(step, elements, self._pass.read)
 
     def call(self, tool: str, /, *, key: str | None = None, optional: bool = False, **args: Any) -> Pending[Result]:
@@ -196,19 +197,55 @@ class FlowContext(Waits):
         ``repairs`` is the id of the order that it repairs, and ``repairs_subtask`` of a subtask the key of the one that
         this one replaces. Raises ValueError for an order that cannot be carried out; nothing of it runs.
         """
-        state = self.state
-        fresh = order_id(len(state.orders) + sum(each.key.startswith("wo-") for each in self._pass.new) + 1)
-        order = asked_order(state, goal, subtasks, repairs, self._orders, fresh)
+        order = asked_order(self.state, goal, subtasks, repairs, self._pass.orders)
         key = order.work_order_id
-        self._orders[key] = order
+        self._pass.orders[key] = order
 
         def commands(_: RunState) -> Sequence[do.Command]:
-            return [do.IssueOrder(order=order, workers=tuple(self._workers.values()))]
+            return [do.IssueOrder(order=order, workers=(WORK,))]
 
         def read(now: RunState) -> list[Result]:
             return [self._result(now, each, None) for each in order.subtask_keys()]
 
-        return self._added(Pending(self._pass.waived, key, commands, read), is_known=key in state.orders)
+        return self._added(Pending(self._pass.waived, key, commands, read), is_known=key in self.state.orders)
+
+    def ordered(self, order: Pending[list[Result]]) -> tuple[WorkOrder, list[Pending[Result]]]:
+        """Return an order that was issued, with its subtasks to wait for one by one."""
+        found = self._pass.orders[order.key]
+        return found, [self._subtask(key) for key in found.subtask_keys()]
+
+    def _subtask(self, key: str) -> Pending[Result]:
+        part = Pending[Result](self._pass.waived, key, lambda _: (), lambda now: self._result(now, key, None))
+        return self._added(part, is_known=True)
+
+    def begin_subtask(self, position: int, subtask: Subtask) -> None:
+        """Begin a subtask of the first order before the order is issued, which has it at this position."""
+        most = self.state.definition.limits.batch_size
+
+        def commands(now: RunState) -> Sequence[do.Command]:
+            wanted = (each for each in self._pass.begins if subtask_key(order_id(1), each.position) not in now.steps)
+            return [] if self._pass.orders else [*islice(wanted, most)]
+
+        if self._pass.orders:
+            return
+        if not self._pass.begins:
+            self._pass.new.append(Pending[None](self._pass.waived, "!begin", commands, lambda _: None))
+        self._pass.begins.append(do.Begin(position=position, subtask=subtask))
+
+    def cannot(self, parts: Sequence[Unsupported]) -> None:
+        """Record parts of the request that no tool supports."""
+
+        def commands(now: RunState) -> Sequence[do.Command]:
+            fresh = tuple(dict.fromkeys(each for each in parts if each not in now.unsupported))
+            return [do.NoteGaps(parts=fresh)] if fresh else ()
+
+        self._pass.new.append(Pending[None](self._pass.waived, "!cannot", commands, lambda _: None))
+
+    def reviewed(self, order: str, review: Review) -> Pending[None]:
+        """Record the review of an order."""
+        key, judges = f"~{order}", do.Judge(work_order_id=order, review=review)
+        pending = Pending[None](self._pass.waived, key, lambda _: [judges], lambda _: None)
+        return self._added(pending, is_known=key in self.state.settled)
 
     async def flow(
         self,
@@ -227,7 +264,7 @@ class FlowContext(Waits):
         name, given = key or flow.name, {"request": request, "options": options}
         worker = Recorded(name=f"flow.{flow.name}", loop="code", tools=(ALL_TOOLS,)).evolve(**(limits or {}))
         step = self._step("flow", name, fingerprinted(worker), given)
-        context = FlowContext(self._pass, self.state, self._workers, request, step.key)
+        context = FlowContext(self._pass, self.state, request, step.key)
         context.__dict__ |= {
             each: getattr(self, each) for each in ("deps", "own", "fits", "verifier", "judging", "judged")
         }
@@ -235,7 +272,8 @@ class FlowContext(Waits):
         try:
             made = await flow(context, **options)
             text, value = said_by(made)
-            data = ResultData(summary=text, value=value)
+            failure = made.failure if isinstance(made, FlowAnswer) else None
+            data = ResultData(summary=text, value=value) if failure is None else None
         except StepFailed as failed:
             failure = failed.failure
         self._pass.conclude(step, [do.Conclude(step.key, data, failure)])

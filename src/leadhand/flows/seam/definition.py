@@ -11,8 +11,6 @@ from typing import Any, cast, get_type_hints
 from pydantic import BaseModel, ConfigDict, create_model
 
 from leadhand.core.errors import UsageError
-from leadhand.core.run import RunDefinition
-from leadhand.core.worker import Worker as Recorded
 
 Function = Callable[..., Coroutine[Any, Any, Any]]
 RESERVED = frozenset({"request", "flow", "options", "limits", "deps", "worker"})
@@ -48,13 +46,6 @@ def _members(value: object) -> Iterable[object]:
     if isinstance(value, Mapping):
         return cast("Mapping[object, object]", value).values()
     return cast("Iterable[object]", value) if isinstance(value, list | tuple) else ()
-
-
-def subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:
-    """Return the workers that carry out the subtasks of orders, which a run defines with its first order."""
-    from leadhand.flows.work_order.roles import RoleName, roles
-
-    return {each.name: each for each in roles() if each.name == RoleName.WORK}
 
 
 def options_of(name: str, function: Function, taken: frozenset[str]) -> type[BaseModel]:

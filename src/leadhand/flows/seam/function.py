@@ -27,9 +27,10 @@ from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import Verifier
 
 from .context import FlowContext, Judging, unjudged
-from .definition import RESERVED, Function, named_values, options_of, reached_values, subtask_workers
+from .definition import RESERVED, Function, named_values, options_of, reached_values
 from .details import PLAIN, Details
 from .identity import resolved
+from .orders import WORK, child, work
 from .outcomes import outcome_of, outcome_with, steps_asked
 from .passes import Pass, Stale
 from .pending import Pending
@@ -162,7 +163,6 @@ class FunctionRun(Flow):
             self._pass.close()
         self.passes += 1
         options = dict(self.checked_options(state.definition.options))
-        of_subtasks = subtask_workers(state.definition)
 
         async def whole(context: FlowContext) -> Outcome:
             made = await self._flow.function(context, **copy.deepcopy(options))
@@ -172,11 +172,14 @@ class FunctionRun(Flow):
                 what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
                 raise FlowMisuse(what) from error
             answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
+            if answer.failure is not None:
+                context.of.failure = answer.failure
+                return stated
             return await self.ending(context, stated, answer)
 
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
-            context = FlowContext(of, state, of_subtasks)
+            context = FlowContext(of, state)
             context.own = self._flow.own
             context.deps, context.fits, context.verifier = self.deps, self.fits, self.verifier
             context.judging = self.judging
@@ -234,7 +237,7 @@ class FunctionRun(Flow):
         notes = [do.Note(each, f"!slow-{number}") for number, each in enumerate(now.slow)]
         if now.main.done:
             error = now.main.error
-            failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
+            failure = now.failure if error is None or isinstance(error, StepFailed) else self._fault(now, error)
             return [*notes, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
         if not wanted or not self.diverges:
@@ -285,10 +288,8 @@ class FunctionRun(Flow):
 
     def brief(self, run: RunView[Any], step: StepState) -> dict[str, Any]:
         state, given = run.state, step.step
-        if given.subtask is not None:
-            from leadhand.flows.work_order.briefs import work  # few flows issue orders
-
-            return work(state, given)
+        if given.subtask is not None or given.worker == WORK.name:
+            return child(state, step) if given.subtask is None else work(state, step)
         if (shows := self._details(state, given.step_id).shows) is not None:
             return shows(state, step)
         found = resolved({**given.input}, state)
@@ -352,7 +353,7 @@ class FunctionRun(Flow):
     def outcome(self, run: RunView[Any]) -> Outcome:
         now = self._pass if self._pass is not None else self.advanced(run.state)
         unfinished = self._flow.unfinished
-        return outcome_of(now, None if unfinished is None or now.main.done else unfinished(run.state))
+        return outcome_of(now, run.state, None if unfinished is None or now.main.done else unfinished(run.state))
 
 
 Close = Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome]]

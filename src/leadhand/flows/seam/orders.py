@@ -1,17 +1,91 @@
-"""Work orders as a flow asks for them: known again by their content, and checked before they are issued."""
+"""Work orders as flows ask for them: known again by their content, checked before they are issued, and carried out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import count, zip_longest
 from typing import Any
 
-from leadhand.core.state import RunState
-from leadhand.core.value import object_of, text_of
-from leadhand.core.work_order import ProposedSubtask, WorkOrder
-from leadhand.flows.work_order.order_checks import order_problems
-from leadhand.flows.work_order.plans import issue
+from leadhand.core.evolve.steps import WORKER
+from leadhand.core.ids import order_id, subtask_key
+from leadhand.core.run import RunDefinition
+from leadhand.core.state import RunState, StepState
+from leadhand.core.text import did_you_mean
+from leadhand.core.value import Json, is_object, object_of, text_of
+from leadhand.core.work_order import (
+    ProposedSubtask,
+    Subtask,
+    WorkOrder,
+    reference_to,
+    references,
+    result_reference,
+    tie_problems,
+)
+from leadhand.core.worker import ALL_TOOLS, Worker
+from leadhand.flows.facts import CONTEXT, asked, today
+from leadhand.flows.flow import instructions_in, result_facts
 
 from .identity import encoded, is_same
+
+WORK = Worker(
+    name=WORKER,
+    instructions=instructions_in("leadhand.flows.seam", "work"),
+    model_role=WORKER,
+    tools=(ALL_TOOLS,),
+    loop="turns",
+    counts=True,
+)
+"""Carries out the subtasks that name no worker."""
+
+
+def issue(
+    plan: Sequence[ProposedSubtask],
+    order: str,
+    goal: str,
+    repairs: str | None = None,
+    *,
+    workers: Sequence[Worker] = (),
+    instead_of: Sequence[str | None] = (),
+    keys: tuple[str, ...] = (),
+) -> WorkOrder:
+    """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys.
+
+    A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
+    ``instead_of`` has the subtasks that are repaired, ``keys`` other keys than those by number.
+    """
+    outputs = {worker.name: worker.output for worker in workers}
+
+    def key(reference: int | str) -> str:
+        text = str(reference).removeprefix(f"{order}.")
+        if not (text.isascii() and text.isdigit()):
+            return str(reference)
+        return keys[int(text)] if int(text) < len(keys) else subtask_key(order, int(text))
+
+    return WorkOrder(
+        work_order_id=order,
+        goal=goal,
+        repairs=repairs,
+        keys=keys,
+        subtasks=tuple(
+            Subtask.model_validate(
+                {
+                    **dict(proposed),
+                    "args": _keyed(proposed.args, key),
+                    "needs": tuple(dict.fromkeys(map(key, (*proposed.needs, *references(proposed.args))))),
+                    "expected_output": proposed.expected_output or outputs.get(proposed.worker or ""),
+                    "repairs_subtask": repaired,
+                }
+            )
+            for proposed, repaired in zip_longest(plan, instead_of)
+        ),
+    )
+
+
+def _keyed(args: dict[str, Json], key: Callable[[str], str]) -> dict[str, Json]:
+    found = {name: result_reference(value) for name, value in args.items()}
+    keyed = {name: reference_to(key(of[0]), of[1]) for name, of in found.items() if of is not None}
+    return {**args, **keyed} if keyed else args
 
 
 def asked_order(
@@ -20,33 +94,131 @@ def asked_order(
     subtasks: Sequence[Mapping[str, Any] | ProposedSubtask],
     repairs: str | None,
     asked: Mapping[str, WorkOrder],
-    fresh: str,
 ) -> WorkOrder:
-    """Return the order of the log that an ask means, or a new one with the id ``fresh``.
+    """Return the order of the log that an ask means, or a new one.
 
     ``asked`` are the orders that the pass has asked for. Raises ValueError for an order that cannot be carried out.
     """
     written = [object_of(encoded(each, "subtasks").logged) for each in subtasks]
-    replaced = [text_of(each.get("repairs_subtask")) for each in written]
-    proposed = [
-        ProposedSubtask.model_validate({name: value for name, value in each.items() if name != "repairs_subtask"})
-        for each in written
-    ]
+    instead_of = [text_of(each.pop("repairs_subtask", None)) or None for each in written]
+    proposed = [ProposedSubtask.model_validate(each) for each in written]
 
-    def issued(key: str) -> WorkOrder:
-        order = issue(proposed, key, goal, repairs, workers=state.definition.declared)
-        if not any(replaced):
-            return order
-        both = zip(order.subtasks, replaced, strict=True)
-        return order.evolve(subtasks=tuple(each.evolve(repairs_subtask=of or None) for each, of in both))
+    def issued(key: str, keys: tuple[str, ...] = ()) -> WorkOrder:
+        workers = state.definition.declared
+        return issue(proposed, key, goal, repairs, workers=workers, instead_of=instead_of, keys=keys)
 
-    logged = ((key, each.order.model_dump(mode="json")) for key, each in state.orders.items() if key not in asked)
-    known = (key for key, written in logged if is_same(written, issued(key).model_dump(mode="json")))
-    order = issued(next(known, fresh))
+    logged = ((each.order, issued(key, each.order.keys)) for key, each in state.orders.items() if key not in asked)
+    same = (order for order, mine in logged if is_same(order.model_dump(mode="json"), mine.model_dump(mode="json")))
+    known = next(same, None)
+    if known is not None:
+        return known
     earlier = {key for each in asked.values() for key in each.subtask_keys()}
-    problems = order_problems(order, state.tools, earlier, state.definition.declared)
+    fresh = order_id(len({*state.orders, *asked}) + 1)
+    problems = order_problems(state.definition, proposed, earlier, len({*state.orders, *asked}) + 1)
     if len(asked) >= (most := state.definition.limits.max_steps):
         problems.append(f"the run is limited to {most} orders")
     if problems:
         raise ValueError("; ".join(problems))
-    return order
+    order = issued(fresh)
+    keys = _claimed(state, order)
+    return issued(fresh, keys) if keys else order
+
+
+def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
+    """Return the keys of an order's subtasks if some have begun under other keys than their own; () if none have."""
+    begun = {key: state.steps[key].subtask for key in state.early}
+    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
+    if order.work_order_id != order_id(1) or all(own.get(key) == subtask for key, subtask in begun.items()):
+        return ()
+    fresh = (subtask_key(order.work_order_id, n) for n in count(len(own)))
+    free = (key for key in fresh if key not in state.steps)
+    keys: list[str] = []
+    for key, subtask in own.items():
+        same = next((each for each in (key, *begun) if begun.get(each) == subtask), "")
+        begun.pop(same, None)
+        keys.append(same or (key if key not in begun and key not in keys else next(free)))
+    return tuple(keys)
+
+
+# --- checks ----------------------------------------------------------------------------------------------------------
+
+
+def order_problems(
+    definition: RunDefinition, proposed: Sequence[ProposedSubtask], known: Collection[str] = (), number: int = 1
+) -> list[str]:
+    """Return why subtasks cannot be the order with this ``number``, one sentence each: unknown tools and workers,
+    missing arguments, unknown needs and cycles. ``known`` are the keys of subtasks of earlier orders.
+
+    Arguments are validated against the schema elsewhere. The model that reads the problems knows its subtasks by their
+    indexes: the order has no id yet.
+    """
+    order = issue(proposed, order_id(number), "-")
+    found = [
+        f"{key} ({subtask.name}) {problem}"
+        for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
+        for problem in _subtask_problems(definition, subtask)
+    ]
+    return [_by_index(order, problem) for problem in (*found, *tie_problems(order, known))]
+
+
+def _by_index(order: WorkOrder, problem: str) -> str:
+    return re.sub(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?", r"subtask \1", problem)
+
+
+def _subtask_problems(definition: RunDefinition, subtask: Subtask) -> Iterator[str]:
+    tools = {each.name: each for each in definition.tools}
+    tool = tools.get(subtask.tool or "")
+    if subtask.tool is not None and tool is None:
+        names = ", ".join(sorted(tools)) or "none"
+        yield f"names the tool {subtask.tool!r}, which does not exist; there are: {names}"
+    elif tool is not None and tool.parallel:
+        yield f"names {subtask.tool}, which lists calls: a subtask names one call"
+    elif tool is not None and not subtask.needs and (missing := tool.required - set(subtask.args)):
+        yield f"lacks {', '.join(sorted(missing))}, and nothing that it needs supplies it"
+    if subtask.worker is None:
+        return
+    names = [each.name for each in definition.declared]
+    worker = next((each for each in definition.declared if each.name == subtask.worker), None)
+    if worker is None:
+        known = f"there are: {', '.join(names) or 'none'}.{did_you_mean(subtask.worker, names)}"
+        yield f"names the worker {subtask.worker!r}, which does not exist; {known}"
+    elif subtask.tool is not None and subtask.tool not in worker.tools and ALL_TOOLS not in worker.tools:
+        yield f"names the tool {subtask.tool}, which the worker {subtask.worker} may not use"
+
+
+# --- briefs ----------------------------------------------------------------------------------------------------------
+
+
+def _task(state: RunState, name: str, tool: str | None, args: Any, expected: Json) -> dict[str, Any]:
+    subtask = {"tool": tool, "args": args, "name": name, "expected_output": expected}
+    given = {key: value for key, value in subtask.items() if value}
+    facts = {**asked(state, CONTEXT), **today(state), "subtask": given}
+    if is_object(expected):
+        facts["answer"] = "JSON that matches the schema expected_output, and nothing else; or call give_up"
+    return facts
+
+
+def work(state: RunState, step: StepState) -> dict[str, Any]:
+    """Return the brief of one subtask: the subtask and the results that it needs."""
+    given = step.subtask
+    references = {name: found for name, value in given.args.items() if (found := result_reference(value)) is not None}
+    whole = {name: subtask for name, (subtask, path) in references.items() if path is None}
+    stated = {name: value for name, value in given.args.items() if name not in whole}
+    facts = _task(state, given.name, given.tool, stated, given.expected_output)
+    if whole:
+        facts["work_out"] = {name: f"from the result of {subtask}, in needs" for name, subtask in whole.items()}
+    if given.needs:
+        facts["needs"] = {key: result_facts(state.steps[key]) for key in given.needs}
+    repaired = state.steps.get(given.repairs_subtask or "")
+    if repaired is not None:
+        reason = repaired.verdict.reason if repaired.verdict is not None else ""
+        reason = reason or (repaired.failure and repaired.failure.message)
+        facts["repairs"] = {"subtask": repaired.key, "reason": reason}
+    return facts
+
+
+def child(state: RunState, step: StepState) -> dict[str, Any]:
+    """Return the brief of a child step: its input is the task, and the calling tool defines what to return."""
+    given = step.step
+    tool = state.tools.get(given.title)
+    return _task(state, given.name, None, given.input, tool.description if tool is not None else None)

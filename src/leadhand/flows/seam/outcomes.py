@@ -15,19 +15,19 @@ from .pending import Join, Pending
 from .results import FlowAnswer, Result, StepFailed, said_by
 
 
-def outcome_of(now: Pass, unfinished: FlowAnswer | None = None) -> Outcome:
-    """Return the outcome of a run as far as its pass has come.
+def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None) -> Outcome:
+    """Return the outcome of a run in a state, as far as its pass has come.
 
     The function of the pass ends with an outcome. If it has not ended, or failed, its outcome is what it has received,
     unless it is ``unfinished`` with this answer.
     """
-    state = now.state
     error = now.main.error if now.main.done else None
     returned = now.main.done and error is None
-    stated = cast("Outcome", now.main.value) if returned else outcome_with(now, unfinished)
+    stated = cast("Outcome", now.main.value) if returned else outcome_with(now, unfinished, state)
     gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
-    early = now.unclaimed_early()
-    left_out = [each for key in (*now.unclaimed, *early) for each in steps_asked(state, key)]
+    early = [*now.unclaimed_early(), *(state.early if state.orders or stated.answer else ())]
+    others = [key for key in now.unclaimed if now.main.done or key not in state.orders]
+    left_out = [each for key in (*others, *early) for each in steps_asked(state, key)]
     waived = {key for key, each in now.steps.items() if each.optional or (now.main.done and not each.was_awaited)}
     return stated._replace(
         gaps=[*stated.gaps, *gaps],
@@ -44,14 +44,17 @@ def steps_asked(state: RunState, key: str) -> Sequence[str]:
     return (key,) if key in state.steps else ()
 
 
-def outcome_with(now: Pass, made: object) -> Outcome:
+def outcome_with(now: Pass, made: object, state: RunState | None = None) -> Outcome:
     """Return the outcome of a flow that returns ``made`` (None: nothing). Unless it says what its answer rests on, that
     is every result that it has received, but for those that judge."""
     if isinstance(made, FlowAnswer) and made.uses is not None:
         used = [each.key for each in made.uses]
     else:
         used = [each.key for each in _received(now) if each.ok and _may_be_evidence(each)]
-    return _stated(made)._replace(uses=used)
+        if made is None or (isinstance(made, FlowAnswer) and made.failure is not None):
+            steps = (state or now.state).steps
+            used += [key for key, each in steps.items() if each.step.subtask is not None and each.ok]
+    return _stated(made)._replace(uses=[*dict.fromkeys(used)])
 
 
 def _received(now: Pass) -> Iterator[Result]:

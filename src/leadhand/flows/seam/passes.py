@@ -20,9 +20,11 @@ from itertools import islice, takewhile
 from types import FrameType
 from typing import Any, cast
 
-from leadhand.core.commands import Command
+from leadhand.core.commands import Begin, Command
+from leadhand.core.errors import Failure
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
+from leadhand.core.work_order import WorkOrder
 
 from .pending import Element, Join, Pending, Task, Waited
 from .results import FlowMisuse, Result
@@ -68,6 +70,12 @@ class Pass:
         """Lines at which the function blocked the loop, with the seconds."""
         self.concluded: dict[str, Sequence[Command]] = {}
         """What settles the flows inside of this one that have ended."""
+        self.failure: Failure | None = None
+        """Why the run ends early, as the function says."""
+        self.orders: dict[str, WorkOrder] = {}
+        """The work orders that were asked for."""
+        self.begins: list[Begin] = []
+        """The subtasks of the first order that can begin before it."""
         self.missing: dict[str, StepState] = {}
         """Steps whose large data has to be loaded before their results can be handed over."""
         self.loaded: dict[tuple[str, int], Json] = {}
@@ -269,7 +277,8 @@ class Pass:
             if step is None:
                 continue
             written = _written(step, element.name)
-            if element.index in written:
+            element.index = min((each for each in written if each >= element.index), default=element.index)
+            if element.index in written:  # those that are not sound are left out while an answer is written
                 element.value = self._read[step.key, element.name, element.index] = written[element.index]
             elif step.closed:
                 element.over = True

@@ -173,8 +173,13 @@ class Asking:
         await element
         if element.over:
             raise StopAsyncIteration
-        self._next += 1
+        self._next = element.index + 1
         return element.value
+
+    @property
+    def index(self) -> int:
+        """The index of the element that was read last."""
+        return self._next - 1
 
     async def result(self) -> Result:
         """Return the whole result."""

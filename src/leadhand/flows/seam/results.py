@@ -63,11 +63,18 @@ class Result(Referred):
 
     @property
     def ok(self) -> bool:
-        return self._step.ok
+        """Whether the step was completed; what a review says of it later changes nothing."""
+        return self._step.data is not None and self.failure is None
 
     @property
     def failure(self) -> Failure | None:
-        return self._step.failure
+        settled = self._step.settlements
+        return settled[-1].failure if settled else self._step.failure
+
+    @property
+    def by(self) -> str:
+        """The person who settled the step; "" for nobody."""
+        return self._step.settlements[-1].by if self._step.settlements else ""
 
     @property
     def text(self) -> str:
@@ -88,7 +95,8 @@ class Result(Referred):
         if not self._digest:
             step, data = self._step, self._step.data
             has = None if data is None else step.value if step.value is not None else data.value or data.raw
-            self._set(_digest=sha([step.ok, self.text, has]))
+            why = [self.failure.message] if self.failure is not None else []
+            self._set(_digest=sha([self.ok, self.text, has, *why]))
         return self._digest
 
     def __str__(self) -> str:
@@ -116,7 +124,8 @@ class FlowAnswer(NamedTuple):
 
     ``value`` is the answer as data, if there is more than the text. Of a built-in flow, ``sources`` are those that the
     answer cites as [1], [2], …, ``judgement`` is given if it had its text judged, ``writer`` is the worker that
-    corrects it, ``material`` what it is judged beside, ``waived`` are failed steps that are not gaps.
+    corrects it, ``material`` what it is judged beside, ``waived`` are failed steps that are not gaps. ``failure`` is
+    why the run ends early.
     """
 
     text: str = ""
@@ -128,6 +137,7 @@ class FlowAnswer(NamedTuple):
     writer: str = ""
     material: Callable[[RunState], Material] | None = None
     waived: Sequence[str] = ()
+    failure: Failure | None = None
 
 
 def said_by(made: object) -> tuple[str, Json]:

@@ -42,14 +42,16 @@ class Waits:
         choices: Sequence[str] | None = None,
         timeout: float | None = None,
         default: str | None = None,
+        *,
+        key: str = "",
     ) -> Pending[str]:
         """Ask who started the run; await it for the answer, or after ``timeout`` seconds for the ``default``.
 
-        They may answer with one of the ``choices``, or in other words.
+        They may answer with one of the ``choices``, or in other words. ``key`` is another id for the question.
         """
         given = list(choices or ())
         asked = Question(
-            id=f"q-{sha([question, given])[:8]}", text=question, choices=tuple(given), default=default or ""
+            id=key or f"q-{sha([question, given])[:8]}", text=question, choices=tuple(given), default=default or ""
         )
         return self._waits(asked, timeout, lambda reply: reply)
 
@@ -85,16 +87,24 @@ class Waits:
         )
         return self._added(pending, is_known=asked.id in self.state.questions)
 
-    async def approve(self, plan: Result | Mapping[str, Any]) -> Approved | Denied:
-        """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``."""
+    async def approve(
+        self, plan: Result | Mapping[str, Any], *, key: str = "", of: Result | None = None
+    ) -> Approved | Denied:
+        """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``.
+
+        ``key`` is another id for the question, ``of`` the result of the step that made the plan.
+        """
         if not is_gated(self.state):
             return Approved()
         given: Any = (plan.value or plan.text) if isinstance(plan, Result) else plan
         shown = encoded(given, "plan").logged
-        step = plan if isinstance(plan, Result) else None
+        step = plan if isinstance(plan, Result) else of
         args = shown if is_object(shown) else {"plan": shown}
         number, known = 1, self.state.approvals
-        while (key := page_id(1, number)) in self._numbers or (key in known and not is_same(known[key].args, args)):
+        while not key:
+            name = page_id(1, number)
+            is_other = name in known and not is_same(known[name].args, args)
+            key = "" if name in self._numbers or is_other else name
             number += 1
         self._numbers[key] += 1
         attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))

@@ -9,146 +9,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
+from typing import Any, NamedTuple
 
-from leadhand.core import commands as do
+from leadhand.core.errors import Failure
 from leadhand.core.outcome import failure_gap, source_numbers, sources_of
 from leadhand.core.run import Gap
-from leadhand.core.state import RunState, StepState
+from leadhand.core.state import RunState
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
+from leadhand.flows.seam.context import FlowContext
+from leadhand.flows.seam.details import Details
+from leadhand.flows.seam.pending import Pending
+from leadhand.flows.seam.results import Result
 
 from . import briefs
-from .results import answer_sources, answerable_results, composed_text, own_text
-from .roles import RoleName, instructions, with_role
+from .roles import RoleName, instructions, role, with_role
+from .work import Work
 
 TITLE = "Write the answer"
 SECTION = 25
 """Results per section."""
 
 
-def compose(state: RunState) -> list[do.Command]:
-    """Return the next commands for composing the answer, and finally the end of the run, which comes at once if there
-    is nothing to compose."""
-    if not any(answerable_results(state)):
-        return [do.Finish()]
-    name = _name(state)
-    whole = state.steps.get(name)
-    if whole is None and _section(state, 0, 0) not in state.steps:
-        if _fits(state):
-            return [do.IssueStep(id=name, worker=RoleName.COMPOSE, title=TITLE, final=True)]
-        return _sections(state)
-    if whole is not None and not whole.closed:
-        return []
-    if whole is not None and (whole.ok or not is_too_large(whole.failure)):
-        return [do.Finish(failure=whole.failure)]
-    return _tree(state) if _section(state, 0, 0) in state.steps else _sections(state)
+async def compose(run: FlowContext, work: Work) -> tuple[str, Failure | None, Sequence[Gap]]:
+    """Return the answer; "" if there is nothing to compose, or if it could not be written, with the failure, and the
+    gap of an answer that is a list of the results."""
+    if not work.usable():
+        return "", None, ()
+    text, failure = await _Composing(run, work).answer()
+    if failure is None or text:
+        return text, None, ()
+    reason = f"it could not be written, so the results are listed: {failure.message}"
+    return "", failure, [failure_gap("the answer", failure, reason)]
 
 
-def composed(state: RunState) -> str:
-    """Return the composed answer; "" if none was composed."""
-    name = _name(state)
-    whole, opening = state.steps.get(name), state.steps.get(f"{name}-whole")
-    if whole is not None and whole.ok:
-        return own_text(whole) or ""
-    said = own_text(opening) if opening is not None else None
-    return "" if said is None else "\n\n".join([said, *(composed_text(state, section) for section in _level(state, 0))])
+class _Text(NamedTuple):
+    """A part of a long answer: its text, which the result of its step has unless that failed."""
+
+    result: Result
+    text: str
 
 
-def composition_gaps(state: RunState) -> list[Gap]:
-    """The gap of an answer that no model wrote, so that the results are listed instead."""
-    whole = state.steps.get(f"{_name(state)}-whole") or state.steps.get(_name(state))
-    if whole is None or whole.failure is None or composed(state) or not any(answerable_results(state)):
-        return []
-    reason = f"it could not be written, so the results are listed: {whole.failure.message}"
-    return [failure_gap("the answer", whole.failure, reason)]
+class _Composing:
+    def __init__(self, run: FlowContext, work: Work) -> None:
+        self.run, self.work, self.results = run, work, work.usable()
+        self.name = f"compose{len(work.orders)}" if len(work.orders) > 1 else "compose"
+        self.numbers = source_numbers(sources_of(each.state for each in self.results))
+        self.room = max(context_budget(run.state, RoleName.COMPOSE) - tokens(run.request), 1)
 
+    async def answer(self) -> tuple[str, Failure | None]:
+        length = sum(tokens(each.text) for each in self.results)
+        limits = self.work.definition.limits
+        facts = [[briefs.result(each, self.numbers) for each in self.results], [*self.numbers], self._gaps()]
+        if length <= 2 * limits.max_output_tokens and tokens(facts) <= self.room:
+            given = {"results": self.results, "gaps": self._gaps()}
+            shows = partial(briefs.compose, work=self.work, numbers=self.numbers)
+            whole = await self._step("", TITLE, given, shows, final=True)
+            if whole.ok or not is_too_large(whole.failure):
+                return whole.text, whole.failure
+        sections = await self._sections()
+        opening = await self._over("-whole", await self._shortened(sections), final=True)
+        texts = [opening.text, *(each.text for each in sections)]
+        return ("\n\n".join(texts) if opening.ok else ""), opening.failure
 
-def _fits(state: RunState) -> bool:
-    """Whether the results fit into one call, and their text into one answer."""
-    length = sum(tokens(subtask.data.summary) for subtask in answerable_results(state) if subtask.data is not None)
-    if length > 2 * state.definition.limits.max_output_tokens:
-        return False
-    return tokens(briefs.compose(state)) <= context_budget(state, RoleName.COMPOSE)
+    def _gaps(self) -> list[Any]:
+        return [*self.work.open_parts(), *((each.name, each.reason) for each in self.work.gaps())]
 
+    def _step(
+        self, name: str, title: str, given: Any, shows: Callable[[RunState], dict[str, Any]], *, final: bool = False
+    ) -> Pending[Result]:
+        state = self.run.state
+        own = None if name == "" else with_role(state, RoleName.COMPOSE, instructions("section"))
+        details = Details(title=title, instructions=own, shows=lambda now, _: shows(now))
+        worker, key = role(RoleName.COMPOSE), self.name + name
+        return self.run.step(worker, key=key, input=given, details=details, final=final, optional=True)
 
-def _sections(state: RunState) -> list[do.Command]:
-    numbers = source_numbers(answer_sources(state))
-    sizes = [
-        (subtask.key, tokens(briefs.result(subtask, numbers)) + sum(tokens(s.url) for s in subtask.data.sources))
-        for subtask in answerable_results(state)
-        if subtask.data is not None
-    ]
-    groups = grouped(sizes, max(context_budget(state, RoleName.COMPOSE) - tokens(briefs.asked(state)), 1), SECTION)
-    if not groups:
-        return [do.Finish()]
-    return [
-        do.IssueStep(
-            id=_section(state, 0, number),
-            worker=RoleName.COMPOSE,
-            title=f"{TITLE} · part {number + 1}",
-            instructions=with_role(state, RoleName.COMPOSE, instructions("section")),
-            input={
-                "covers": keys,
-                "part": number + 1,
-                "of": len(groups),
-                "numbers": [numbers[source] for source in source_numbers(sources_of(state.steps[key] for key in keys))],
-            },
-        )
-        for number, keys in enumerate(groups)
-    ]
-
-
-def _tree(state: RunState) -> list[do.Command]:
-    level, number = list(_level(state, 0)), 0
-    while following := list(_level(state, number + 1)):
-        level, number = following, number + 1
-    if not all(node.closed for node in level):
-        return []
-    whole = f"{_name(state)}-whole"
-    opening = state.steps.get(whole)
-    if opening is None:
-        both = with_role(state, RoleName.COMPOSE, instructions("section"))
-        texts = [(node.key, tokens(composed_text(state, node))) for node in level]
-        groups = grouped(texts, context_budget(state, RoleName.COMPOSE) - tokens(briefs.asked(state)))
-        if len(groups) == 1 or len(groups) == len(level):  # they fit, or cannot be divided further and are cut
-            over = [node.key for node in level]
-            return [
-                do.IssueStep(
-                    id=whole,
-                    worker=RoleName.COMPOSE,
-                    title=TITLE,
-                    instructions=both,
-                    input={"over": over},
-                    final=True,
-                )
-            ]
-        return [
-            do.IssueStep(
-                id=_section(state, number + 1, position),
-                worker=RoleName.COMPOSE,
-                title=f"{TITLE} · part {position + 1}",
-                instructions=both,
-                input={"over": ids, "part": True},
-            )
-            for position, ids in enumerate(groups)
+    async def _sections(self) -> list[_Text]:
+        """Return the sections: of one that could not be written, the results unchanged, one per line."""
+        sizes = [
+            (each, tokens(briefs.result(each, self.numbers)) + sum(tokens(source.url) for source in each.sources))
+            for each in self.results
         ]
-    if not opening.closed:
-        return []
-    return [do.Finish(failure=opening.failure if own_text(opening) is None else None)]
+        groups = grouped(sizes, self.room, SECTION)
+        return await self.run.gather(self._section(n, each, len(groups)) for n, each in enumerate(groups))
 
+    async def _section(self, number: int, results: Sequence[Result], of: int) -> _Text:
+        own = source_numbers(sources_of(each.state for each in results))
+        numbers = {source: self.numbers[source] for source in own}
+        given = {"results": results, "part": number + 1, "of": of, "numbers": [*numbers.values()]}
+        title = f"{TITLE} · part {number + 1}"
+        said = await self._step(f"-0-{number}", title, given, lambda now: briefs.section(now, results, numbers))
+        return _Text(said, said.text if said.ok else self._lines(results))
 
-def _name(state: RunState) -> str:
-    """Return the id of the composition: each order, and each reopening, leads to another answer."""
-    number = max(len(state.orders), len(state.answers) + 1)
-    return f"compose{number}" if number > 1 else "compose"
+    def _lines(self, results: Sequence[Result]) -> str:
+        lines: list[str] = []
+        for each in results:
+            cited = "".join(f" [{self.numbers[source.title, source.url]}]" for source in each.sources)
+            lines.append(f"- {each.text}{cited}")
+        return "\n".join(lines)
 
+    async def _shortened(self, texts: Sequence[_Text]) -> Sequence[_Text]:
+        """Return texts, shortened level by level until they fit into one call, or cannot be divided further."""
+        for level in count(1):
+            groups = grouped([(each, tokens(each.text)) for each in texts], self.room)
+            if len(groups) in (1, len(texts)):
+                break
+            texts = await self.run.gather(self._digest(f"-{level}-{n}", n, each) for n, each in enumerate(groups))
+        return texts
 
-def _section(state: RunState, level: int, number: int) -> str:
-    return f"{_name(state)}-{level}-{number}"
+    async def _digest(self, name: str, number: int, texts: Sequence[_Text]) -> _Text:
+        said = await self._over(name, texts, part=number + 1)
+        return _Text(said, said.text if said.ok else "\n\n".join(each.text for each in texts))
 
-
-def _level(state: RunState, level: int) -> Iterator[StepState]:
-    number = 0
-    while (node := state.steps.get(_section(state, level, number))) is not None:
-        yield node
-        number += 1
+    def _over(self, name: str, texts: Sequence[_Text], *, part: int = 0, final: bool = False) -> Pending[Result]:
+        given = {"over": [each.result for each in texts], **({"gaps": self._gaps()} if final else {"part": part})}
+        shown = [each.text for each in texts]
+        title = TITLE if final else f"{TITLE} · part {part}"
+        return self._step(
+            name, title, given, lambda now: briefs.compose_over(now, self.work, shown, digest=not final), final=final
+        )

@@ -13,7 +13,6 @@ from leadhand.flows.offline.calls import HOW, Calls
 from leadhand.flows.offline.days import read_date
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, render, reported
 
-from .briefs import chosen_results
 from .repair import NEW_REASON
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
@@ -70,8 +69,8 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
         return None
     results = {text_of(each.get("subtask")): each for each in objects_of(facts.get("accepted"))}
     results |= {key: object_of(result) for key, result in object_of(facts.get("as_ordered")).items()}
-    chosen = {key: {**result, "name": name} for key, name, result in chosen_results(facts)}
-    verdicts = [{"subtask": key, "verdict": "accept", "reason": "it has a result"} for key in chosen]
+    chosen: dict[str, dict[str, Any]] = {}
+    verdicts: list[dict[str, Any]] = []
     for subtask in objects_of(facts.get("subtasks")):
         result, error = object_of(subtask.get("result")), object_of(subtask.get("error"))
         key, is_done = text_of(subtask.get("subtask")), subtask.get("status") == "completed"

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from leadhand.core import commands as do
-from leadhand.core.approval import Question
-from leadhand.core.commands import Outcome
-from leadhand.core.decide.orders import may_begin, tool_may_begin
-from leadhand.core.ids import order_id, subtask_key
-from leadhand.core.relations import early
-from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, list_of, object_of, text_of
-from leadhand.core.work_order import ProposedSubtask, Unsupported, WorkOrder
-from leadhand.flows.facts import replied
-from leadhand.flows.plan_gate import DENIED, denied_plans, held, page_id, plan_number, plan_refused, shown_order
-from leadhand.flows.work_order.plans import Plan, issue
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from .answer_checks import parse
-from .repair import moved_needs
-from .results import why_failed
-from .roles import RoleName, instructions, with_role
+from leadhand.core.decide.orders import may_begin
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.ids import order_id
+from leadhand.core.plan_approval import is_gated
+from leadhand.core.state import RunState, StepState
+from leadhand.core.work_order import ProposedSubtask, Unsupported
+from leadhand.flows.plan_gate import DENIED, MOST_PLANS, PLAN_DENIED, page_id
+from leadhand.flows.seam.context import FlowContext
+from leadhand.flows.seam.details import Details
+from leadhand.flows.seam.orders import issue
+from leadhand.flows.seam.pending import Pending
+from leadhand.flows.seam.results import Approved, Denied, FlowAnswer, Result
+from leadhand.flows.work_order.plans import Plan
+
+from . import briefs, checks, schemas
+from .repair import Wanted
+from .roles import RoleName, instructions, role, with_role
+from .work import Work
 
 ANSWERED = """\
 You asked the person about this request. `answered` has your questions and the answers: plan with them."""
@@ -27,124 +31,152 @@ MAX_PAGES = 200
 """Maximum pages of one plan."""
 
 
-def plan(state: RunState) -> list[do.Command] | Plan:
-    """Return the next commands for planning, or the whole plan once it is complete.
+async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
+    """Return a plan that may be carried out, with the result of its first page, or the answer of the run instead.
 
-    A page with ``more`` is followed by another, whose brief contains the subtasks planned before. If a later page
-    fails, only its own subtasks are lost, which are named as a gap. While a page is being written, the subtasks that
-    can be repeated and need nothing begin.
+    Another plan follows one that a person denied with a reason, and the answer to a question that the plan asked.
     """
-    refused, number = plan_refused(state), plan_number(state)
-    if refused is not None:
-        return [do.Finish(failure=refused)]
-    pages: list[StepState] = []
-    while (page := state.steps.get(page_id(len(pages) + 1, number))) is not None:
+    answered: list[dict[str, Any]] = []
+    denied: list[dict[str, Any]] = []
+    while True:
+        number = 1 + len(answered) + len(denied)
+        pages = await _pages(run, number, {"answered": answered, "denied": denied})
+        first = pages[0]
+        if not first.ok:
+            return FlowAnswer(failure=_why_failed(first))
+        page = Plan.model_validate(first.value)
+        if page.question:
+            reply = await run.person(page.question, key=f"question-{number}")
+            answered.append({"question": page.question, "answer": reply})
+            continue
+        if page.answer:
+            return FlowAnswer(page.answer, uses=[first], writer=RoleName.COMPOSE)
+        whole = _whole(pages)
+        if not whole.subtasks or not is_gated(run.state):
+            return whole, first
+        shown = shown_plan(run, whole)
+        if any(each["plan"] == shown for each in denied):
+            message = "the lead made the plan again that a person had denied"
+            return FlowAnswer(failure=_denied(message, "say in the request what it should do instead"))
+        said = await run.approve(shown, key=page_id(1, number), of=first)
+        if isinstance(said, Approved):
+            return whole, first
+        denied.append({"plan": shown, "reason": said.reason})
+        if (failure := _refused(said, len(denied))) is not None:
+            return FlowAnswer(failure=failure)
+
+
+def shown_plan(run: FlowContext, whole: Plan, order: str = order_id(1), instead_of: Sequence[str | None] = ()) -> Any:
+    """Return a plan as people are shown it, as JSON data: its subtasks as they are issued."""
+    workers = run.state.definition.declared
+    issued = issue(whole.subtasks, order, whole.goal, workers=workers, instead_of=instead_of)
+    subtasks = [each.model_dump(mode="json", exclude_defaults=True) for each in issued.subtasks]
+    cannot = [each.model_dump(mode="json") for each in whole.cannot]
+    return {"goal": whole.goal, "subtasks": subtasks, **({"cannot": cannot} if cannot else {})}
+
+
+async def is_approved(run: FlowContext, work: Work, goal: str, wanted: Wanted, first: Result) -> bool:
+    """Whether a repair may be carried out: a person is asked about calls that nobody has approved."""
+    if not run.state.definition.approve_plan:
+        return True
+    order = order_id(len(work.orders) + 1)
+    shown = shown_plan(run, Plan(goal=goal, subtasks=tuple(wanted.subtasks)), order, wanted.instead_of)
+    approved = [_call(each.model_dump(mode="json")) for known in work.orders for each in known.subtasks]
+    if all(_call(each) in approved for each in shown["subtasks"]):
+        return True
+    return isinstance(await run.approve(shown, key=order, of=first), Approved)
+
+
+def _call(subtask: Mapping[str, Any]) -> Sequence[Any]:
+    """Return what a person approves of a subtask; without a tool, also what its worker reads."""
+    fields = ["tool", "worker", "args", *([] if subtask.get("tool") else ["name", "expected_output"])]
+    return [subtask.get(name) or None for name in fields], [*subtask.get("needs", ())]
+
+
+async def _pages(run: FlowContext, number: int, heard: Mapping[str, Any]) -> list[Result]:
+    """Return the pages of one plan. If a later page fails, only its own subtasks are lost."""
+    pages: list[Result] = []
+    before: list[ProposedSubtask] = []
+    while not pages or (pages[-1].ok and Plan.model_validate(pages[-1].value).more and len(pages) < MAX_PAGES):
+        step = _page(run, page_id(len(pages) + 1, number), len(pages) + 1, pages, [*before], heard)
+        await _begin(run, step, len(before))
+        page = await step
         pages.append(page)
-    if pages and not pages[-1].closed:
-        return _begin(state, pages[-1])
-    if not pages or (pages[-1].ok and object_of(pages[-1].value).get("more") and len(pages) < MAX_PAGES):
-        first = sum(len(_subtasks(page)) for page in pages)
-        more = [instructions("workers")] if state.definition.declared else []
-        more += [DENIED] if denied_plans(state) else []
-        more += [ANSWERED] if replied(state) else []
-        own = with_role(state, RoleName.PLAN, "\n\n".join(more)) if more else None
-        part = len(pages) + 1
-        page = do.IssueStep(page_id(part, number), RoleName.PLAN, "Plan", input={"first": first}, instructions=own)
-        return [page._replace(title=f"Plan · part {part}", doing=f"Planning part {part}") if pages else page]
+        before += Plan.model_validate(page.value).subtasks if page.ok else ()
+    return pages
+
+
+def _page(
+    run: FlowContext,
+    key: str,
+    part: int,
+    pages: Sequence[Result],
+    before: Sequence[ProposedSubtask],
+    heard: Mapping[str, Any],
+) -> Pending[Result]:
+    state = run.state
+    more = [instructions("workers")] if state.definition.declared else []
+    more += [DENIED] if heard["denied"] else []
+    more += [ANSWERED] if heard["answered"] else []
+    first = len(before)
+
+    def shows(now: RunState, _: StepState) -> dict[str, Any]:
+        return briefs.plan(now, before, heard)
+
+    details = Details(
+        title=f"Plan · part {part}" if pages else "Plan",
+        doing=f"Planning part {part}" if pages else "",
+        instructions=with_role(state, RoleName.PLAN, *more),
+        shows=shows,
+        schema=lambda now, _: schemas.plan_schema(now, first),
+        checks=lambda now, _, result: checks.plan_problems(now.definition, before, result.value),
+        proposes=lambda now, _, value: checks.calls_of_plan(now.definition, value),
+        draft=lambda _now, _step: None if first else checks.draft_of_plan,
+    )
+    given = {name: value for name, value in heard.items() if value}
+    given |= {"before": [*pages]} if pages else {}
+    return run.step(role(RoleName.PLAN), key=key, input={"first": first, **given}, details=details, optional=True)
+
+
+async def _begin(run: FlowContext, step: Pending[Result], first: int) -> None:
+    """Begin subtasks of a page while it is being written."""
+    async with run.reading(step, "subtasks") as written:
+        async for value in written:
+            if step.done:
+                return
+            proposed, _ = checks.parse(ProposedSubtask, value)
+            subtask = None if proposed is None else issue((proposed,), order_id(1), "-").subtasks[0]
+            if subtask is not None and may_begin(run.state, subtask):
+                run.begin_subtask(first + written.index, subtask)
+
+
+def _whole(pages: Sequence[Result]) -> Plan:
     plans = [Plan.model_validate(page.value) for page in pages if page.ok]
-    if not plans:
-        return [do.Finish(failure=why_failed(pages[0]))]
-    if not pages[-1].ok:
-        return _whole(plans, why_failed(pages[-1]).message)
-    return _whole(plans, f"the plan did not end after {MAX_PAGES} pages" if plans[-1].more else "")
-
-
-def _subtasks(page: StepState) -> list[Json]:
-    return list_of(object_of(page.value).get("subtasks"))
-
-
-def _begin(state: RunState, page: StepState) -> list[do.Command]:
-    """Begin the subtasks of a page that is being written, if they may begin before the plan is complete."""
-    begun, batch = early(state), state.definition.limits.batch_size
-    known = {(each.subtask.name, each.subtask.tool) for each in begun}
-    commands: list[do.Command] = []
-    waits: dict[str, bool] = {}  # by tool: of most elements, no more than this has to be read
-    for _, value in page.attempt.written if page.attempt is not None else ():
-        name, called = text_of(object_of(value).get("tool")), text_of(object_of(value).get("name"))
-        if (called, name) in known or len(commands) == batch:
-            continue
-        if name not in waits:
-            waits[name] = not tool_may_begin(state, name)
-        if waits[name] or object_of(value).get("needs"):
-            continue
-        proposed, _ = parse(ProposedSubtask, value)
-        subtask = issue((proposed,), order_id(1), "-").subtasks[0] if proposed is not None else None
-        if subtask is not None and may_begin(state, subtask):
-            commands.append(do.Begin(position=len(begun) + len(commands), subtask=subtask))
-            known.add((called, name))
-    return commands
-
-
-def direct(state: RunState) -> Plan | None:
-    """Return a plan that answers the request itself; None if there is another or none yet."""
-    page = _first_page(state)
-    return page if page is not None and page.answer else None
-
-
-def asking(state: RunState) -> list[do.Command] | None:
-    """Return what asks the person the question of a plan, nothing while it is open; None for another plan."""
-    page = _first_page(state)
-    if page is None or not page.question:
-        return None
-    question = Question(id=f"question-{plan_number(state)}", text=page.question)
-    return [] if question.id in state.questions else [do.Ask(asked=question)]
-
-
-def _first_page(state: RunState) -> Plan | None:
-    first = state.steps.get(page_id(1, plan_number(state)))
-    return Plan.model_validate(first.value) if first is not None and first.ok else None
-
-
-def direct_outcome(state: RunState, page: Plan) -> Outcome:
-    """Return the outcome of a run whose request needed no tool: what began nevertheless is not missing."""
-    unused = [each.key for each in early(state)]
-    return Outcome(answer=page.answer, uses=[page_id(1, plan_number(state))], waived=unused)
-
-
-def issued(state: RunState, whole: Plan) -> list[do.Command]:
-    """Return the first order, and the parts that no tool can do."""
-    fresh = any(part not in state.unsupported for part in whole.cannot)
-    commands: list[do.Command] = [do.NoteGaps(parts=whole.cannot)] if fresh else []
-    if whole.subtasks:
-        order = issue(whole.subtasks, order_id(1), whole.goal, workers=state.definition.declared)
-        order = _begun_first(state, order)
-        planner = state.steps[page_id(1, plan_number(state))]
-        cannot = [part.model_dump(mode="json") for part in whole.cannot]
-        gate = held(state, shown_order(order, cannot=cannot), planner)
-        if gate is not None:
-            return list(gate)
-        commands.append(do.IssueOrder(order=order))
-    return commands
-
-
-def _begun_first(state: RunState, order: WorkOrder) -> WorkOrder:
-    """Return an order that begins with what has begun; the needs of the others refer to the new keys."""
-    begun = [each.subtask for each in early(state)]
-    left = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
-    moved: dict[str, str] = {}
-    for index, subtask in enumerate(begun):
-        same = next((key for key, each in left.items() if each.evolve(name=subtask.name) == subtask), None)
-        if same is not None:
-            moved[same] = subtask_key(order.work_order_id, index)
-            del left[same]
-    moved |= {key: subtask_key(order.work_order_id, len(begun) + n) for n, key in enumerate(left)}
-    return order.evolve(subtasks=(*begun, *(moved_needs(subtask, moved) for subtask in left.values())))
-
-
-def _whole(pages: list[Plan], cut_off: str = "") -> Plan:
-    subtasks: list[ProposedSubtask] = [subtask for page in pages for subtask in page.subtasks]
-    cannot = [part for page in pages for part in page.cannot]
-    if cut_off:
+    subtasks = [subtask for page in plans for subtask in page.subtasks]
+    cannot = [part for page in plans for part in page.cannot]
+    why = f"the plan did not end after {MAX_PAGES} pages" if plans[-1].more else ""
+    if why := why if pages[-1].ok else _why_failed(pages[-1]).message:
         rest = f"the rest of the request, after its first {len(subtasks)} subtasks"
-        cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {cut_off}"[:1_000]))
-    return pages[0].evolve(subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)), more=False)
+        cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {why}"[:1_000]))
+    return plans[0].evolve(subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)), more=False)
+
+
+def _why_failed(page: Result) -> Failure:
+    return page.failure or Failure.of("no reason was given", "unknown", FailureClass.INSUFFICIENT)
+
+
+def _refused(said: Denied, times: int) -> Failure | None:
+    """Return why the run ends without work, since nobody approved its plan; None if another plan follows."""
+    reason = said.reason.strip()
+    if said.late:
+        return _denied("nobody approved the plan in time", "run it again, and approve its plan")
+    if reason and times < MOST_PLANS:
+        return None
+    message = f"{said.by or 'a person'} denied the plan" + (f": {reason}" if reason else "")
+    if reason:
+        return _denied(f"{message} ({times} plans were denied)", "say in the request how to do it")
+    return _denied(message, "ask for something else, or deny the plan with a reason to get another one")
+
+
+def _denied(message: str, how: str) -> Failure:
+    return Failure.of(message, PLAN_DENIED, FailureClass.REJECTED, how)

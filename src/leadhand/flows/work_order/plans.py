@@ -1,23 +1,11 @@
-"""The plan of a lead, and the order that becomes of it."""
+"""The plan of a lead."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from pydantic import Field
 
-from leadhand.core.ids import subtask_key
-from leadhand.core.value import Json, Value
-from leadhand.core.work_order import (
-    ProposedSubtask,
-    Subtask,
-    Unsupported,
-    WorkOrder,
-    reference_to,
-    references,
-    result_reference,
-)
-from leadhand.core.worker import Worker
+from leadhand.core.value import Value
+from leadhand.core.work_order import ProposedSubtask, Unsupported
 
 
 class Plan(Value):
@@ -32,45 +20,3 @@ class Plan(Value):
     more: bool = Field(default=False, description="the request needs more subtasks, which follow on the next page")
     answer: str = Field(default="", description="the answer itself, if the request needs no tool")
     question: str = Field(default="", description="what has to be known before the request can be planned")
-
-
-def issue(
-    plan: Sequence[ProposedSubtask],
-    order: str,
-    goal: str,
-    repairs: str | None = None,
-    *,
-    workers: Sequence[Worker] = (),
-) -> WorkOrder:
-    """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys.
-
-    A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
-    """
-    outputs = {worker.name: worker.output for worker in workers}
-
-    def key(reference: int | str) -> str:
-        text = str(reference)
-        return subtask_key(order, int(text)) if text.isascii() and text.isdigit() else text
-
-    return WorkOrder(
-        work_order_id=order,
-        goal=goal,
-        repairs=repairs,
-        subtasks=tuple(
-            Subtask.model_validate(
-                {
-                    **dict(proposed),
-                    "args": _keyed(proposed.args, key),
-                    "needs": tuple(dict.fromkeys(map(key, (*proposed.needs, *references(proposed.args))))),
-                    "expected_output": proposed.expected_output or outputs.get(proposed.worker or ""),
-                }
-            )
-            for proposed in plan
-        ),
-    )
-
-
-def _keyed(args: dict[str, Json], key: Callable[[str], str]) -> dict[str, Json]:
-    found = {name: result_reference(value) for name, value in args.items()}
-    keyed = {name: reference_to(key(of[0]), of[1]) for name, of in found.items() if of is not None}
-    return {**args, **keyed} if keyed else args

@@ -1,198 +1,191 @@
-"""Review an order: in shards that are small enough for a model, and as a whole."""
+"""Review an order: in shards that are small enough for a model, and as a whole.
+
+Which results a shard has follows from their places in the order, so that after the retry of one of them, the reviews of
+the others are still valid.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from leadhand.core import commands as do
-from leadhand.core.state import OrderState, RunState, StepState
-from leadhand.core.value import Json, is_object, list_of, object_of, text_of
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.state import RunState, StepState
+from leadhand.core.work_order import WorkOrder
 from leadhand.core.work_result import Review, Verdict, VerdictKind
-from leadhand.flows.context_budget import (
-    TOKENS_PER_SUBTASK,
-    context_budget,
-    grouped,
-    is_too_large,
-    page_size,
-    tokens,
-)
+from leadhand.flows.context_budget import TOKENS_PER_SUBTASK, context_budget, grouped, is_too_large, tokens
+from leadhand.flows.seam.context import FlowContext
+from leadhand.flows.seam.details import Details
+from leadhand.flows.seam.identity import sha
+from leadhand.flows.seam.pending import Pending
+from leadhand.flows.seam.results import Result
 
-from . import briefs
-from .results import answerable_results, is_exact, ran_out, without_verdict
-from .roles import RoleName, with_role
+from . import briefs, checks, schemas
+from .roles import RoleName, role, with_role
+from .work import NO_VERDICT, Reviewed, Shard, Work, is_exact, needs_verdict, ran_out
 
-SHARD, LINES = 25, 100
-"""Maximum subtasks per review, so that a model can judge each: shown in full, and of those that are short. These are of
-exactly the ordered call and need no verdict, or there are no more than verdicts fit into one answer. Shards of an order
-are reviewed in parallel."""
+SHARD, BLOCK = 25, 100
+"""Maximum subtasks per review, so that a model can judge each: those that need a verdict, and all. An order is reviewed
+block by block, each when its subtasks are done."""
 
 
-def review(state: RunState, order: OrderState) -> list[do.Command]:
-    """Return the next commands for the review of an order: assign its shards, then combine their verdicts.
-
-    While its last subtasks run, the shards that are full are assigned. One shard also judges the request as a whole,
-    once all subtasks are done; if that is too much for one shard, a separate review does so. A shard that was too large
-    for its model is halved. What changed after its review began is reviewed again, and so is, once, what it left out.
-    """
-    name = order.order.work_order_id
-    if order.open > min(SHARD, 1 + len(order.order.subtasks) // 10):
-        return []  # many workers still run: reviews would only compete with them
-    reviews_ = [review_ for review_ in _assigned(state, name) if not _is_outdated(state, review_)]
-    halves = [half for review_ in reviews_ if _too_large(review_) for half in _halves(review_)]
-    wanted: list[do.Command] = [half for half in halves if half.id not in state.steps]
-    wanted = wanted or list(_shards(state, order, reviews_))
-    if wanted or order.open or not all(review_.closed for review_ in reviews_):
-        return wanted
-    judged = [review_ for review_ in reviews_ if not _too_large(review_)]
-    return [do.Judge(work_order_id=name, review=_merged(state, judged))]
+class _Found(NamedTuple):
+    shard: Shard
+    review: Review | None
+    failure: Failure | None = None
 
 
-def _is_outdated(state: RunState, review_: StepState) -> bool:
-    """Whether a subtask that a review judges changed after the review was scheduled: a person settled it."""
-    changes = (state.steps[key].settlements for key in _covers(review_))
-    return any(each[-1].seq > review_.scheduled for each in changes if each)
+async def review(run: FlowContext, work: Work, issued: Pending[list[Result]]) -> Review:
+    """Wait for the results of an order, and return the reviews of all its shards, combined."""
+    order, parts = run.ordered(issued)
+    work.ordered(order)
+    reviewing = _Reviewing(run, work, order, parts)
+    shares = [1 if each.tool and not each.expected_output else BLOCK // SHARD for each in order.subtasks]
+    blocks = grouped([*zip(parts, shares, strict=True)], BLOCK)
+    found = await run.gather(reviewing.block(n, each) for n, each in enumerate(blocks))
+    reviewed = reviewing.combined([each for of_block in found for each in of_block])
+    work.reviewed(reviewed)
+    return reviewed.review
 
 
-def _shards(state: RunState, order: OrderState, reviews_: list[StepState]) -> list[do.IssueStep]:
-    """Return the reviews of what is done and not under review; those that are full, while others still run."""
-    space = context_budget(state, RoleName.REVIEW)
-    asked = Counter(key for review_ in reviews_ if not _too_large(review_) for key in _covers(review_))
-    left_out = {key for review_ in reviews_ if review_.ok for key in _left_out(state, review_)}
-    reviewed = {key for key, times in asked.items() if times > 1 or key not in left_out}
-    found = [state.steps[key] for key in order.order.subtask_keys() if key not in reviewed]
-    if ran_out(state, order):  # nothing is repaired any more: only what was done needs a verdict
-        found = [each for each in found if each.ok]
-    subtasks = {each.key: each for each in found if each.closed}
-    if not subtasks:
-        return []
-    request = tokens(briefs.asked(state))
-    most = max(space - request, space // 2)
-    shown = {key: briefs.shown(state, each) for key, each in subtasks.items()}
-    sizes = {key: tokens(each) for key, each in shown.items()}
-    # Each takes at least its share of a review, so that a model has few to judge.
-    shares = [(key, max(size, most // _most_like(state, subtasks[key], shown[key]))) for key, size in sizes.items()]
-    groups = grouped(shares, most, LINES)
-    around = request + sum(tokens(subtask.name) for subtask in order.order.subtasks)
-    alone = len(groups) == 1 and not reviews_
-    whole = not order.open and not any(review_.step.input.get("whole") for review_ in reviews_)
-    apart = whole and not alone and around + sum(sizes[key] for key in groups[0]) > space
-    composing = whole and alone and _is_short(state, order)
-    first = next(n for n in count() if f"review-{order.order.work_order_id}-{n}" not in state.steps)
-    shards = [
-        _shard(state, order, str(number), tuple(keys), compose=composing, whole=whole and number == first and not apart)
-        for number, keys in enumerate(groups[:-1] if order.open else groups, start=first)
-    ]
-    return [*shards, _shard(state, order, "whole", (), whole=True)] if apart else shards
+class _Reviewing:
+    def __init__(self, run: FlowContext, work: Work, order: WorkOrder, parts: Sequence[Pending[Result]]) -> None:
+        self.run, self.work, self.order = run, work, order
+        self.left = len(parts)
+        self.results: dict[str, Result] = {}
 
+    async def block(self, number: int, parts: Sequence[Pending[Result]]) -> list[_Found]:
+        """Wait for some subtasks, and have them reviewed; with the last of the order, also the order as a whole."""
+        results = await self.run.gather(parts, return_failures=True)
+        self.results |= {each.key: each for each in results}
+        self.left -= len(parts)
+        found = await self.run.gather(self.judged(each) for each in self.shards(number, results))
+        return [each for of_shard in found for each in of_shard]
 
-def _most_like(state: RunState, subtask: StepState, shown: Json) -> int:
-    """Return how many subtasks that are shown like this one a review judges at most: those in full are objects."""
-    if is_object(shown):
-        return SHARD
-    return LINES if is_exact(subtask) else max(SHARD, min(LINES, page_size(state)))
+    def shards(self, number: int, results: Sequence[Result]) -> list[Shard]:
+        state, whole = self.run.state, not self.left
+        alone = len(results) == len(self.order.subtasks)
+        if ran_out(self.results.values()):  # nothing is repaired any more: only what was done needs a verdict
+            results = [each for each in results if each.ok]
+        sizes = {each.key: tokens(briefs.shown(each)) for each in results}
+        request, space = tokens(self.run.request), context_budget(state, RoleName.REVIEW)
+        most = max(space - request, space // 2)
+        # Each takes at least its share of a review, so that a model has few to judge.
+        shares = [(each, max(sizes[each.key], most // (BLOCK if is_exact(each) else SHARD))) for each in results]
+        groups = grouped(shares, most, BLOCK)
+        names = request + sum(tokens(subtask.name) for subtask in self.order.subtasks)
+        fits = bool(groups) and names + sum(sizes[each.key] for each in groups[0]) <= space
+        composes = alone and fits and len(groups) == 1 and self._is_short(results)
+        shards = [
+            Shard(f"{number}-{n}" if n else str(number), each, whole=whole and fits and n == 0, compose=composes)
+            for n, each in enumerate(groups)
+        ]
+        apart = whole and not fits and any(each.ok for each in self.results.values())
+        return [*shards, Shard("whole", (), whole=True)] if apart else shards
 
+    def _is_short(self, results: Sequence[Result]) -> bool:
+        """Whether all succeeded, and their results fit into one answer beside verdicts and those of earlier orders."""
+        if not all(each.ok for each in results):
+            return False
+        length = sum(tokens(each.text) for each in (*self.work.usable(), *results))
+        verdicts = TOKENS_PER_SUBTASK * sum(map(needs_verdict, results))
+        limits = self.work.definition.limits
+        return len(results) <= SHARD or 2 * length + verdicts <= limits.max_output_tokens
 
-def _is_short(state: RunState, order: OrderState) -> bool:
-    """Whether all succeeded, and their results fit into one answer beside the verdicts and those of earlier orders."""
-    done = [state.steps[key] for key in order.order.subtask_keys()]
-    length = sum(tokens(each.data.summary) for each in answerable_results(state) if each.data is not None)
-    verdicts = TOKENS_PER_SUBTASK * sum(not is_exact(each) for each in done)
-    return all(each.ok for each in done) and (
-        len(done) <= SHARD or 2 * length + verdicts <= state.definition.limits.max_output_tokens
-    )
+    async def judged(self, shard: Shard) -> list[_Found]:
+        """Have a shard reviewed: in halves if it was too large for its model; what the review left out once more."""
+        said = await self._step(shard)
+        results, middle = shard.results, len(shard.results) // 2
+        if not said.ok and is_too_large(said.failure) and len(results) > 1:
+            halves = [("a", results[:middle]), ("b", results[middle:])]
+            each = (Shard(shard.name + to, half, shard.whole and to == "a") for to, half in halves)
+            return [found for half in await self.run.gather(map(self.judged, each)) for found in half]
+        if not said.ok:
+            return [_Found(shard, None, said.failure)]
+        review = Review.model_validate(said.value)
+        left_out = checks.without_verdict(results, [each.subtask for each in review.verdicts])
+        found = [_Found(shard, review)]
+        if left_out and not shard.name.endswith("-again"):
+            again = [each for each in results if each.key in left_out]
+            found += await self.judged(Shard(f"{shard.name}-again", again))
+        return found
 
+    def _step(self, shard: Shard) -> Pending[Result]:
+        work, order, state = self.work, self.order, self.run.state
+        results, name = shard.results, order.work_order_id
+        is_last = work.is_last(self.results)
+        tools = briefs.review_tools(state, shard.results, whole=shard.whole, is_last=is_last)
+        done = {**self.results}
 
-def _shard(
-    state: RunState,
-    order: OrderState,
-    name: str,
-    covers: tuple[str, ...],
-    *,
-    compose: bool = False,
-    whole: bool = False,
-) -> do.IssueStep:
-    work_order = order.order.work_order_id
-    composer = state.worker(RoleName.COMPOSE) if compose else None
-    return do.IssueStep(
-        id=f"review-{work_order}-{name}",
-        worker=RoleName.REVIEW,
-        title=f"Review {work_order}" + ("" if name in ("0", "whole") else f" · part {name}"),
-        doing="Reviewing and writing the answer" if compose else "",
-        judges=work_order,
-        instructions=None if composer is None else with_role(state, RoleName.REVIEW, composer.instructions),
-        input={"covers": list(covers), "work_order_id": work_order, "compose": compose, "whole": whole},
-    )
+        def shows(now: RunState, _: StepState) -> dict[str, Any]:
+            return briefs.review(now, work, order, shard, done, tools, is_last=is_last)
 
+        def problems(_now: RunState, _step: StepState, said: Any) -> list[str]:
+            return checks.review_problems(work, results, said.value, whole=shard.whole)
 
-def _assigned(state: RunState, order: str) -> Iterator[StepState]:
-    """Return the assigned reviews of an order; halves follow their shard."""
-    number = 0
-    while (review_ := state.steps.get(f"review-{order}-{number}")) is not None:
-        yield from _with_halves(state, review_)
-        number += 1
-    whole = state.steps.get(f"review-{order}-whole")
-    if whole is not None:
-        yield whole
-
-
-def _with_halves(state: RunState, review_: StepState) -> Iterator[StepState]:
-    yield review_
-    for half in _halves(review_):
-        found = state.steps.get(half.id)
-        if found is not None:
-            yield from _with_halves(state, found)
-
-
-def _too_large(review_: StepState) -> bool:
-    return review_.closed and not review_.ok and is_too_large(review_.failure) and len(_covers(review_)) > 1
-
-
-def _covers(review: StepState) -> list[str]:
-    return list(review.step.input.get("covers", ()))
-
-
-def _left_out(state: RunState, review_: StepState) -> list[str]:
-    """Return the subtasks on which a finished review should have given a verdict, and did not."""
-    verdicts = list_of(object_of(review_.value).get("verdicts"))
-    return without_verdict(state, _covers(review_), {text_of(object_of(each).get("subtask")) for each in verdicts})
-
-
-def _halves(shard: StepState) -> list[do.IssueStep]:
-    covers, given = _covers(shard), shard.step.input
-    middle = len(covers) // 2
-    return [
-        do.IssueStep(
-            id=f"{shard.key}{letter}",
-            worker=RoleName.REVIEW,
-            title=f"{shard.step.title} · half {letter}",
-            judges=shard.step.judges,
-            input={**given, "covers": half, "compose": False, "whole": given.get("whole", False) and letter == "a"},
+        composer = with_role(state, RoleName.COMPOSE, "") if shard.compose else None
+        details = Details(
+            title=f"Review {name}" + ("" if shard.name in ("0", "whole") else f" · part {shard.name}"),
+            doing="Reviewing and writing the answer" if shard.compose else "",
+            instructions=None if composer is None else with_role(state, RoleName.REVIEW, composer.strip()),
+            judges=name,
+            shows=shows,
+            schema=lambda now, _: schemas.review_schema(now, shard, tools, is_last=is_last),
+            checks=problems,
+            proposes=lambda now, _, value: checks.calls_of_review(now.definition, value),
+            draft=lambda _now, _step: checks.draft_of_review(work, results) if shard.compose else None,
         )
-        for letter, half in (("a", covers[:middle]), ("b", covers[middle:]))
-        if half
-    ]
+        given: dict[str, Any] = {"covers": [each.key for each in results], "results": results, "work_order_id": name}
+        if shard.whole:
+            given["of"] = sha([each.digest for each in (*work.usable(), *done.values())])
+        given |= {"compose": shard.compose, "whole": shard.whole}
+        return self.run.step(
+            role(RoleName.REVIEW), key=f"review-{name}-{shard.name}", input=given, details=details, optional=True
+        )
+
+    # --- the review of the order -------------------------------------------------------------------------------------
+
+    def combined(self, found: Sequence[_Found]) -> Reviewed:
+        """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed have no verdict."""
+        failures = _failures(found)
+        reviews = [(each.shard, each.review) for each in found if each.review is not None]
+        whole = next((review for shard, review in reviews if shard.whole), None)
+        said = {verdict.subtask: verdict for _, review in reviews for verdict in review.verdicts}
+        covered = {each.key: each for shard, _ in reviews for each in shard.results}
+        left_out = checks.without_verdict([*covered.values()], said)
+        verdicts: dict[str, Verdict] = {}
+        for key in self.order.subtask_keys():
+            result = self.results[key]
+            if result.by:
+                verdicts[key] = _verdict(key, ok=result.ok)
+            elif key in covered and key not in left_out:
+                # A result without a verdict is of exactly the ordered call, and the review had nothing against it.
+                verdicts[key] = said.get(key) or _verdict(key, ok=True)
+        complete = len(reviews) == len(found) and not left_out and whole is not None and whole.complete
+        missing, cannot = (whole.missing, whole.cannot) if whole is not None else ((), ())
+        sound = complete and not missing and len(verdicts) == len(self.results)
+        sound = sound and all(each.verdict is VerdictKind.ACCEPT for each in verdicts.values())
+        answer = whole.answer if sound and whole is not None and any(shard.compose for shard, _ in reviews) else None
+        review = Review(
+            verdicts=tuple(verdicts.values()), complete=sound, missing=missing, cannot=cannot, answer=answer
+        )
+        return Reviewed(self.results, review, failures)
 
 
-def _merged(state: RunState, reviews_: list[StepState]) -> Review:
-    """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed have no verdict."""
-    reviews = [(review_, Review.model_validate(review_.value)) for review_ in reviews_ if review_.ok]
-    whole = next((review for review_, review in reviews if review_.step.input.get("whole")), None)
-    verdicts = {verdict.subtask: verdict for _, review in reviews for verdict in review.verdicts}
-    covered = dict.fromkeys(key for review_, _ in reviews for key in _covers(review_))
-    left_out = without_verdict(state, covered, verdicts)
-    # Another result without a verdict is of exactly the ordered call, and the review had nothing against it.
-    presumed = {key: Verdict(subtask=key, verdict=VerdictKind.ACCEPT) for key in covered if key not in left_out}
-    return Review(
-        verdicts=tuple(verdicts.get(key, verdict) for key, verdict in presumed.items()),
-        complete=len(reviews) == len(reviews_) and not left_out and whole is not None and whole.complete,
-        missing=whole.missing if whole is not None else (),
-        cannot=whole.cannot if whole is not None else (),
-        answer=_answer(reviews_[0], whole) if whole is not None else None,
-    )
+def _verdict(key: str, *, ok: bool) -> Verdict:
+    return Verdict(subtask=key, verdict=VerdictKind.ACCEPT if ok else VerdictKind.DROP)
 
 
-def _answer(review_: StepState, review: Review) -> str | None:
-    """Return the answer that was written with a review; it is used if nothing is missing."""
-    return review.answer if review_.step.input.get("compose") and review.complete else None
+def _failures(found: Iterable[_Found]) -> Mapping[str, Failure]:
+    """Return the failures of reviews by the keys of the subtasks that they should have judged.
+
+    A failure that names subtasks tells the model what to correct; it is not the reason for every subtask.
+    """
+    failures: dict[str, Failure] = {}
+    for each in found:
+        keys = [result.key for result in each.shard.results]
+        if (failure := each.failure) is not None:
+            if failure.class_ is FailureClass.INVALID and any(key in failure.message for key in keys):
+                failure = failure.evolve(message=NO_VERDICT)
+            failures |= dict.fromkeys(keys, failure)
+    return failures

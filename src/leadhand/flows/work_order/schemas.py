@@ -12,12 +12,11 @@ from typing import Any
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import is_list, is_object, object_of, text_of
-from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
 from leadhand.flows.context_budget import page_size
 from leadhand.flows.lean_schema import lean_schema
 
-from .briefs import is_last_order, review_tools
+from .work import Shard
 
 Schema = dict[str, Any]
 
@@ -29,9 +28,9 @@ _TASK: Schema = {"type": "object", "properties": {"task": {"type": "string"}}, "
 _EXPECTED: Schema = {"anyOf": [_SENTENCE, {"type": "object"}]}
 
 
-def plan_schema(state: RunState, step: Step) -> Schema:
+def plan_schema(state: RunState, first: int) -> Schema:
     """Return the schema of a plan: subtasks, or what cannot be done; on the first page, also a direct answer."""
-    first, most = step.input.get("first", 0), page_size(state)
+    most = page_size(state)
     index: Schema = {"type": "integer", "minimum": 0, "maximum": first + most - 1}
     defs, subtask = _subtask(state.definition.tools, index, state.definition.declared)
     defs["cannot"] = _unsupported()
@@ -46,34 +45,30 @@ def plan_schema(state: RunState, step: Step) -> Schema:
     return {"type": "object", "anyOf": [whole, *others], "$defs": defs}
 
 
-def review_schema(state: RunState, step: Step) -> Schema:
+def review_schema(state: RunState, shard: Shard, tools: Sequence[ToolSpec], *, is_last: bool) -> Schema:
     """Return the schema of a review: verdicts on its subtasks; of the whole order, also what is missing."""
-    covers: list[str] = list(step.input.get("covers", ()))
-    whole, again = bool(step.input.get("whole", True)), not is_last_order(state)
+    covers = [each.key for each in shard.results]
     key: Schema = {"$ref": "#/$defs/key"}
-    workers = state.definition.declared
-    defs, subtask = _subtask(review_tools(state, step), key, workers) if again else ({}, {})
-    open_, done = [[key for key in covers if state.steps[key].ok is ok] for ok in (False, True)]
-    kinds = ["drop", "retry"] if again else ["drop"]
+    defs, subtask = ({}, {}) if is_last else _subtask(tools, key, state.definition.declared)
+    open_, done = [[each.key for each in shard.results if each.ok is ok] for ok in (False, True)]
+    kinds = ["drop"] if is_last else ["drop", "retry"]
     branches = [
         _verdict(key if keys == covers else {"enum": keys}, verdicts)
         for keys, verdicts in ((done, ["accept", *kinds]), (open_, kinds))
         if keys
     ]
-    if again and covers:
+    if covers and not is_last:
         replan = {"subtask": key, "verdict": {"const": "replan"}, "reason": _SENTENCE}
         branches.append(_object({**replan, "replacement": subtask}, *replan, "replacement"))
     verdicts = {"type": "array", "maxItems": len(covers), "items": {"anyOf": branches} if branches else {}}
     review: Schema = {"verdicts": verdicts}
-    if whole:
-        review["complete"] = {"type": "boolean"}
-        if again:
-            review["missing"] = {"type": "array", "items": subtask}
-        review["cannot"] = _unsupported()
-    if step.input.get("compose"):
+    if shard.whole:
+        missing = {} if is_last else {"missing": {"type": "array", "items": subtask}}
+        review |= {"complete": {"type": "boolean"}, **missing, "cannot": _unsupported()}
+    if shard.compose:
         review["answer"] = {"type": "string"}
     known: Schema = {"enum": covers} if covers else {"type": "string"}
-    return {**_object(review, "verdicts", *(["complete"] if whole else [])), "$defs": {**defs, "key": known}}
+    return {**_object(review, "verdicts", *(["complete"] if shard.whole else [])), "$defs": {**defs, "key": known}}
 
 
 def _verdict(key: Schema, verdicts: list[str]) -> Schema:

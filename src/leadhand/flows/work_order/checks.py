@@ -1,0 +1,153 @@
+"""What is wrong with the structured answers of a lead, before they are used: plans and reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from leadhand.core.run import RunDefinition
+from leadhand.core.text import is_blank
+from leadhand.core.value import Json, Value, is_object, object_of
+from leadhand.core.work_order import ProposedSubtask, references
+from leadhand.core.work_result import Review, VerdictKind
+from leadhand.flows.flow import ProposedCall
+from leadhand.flows.seam.orders import order_problems
+from leadhand.flows.seam.results import Result
+from leadhand.flows.work_order.plans import Plan
+
+from .work import Work, needs_verdict
+
+_V = TypeVar("_V", bound=Value)
+
+
+def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
+    """Return ``value`` as ``shape``, or its problems, one sentence each."""
+    try:
+        return shape.model_validate(value), []
+    except ValidationError as error:
+        return None, [
+            f"{'.'.join(str(part) for part in found['loc']) or 'the answer'}: {found['msg']}"
+            for found in error.errors()[:8]
+        ]
+
+
+def plan_problems(definition: RunDefinition, before: Sequence[ProposedSubtask], value: Json) -> list[str]:
+    """Return why a page of a plan cannot be used; ``before`` are the subtasks of the pages before it."""
+    page, found = parse(Plan, value)
+    if page is None:
+        return found
+    if page.answer or page.question:
+        return _direct_problems(page, further=bool(before))
+    if not page.subtasks:
+        if page.more:
+            return ["this page has no subtasks, although it announces more"]
+        return [] if page.cannot or before else ["the plan has no subtasks and lists nothing that cannot be done"]
+    if not page.goal:
+        return ["the plan has subtasks, but no goal"]
+    known = {_call(subtask): index for index, subtask in enumerate(before) if subtask.tool is not None}
+    again = next((subtask for subtask in page.subtasks if _call(subtask) in known), None)
+    if again is not None:
+        return [f"{again.name} repeats subtask {known[_call(again)]} of an earlier page"]
+    return order_problems(definition, (*before, *page.subtasks))
+
+
+def _direct_problems(page: Plan, *, further: bool) -> list[str]:
+    """Return the problems of a plan that answers the request itself, or asks the person a question."""
+    if further:
+        return ["the first page has subtasks, so this page can neither answer nor ask"]
+    if page.subtasks or page.cannot or page.more or (page.answer and page.question):
+        return ["give either a plan, or an answer, or a question"]
+    return ["the answer is empty"] if is_blank(page.answer or page.question) else []
+
+
+def _call(subtask: ProposedSubtask) -> str:
+    """Return a key for what a subtask does, to detect repetitions."""
+    return to_json((subtask.tool, subtask.args, subtask.needs, subtask.expected_output)).decode()
+
+
+def review_problems(
+    work: Work, results: Sequence[Result], value: Json, *, whole: bool, strict: bool = False
+) -> list[str]:
+    """Return why a review of some results cannot be used. Unless ``strict``, it may leave out verdicts: another review
+    is asked for them. If none of those that are needed is there, or something else has to be corrected, the missing
+    ones are problems too; ``whole``: it judges the order as a whole.
+    """
+    review, found = parse(Review, value)
+    if review is None:
+        return found
+    covered = {each.key: each for each in results}
+    judged = [verdict.subtask for verdict in review.verdicts]
+    left_out = [f"no verdict for {key}" for key in without_verdict(results, judged)]
+    found = [f"{key} is not among the subtasks to review" for key in judged if key not in covered]
+    found += [f"two verdicts for {key}" for key in sorted({key for key in judged if judged.count(key) > 1})]
+    known = [key for order in work.orders for key in order.subtask_keys()]
+    number = len(work.orders) + 1
+    for verdict in (each for each in review.verdicts if each.subtask in covered):
+        if verdict.verdict is VerdictKind.ACCEPT and not covered[verdict.subtask].ok:
+            found.append(f"{verdict.subtask} has failed and cannot be accepted")
+        if verdict.verdict is VerdictKind.REPLAN:
+            if verdict.replacement is None:
+                found.append(f"{verdict.subtask}: a replan needs a replacement")
+            elif verdict.subtask in verdict.replacement.needs:
+                found.append(f"{verdict.subtask}: its replacement cannot need the subtask it replaces")
+            else:
+                found += order_problems(work.definition, (verdict.replacement,), known, number)
+    accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
+    if whole and accepts and not review.complete and not review.missing and not review.cannot:
+        found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
+    for proposed in review.missing:
+        found += order_problems(work.definition, (proposed,), known, number)
+    useful = any(key in covered and needs_verdict(covered[key]) for key in judged)
+    return [*left_out, *found] if found or strict or not useful else []
+
+
+def without_verdict(results: Sequence[Result], judged: Collection[str]) -> list[str]:
+    """Return the keys of results that need a verdict, but are not among those that were ``judged``."""
+    return [each.key for each in results if each.key not in judged and needs_verdict(each)]
+
+
+def draft_of_plan(before: Json) -> bool:
+    """Whether a plan is an answer, from what stands before it: it has nothing else."""
+    return not any(object_of(before).values())
+
+
+def draft_of_review(work: Work, results: Sequence[Result]) -> Callable[[Json], bool]:
+    """Return what decides whether the ``answer`` of a review is shown while it is written, from what stands before it:
+    all is accepted, and nothing is missing."""
+
+    def accepted(before: Json) -> bool:
+        value = {"complete": True, **object_of(before)}
+        review, _ = parse(Review, value)
+        if review is None or not review.complete or review.missing or review.cannot:
+            return False
+        if not all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts):
+            return False
+        return not review_problems(work, results, value, whole=True, strict=True)
+
+    return accepted
+
+
+def calls_of_plan(definition: RunDefinition, value: Json) -> list[ProposedCall]:
+    """Return the tool calls that a plan proposes, or one element of a plan."""
+    return list(_calls(definition, Plan.model_validate({"goal": "-", **object_of(value)}).subtasks))
+
+
+def calls_of_review(definition: RunDefinition, value: Json) -> list[ProposedCall]:
+    """Return the tool calls that a review proposes."""
+    review = Review.model_validate(value)
+    replacements = (verdict.replacement for verdict in review.verdicts if verdict.replacement is not None)
+    return list(_calls(definition, (*replacements, *review.missing)))
+
+
+def _calls(definition: RunDefinition, proposed: Sequence[ProposedSubtask]) -> Iterator[ProposedCall]:
+    for index, subtask in enumerate(proposed):
+        where, schema = f"subtask {index} ({subtask.name})", subtask.expected_output
+        output = schema if is_object(schema) else None
+        given = next((each.input for each in definition.declared if each.name == subtask.worker), None)
+        if subtask.tool is not None or output is not None or given is not None:
+            # Arguments that a need supplies may still be missing; they are validated again at the call.
+            complete = not subtask.needs and not references(subtask.args)
+            yield ProposedCall(where, subtask.tool or "", subtask.args, complete, output, given)
