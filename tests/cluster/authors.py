@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from leadhand import Worker
-from leadhand.flows import FlowContext, flow
+from leadhand.core.worker import Worker
+from leadhand.flows import FlowContext
+from leadhand.flows.seam.function import FunctionFlow
 
-COMPOSE = Worker("compose", "Write.", tools=())
+COMPOSE = Worker(name="compose", instructions="Write.")
+"""As in a built-in flow: the terminal shows the draft of a worker that composes and does not count."""
 
 
-@flow
-async def author(run: FlowContext):
+async def write(run: FlowContext):
     """Write one text."""
-    return await run.ask(COMPOSE, key="text", request=run.request, final=True)
+    return await run.step(COMPOSE, key="text", input={"request": run.request}, final=True)
+
+
+author = FunctionFlow(write, "author", workers=[COMPOSE])
