@@ -21,7 +21,8 @@ from aiohttp import web
 from leadhand import Leadhand, ToolReturn, tool
 from leadhand.core.commands import Command
 from leadhand.core.worker import Worker
-from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.testing.faults import request_of
 from leadhand.testing.scripted_model import ScriptedModel, plans, says, subtask
@@ -35,23 +36,10 @@ ROUNDS = 3
 STRAGGLER_S = 12.0
 
 
-class Waiting(WorkOrderFlow):
-    """The same flow, whose workers wait until the plan is complete."""
-
-    name = "waiting"
-
-    def roles(self, options: Any) -> Sequence[Worker]:
-        return [worker.evolve(elements="") for worker in super().roles(options)]
-
-
-class ReviewsLast(WorkOrderFlow):
-    """The same flow, which reviews nothing until all subtasks are done."""
-
-    name = "reviews-last"
-
-    def next(self, run: Any) -> Sequence[Command]:
-        order = run.state.order
-        return [] if order is not None and order.open else super().next(run)
+WAITING = FunctionFlow(
+    WORK_ORDER.function, "waiting", workers=[worker.evolve(elements="") for worker in WORK_ORDER.workers(None)]
+)
+"""The same flow, whose workers wait until the plan is complete."""
 
 
 class SlowServer:

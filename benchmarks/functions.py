@@ -91,9 +91,7 @@ async def measured(which: Flow) -> tuple[float, float, float]:
             cpu, wall = time.process_time() - began, time.perf_counter() - at
             entries = await (await lead.runtime()).store.read(answer.run_id)
     assert answer.status.value == "succeeded"
-    if not isinstance(which, FunctionFlow):
-        return cpu, wall, 0.0
-    state, run = replay(answer.run_id, entries[:-1]), which.bound()
+    state, run = replay(answer.run_id, entries[:-1]), which.run_of(replay(answer.run_id, entries[:1]).definition)
     began = time.process_time()
     run.advanced(state)
     took = time.process_time() - began

@@ -22,7 +22,7 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.flows.work_order.flow import WorkOrderFlow
+from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import roles
 from leadhand.ports import ContextStore
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
@@ -94,7 +94,7 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
         start(run_id, entry),
         log=RunLog(store, run_id, redactor),
         store=store,
-        flow=WorkOrderFlow(),
+        flow=WORK_ORDER,
         dispatcher=dispatcher,
         clock=clock,
     )

@@ -25,7 +25,7 @@ from leadhand.core.limits import Limits
 from leadhand.core.run import WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
-from leadhand.flows.flow import Flow
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.worker import Worker
 from leadhand.in_sync import InSync
 from leadhand.mapping import Mapped
@@ -83,7 +83,7 @@ class Leadhand(InSync):
         model: str | None = None,
         *,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None = None,
-        flows: Iterable[Flow | type[Flow]] = (),
+        flows: Iterable[FunctionFlow] = (),
         workers: Iterable[Worker] = (),
         agents: Iterable[Agent | type[Agent]] = (),
         models: Models | Mapping[str, Models] | None = None,

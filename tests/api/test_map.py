@@ -183,7 +183,7 @@ async def test_wherever_the_log_ends_a_new_pass_asks_for_exactly_its_steps(tmp_p
     assert issued == ["echo", *(f"echo-{number}" for number in range(2, 7))]
     for end in range(1, len(entries) + 1):
         state = replay(run.run_id, entries[:end])
-        asked = flow.bound().advanced(state)
+        asked = flow.run_of(state.definition).advanced(state)
         assert (list(asked.steps), asked.strays) == (issued, []), f"after {end} events"
         asked.close()
 

@@ -22,7 +22,7 @@ from leadhand.core.limits import Money, Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.state import AttemptState
 from leadhand.core.work_result import ResultData, WorkResult
-from leadhand.flows.run_view import CORRECTS
+from leadhand.flows.answering import CORRECTS
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.verify.judge import CONFIRM, JUDGE
 

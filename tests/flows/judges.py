@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from leadhand.flows import StepView
+from leadhand.core.work_order import Step
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of
 
@@ -36,7 +36,7 @@ def judge(*wrong: Wrong, missing: tuple[Mapping[str, str], ...] = ()) -> Callabl
     return reply
 
 
-def contradicting(step: StepView, n: int, wrong: Wrong) -> dict[str, Any]:
+def contradicting(step: Step, n: int, wrong: Wrong) -> dict[str, Any]:
     """Return the reply of a judge that contradicts the claim ``n`` if it is among those of a step."""
     verdicts = {str(each): "contradicted" if each == n else "confirmed" for each in step.input["claims"]}
     return {

@@ -43,7 +43,7 @@ class Run(Script):
             flow_version=made.version,
             request="Good morning",
             options=options,
-            workers=tuple(made.roles(options)),
+            workers=tuple(made.workers(options)),
         )
         History.__init__(self, what, made)
         self.decide_all()

@@ -15,7 +15,7 @@ from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
 from leadhand.dispatch.cluster.hosted_runs import HostedRuns, Load
 from leadhand.dispatch.cluster.job_worker import JobWorker
 from leadhand.flows.closing import policy_of
-from leadhand.flows.policy import FlowPolicy
+from leadhand.flows.seam.run import FunctionRun
 from leadhand.ports import CARRY_OUT, DRIVE, Job
 from leadhand.ports.hosts import HostKind
 
@@ -60,15 +60,14 @@ class ClusterHost:
                 self._refused.add(said)
                 LOGGER.warning("run %s is left to other hosts: %s. %s", job.run_id, error.what, error.how)
 
-    async def _open_run(self, run_id: str) -> tuple[RunState, FlowPolicy, Load]:
+    async def _open_run(self, run_id: str) -> tuple[RunState, FunctionRun, Load]:
         state = await self._runtime.load(run_id)
         self._runtime.check_resumable(state)
         await self._runtime.models.learn(state.definition.models)
         flow = self._runtime.flows.of(state.definition)
         fits = fits_of(None, state.definition.worker(state.definition.shape))
         policy = policy_of(flow, state.definition, fits, self._runtime.verifier)
-        if policy.run is not None:
-            policy.run.deps = self._runtime.toolbox.deps
+        policy.deps = self._runtime.toolbox.deps
         return state, policy, self._runtime.log(run_id).unpack
 
     async def drain(self, grace_s: float) -> None:

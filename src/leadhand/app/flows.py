@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
-
-from pydantic import BaseModel, Field
 
 from leadhand.app.arguments import json_value
 from leadhand.app.installed import entry_points
@@ -18,12 +15,11 @@ from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import Value, one_line, shown
+from leadhand.core.value import Value, shown
 from leadhand.core.worker import Worker
 from leadhand.engine.gate import schema_problems
-from leadhand.flows.flow import Flow
+from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.rule import Rules
-from leadhand.flows.policy import FlowPolicy, fault_of, listed
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.flows.seam.worker import with_tools
@@ -54,13 +50,13 @@ class FlowRegistry:
 
     def __init__(
         self,
-        flows: Iterable[Flow | type[Flow]] = (),
+        flows: Iterable[FunctionFlow] = (),
         agents: Mapping[str, BoundAgent] | None = None,
         rules: Rules | None = None,
         workers: Iterable[ProgramWorker] = (),
     ) -> None:
         """``rules`` are those of a project for the built-in model, ``workers`` those that every run has."""
-        self._flows: dict[str, dict[int, Flow]] = {}
+        self._flows: dict[str, dict[int, FunctionFlow]] = {}
         self._rules: list[Rules] = [rules] if rules else []
         self._agents = agents or {}
         self._installed = False
@@ -76,7 +72,7 @@ class FlowRegistry:
             self._load_late(flow.name)
             self._add(flow)
 
-    def _add(self, flow: Flow) -> None:
+    def _add(self, flow: FunctionFlow) -> None:
         versions = self._flows.setdefault(flow.name, {})
         if flow.version in versions or (versions and 0 in (flow.version, *versions)):  # a function has no versions
             which = f" with version {flow.version}" if flow.version in versions and flow.version else ""
@@ -100,7 +96,7 @@ class FlowRegistry:
     def tools_of_workers(self, *workers: ProgramWorker) -> list[Any]:
         """Return the tools that workers were given as they are; without any, those of the program and its flows."""
         flows = [flow for versions in self._flows.values() for flow in versions.values()]
-        named = [each for flow in flows if isinstance(flow, FunctionFlow) for each in flow.named]
+        named = [each for flow in flows for each in flow.named]
         return [
             tool for one in workers or (*self._for_all, *named) for each in with_tools([one]) for tool in each.own_tools
         ]
@@ -121,7 +117,7 @@ class FlowRegistry:
             worker = self._of_program.get(name)
         return self._for_all if worker is None else (*self._for_all, worker)
 
-    def _find(self, name: str) -> dict[int, Flow]:
+    def _find(self, name: str) -> dict[int, FunctionFlow]:
         """Return the versions of a flow, loaded when it is first looked up; none if the name is not known."""
         self._load_late(name)
         if name not in self._flows:
@@ -177,7 +173,7 @@ class FlowRegistry:
         """The versions of each flow that is loaded."""
         return {name: tuple(sorted(versions)) for name, versions in self._flows.items()}
 
-    def get(self, name: str) -> Flow:
+    def get(self, name: str) -> FunctionFlow:
         """The flow of this name in its highest version. Raises UsageError for a name that is not known."""
         versions = self._find(name)
         if not versions:
@@ -185,7 +181,7 @@ class FlowRegistry:
             raise UsageError(f"unknown flow {name!r}", f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}")
         return versions[max(versions)]
 
-    def of(self, run: RunDefinition) -> Flow:
+    def of(self, run: RunDefinition) -> FunctionFlow:
         """The flow of a run. Raises ConfigurationError if it is not here, UsageError if it lacks the run's options."""
         found = self._find(run.flow).get(run.flow_version)
         if found is None:
@@ -194,16 +190,16 @@ class FlowRegistry:
                 f"the run uses the flow {run.flow}{version}, which is not here",
                 f"Give the file that defines it: --flows {run.flow_file or 'FILE'}, or Leadhand(flows=[…]) in Python.",
             )
-        with _calling(found, "roles"):
+        with _calling(found):
             found.checked_options(run.options)
         return found
 
     def check_workers(self, run: RunDefinition) -> None:
         """Raise ConfigurationError if a worker of a run uses a function that is not in this process."""
         flow = self.of(run)
-        if not isinstance(flow, FunctionFlow) or not (using := [each for each in run.workers if each.code]):
+        if not (using := [each for each in run.workers if each.code]):
             return
-        here = {*flow.own, *(each.name for each in flow.roles(flow.checked_options(run.options)))}
+        here = {*flow.own, *(each.name for each in flow.workers(flow.checked_options(run.options)))}
         for each in using:
             if each.name not in here:
                 what = f"the worker {each.name} uses the function {each.code}, which is not in this process"
@@ -221,7 +217,7 @@ class FlowRegistry:
         except UsageError as error:
             files = " ".join(f"--agent {worker.code}" for worker in recorded.values())
             raise ConfigurationError(error.what, f"Pass {files}, or Leadhand(agents=[…]) in Python.") from error
-        for worker in flow.roles(options):
+        for worker in flow.workers(options):
             before = recorded.get(worker.name)
             if before is not None and before.fingerprint and worker.fingerprint not in ("", before.fingerprint):
                 LOGGER.warning(
@@ -244,8 +240,8 @@ class FlowRegistry:
     def workers(self, name: str, options: Mapping[str, Any]) -> Sequence[Worker]:
         """The workers of a run with these options. Raises ConfigurationError if the flow fails to return them."""
         flow = self.get(name)
-        with _calling(flow, "roles"):
-            workers = listed(flow.roles(flow.checked_options(options)), (Worker,), "Worker")
+        with _calling(flow):
+            workers = flow.workers(flow.checked_options(options))
             for worker in workers:
                 if worker.output is not None:
                     schema_problems(worker.output, None)  # raises for what is not a JSON schema
@@ -265,14 +261,14 @@ class FlowRegistry:
     def has_task(self, state: RunState) -> bool:
         """Whether a flow has a part of its own in the document of a run, for which it reads the log."""
         try:
-            return type(self.of(state.definition)).task is not Flow.task
+            return type(self.of(state.definition)).task is not FunctionFlow.task
         except (ConfigurationError, UsageError):
             return False
 
     def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
         """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
         try:
-            return FlowPolicy(self.of(state.definition), state.definition).task(state, entries)
+            return self.of(state.definition).run_of(state.definition).task(state, entries)
         except (ConfigurationError, UsageError, FlowError):  # the rest of the document does not depend on it
             return None
 
@@ -281,62 +277,30 @@ class FlowRegistry:
         return self._rules
 
 
-class Definition(Value):
-    """What the attributes of a flow have to be."""
-
-    name: str = Field(min_length=1, max_length=100)
-    version: int = Field(ge=0)
-    description: str
-    Options: type[BaseModel]
-    offline: dict[str, Callable[..., Any]]
-    reads_artifacts: bool
-
-
 @contextmanager
-def _calling(flow: Flow, method: str) -> Generator[None]:
-    """Raise ConfigurationError, with the method and the file, for whatever a method of a flow raises or returns."""
+def _calling(flow: FunctionFlow) -> Generator[None]:
+    """Raise ConfigurationError, with the file, for whatever the code of a flow raises or returns."""
     try:
         yield
     except LeadhandError:
         raise
     except (Exception, SystemExit) as error:
-        where = _place(flow)
-        raise ConfigurationError(
-            fault_of(f"{type(flow).__name__}.{method}", error), f"Fix the flow {flow.name} in {where}."
-        ) from error
+        where = getattr(sys.modules.get(flow.__module__), "__file__", None) or flow.__module__
+        what = fault_of(f"the flow {flow.name}", error)
+        raise ConfigurationError(what, f"Fix the flow {flow.name} in {where}.") from error
 
 
-def _place(flow: Flow | type[Flow]) -> str:
-    """The file that defines a flow; its module where there is no file."""
-    return getattr(sys.modules.get(flow.__module__), "__file__", None) or flow.__module__
-
-
-def checked_flow(flow: object) -> Flow:
-    """Return a flow, made from its class if it is one. Raises UsageError for what is not a usable flow."""
-    kind = flow if inspect.isclass(flow) else type(flow)
-    if isinstance(flow, FunctionFlow):
-        return flow
-    if not issubclass(kind, Flow):
+def checked_flow(flow: object) -> FunctionFlow:
+    """Return a flow. Raises UsageError for what is none."""
+    if not isinstance(flow, FunctionFlow):
         raise UsageError(f"{shown(flow)} is not a flow", "Pass async functions with @flow above them.")
-    try:
-        made = flow if isinstance(flow, Flow) else kind()
-        Definition.model_validate({name: getattr(made, name) for name in Definition.model_fields}, strict=True)
-    except Exception as error:
-        raise UsageError(
-            f"the flow {kind.__name__} ({_place(kind)}) cannot be used: {one_line(error)}",
-            "Correct the class. Leadhand makes it without arguments; what a run may choose belongs in its Options.",
-        ) from error
-    return made
+    return flow
 
 
-def file_of(flow: Flow) -> str:
+def file_of(flow: FunctionFlow) -> str:
     """The value of ``--flows`` that finds a flow again; "" if it needs none, or if no file or module defines it."""
-    if isinstance(flow, FunctionFlow):
-        named: tuple[str, object] = flow.function.__name__, flow
-    else:
-        named = type(flow).__name__, type(flow)
     module = sys.modules.get(flow.__module__)
-    if module is None or vars(module).get(named[0]) is not named[1]:
+    if module is None or vars(module).get(flow.function.__name__) is not flow:
         return ""
     if module.__name__.startswith(("leadhand.", "__main__")) or module.__name__ in {
         point.module for point in entry_points(GROUP)

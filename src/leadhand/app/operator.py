@@ -38,8 +38,7 @@ from leadhand.engine import forking
 from leadhand.engine.answer_guard import guarded
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems, supplied_problems
-from leadhand.flows.flow import AbsentFlow
-from leadhand.flows.policy import FlowPolicy
+from leadhand.flows.seam.run import AbsentRun
 from leadhand.ports.heads import RunHead
 from leadhand.ports.runs import RunListing
 
@@ -98,7 +97,7 @@ async def _stopped(runtime: Runtime, state: RunState) -> RunStatus:
     try:
         runtime.flows.of(state.definition)
     except LeadhandError:
-        policy = FlowPolicy(AbsentFlow(), state.definition.evolve(options={}))
+        policy = AbsentRun()
         try:
             if (asked := stopping(state)) is not None:
                 now = datetime.now(UTC)

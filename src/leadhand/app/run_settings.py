@@ -17,7 +17,7 @@ from leadhand.core.text import check_names, did_you_mean
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import shown
 from leadhand.core.worker import EVERY_WORKER, LONGEST_INSTRUCTIONS, WILDCARDS, Worker
-from leadhand.flows.flow import Flow
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports import Models
 from leadhand.tools.decorator import Tool
 
@@ -144,7 +144,7 @@ def instructed(workers: Sequence[Worker], given: Mapping[str, str]) -> tuple[Wor
     return tuple(found)
 
 
-def followed_settings(given: RunSettings, earlier: RunDefinition, flow: Flow) -> RunSettings:
+def followed_settings(given: RunSettings, earlier: RunDefinition, flow: FunctionFlow) -> RunSettings:
     """Return the settings of a follow-up: where no others are given, it has the instructions and tools of the earlier
     run. People approve its plan, too, if they did then and the flow makes one.
     """
@@ -156,7 +156,7 @@ def followed_settings(given: RunSettings, earlier: RunDefinition, flow: Flow) ->
     )
 
 
-def check_plan(flow: Flow, run: RunSettings) -> None:
+def check_plan(flow: FunctionFlow, run: RunSettings) -> None:
     """Raise UsageError if a person should see the plan of a run whose flow makes none before work begins."""
     if (run.plan_only or run.approve_plan) and not flow.plans:
         how = "Leave out --plan-only and --approve-plan (plan_only and approve_plan in Python and over HTTP)."

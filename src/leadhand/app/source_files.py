@@ -12,11 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from leadhand.app.flows import checked_flow
 from leadhand.app.toolsets import installed_tools, shipped_tools
 from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.core.text import did_you_mean
-from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import OfflineRule
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports.hooks import Hook
@@ -46,15 +44,12 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]
     return tools
 
 
-def all_flows(named: Iterable[str]) -> list[Flow]:
+def all_flows(named: Iterable[str]) -> list[FunctionFlow]:
     """Return the flows of every file or module named. Raises as :func:`all_tools` does."""
-    flows: list[Flow] = []
+    flows: list[FunctionFlow] = []
     for name in named:
         module = _imported(name)
         found = [
-            checked_flow(each) for each in _classes_in(module, Flow) if each.name and each.__module__ == module.__name__
-        ]
-        found += [
             each
             for each in vars(module).values()
             if isinstance(each, FunctionFlow) and each.__module__ == module.__name__

@@ -16,7 +16,8 @@ from leadhand.core.errors import UsageError
 from leadhand.core.value import Json, compact_json, is_object, object_of, one_line
 from leadhand.core.worker import Worker, output_schema
 from leadhand.engine.gate import schema_flaw, schema_problems
-from leadhand.flows.shaping import SHAPE, Fits, shape_role
+from leadhand.flows.flow import Fits
+from leadhand.flows.shaping import SHAPE, shape_role
 
 Output = type[Any] | Mapping[str, Any] | None
 """The type of an answer: a pydantic model, or the JSON schema of an object; None for text."""

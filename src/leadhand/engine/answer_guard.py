@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from leadhand.core.commands import Policy
 from leadhand.core.events import AnyEvent, RunFinished
 from leadhand.core.evolve import foreseen
 from leadhand.core.outcome import concluded, failure_gap
@@ -11,11 +12,10 @@ from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.words.failures import WITHHELD
 from leadhand.engine.hooks import Hooks
-from leadhand.flows.policy import FlowPolicy
 
 
 async def guarded(
-    hooks: Hooks, policy: FlowPolicy, state: RunState, events: list[AnyEvent], now: datetime
+    hooks: Hooks, policy: Policy, state: RunState, events: list[AnyEvent], now: datetime
 ) -> list[AnyEvent]:
     """Return the events that follow from ``state``; if the last one ends the run, with an answer that its hooks let
     pass.
@@ -27,7 +27,7 @@ async def guarded(
     return [*first, await _guarded_end(hooks, policy, before, end)]
 
 
-async def _guarded_end(hooks: Hooks, policy: FlowPolicy, state: RunState, end: RunFinished) -> RunFinished:
+async def _guarded_end(hooks: Hooks, policy: Policy, state: RunState, end: RunFinished) -> RunFinished:
     """Return the end of a run with an answer that its hooks let pass.
 
     An answer that they block is replaced by the plain list of results or, if they block that too, by the reason. The

@@ -31,9 +31,9 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.questions import due_questions
 from leadhand.engine.work import work_of
 from leadhand.flows.closing import policy_of
-from leadhand.flows.flow import Flow
-from leadhand.flows.policy import Fits
-from leadhand.flows.seam.function import GIVEN_UP, FunctionRun
+from leadhand.flows.flow import Fits
+from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.run import GIVEN_UP
 from leadhand.ports import Clock, ContextStore, Dispatcher
 from leadhand.ports.heads import RunHead, head_of
 from leadhand.verify.judge import Verifier
@@ -58,7 +58,7 @@ class Controller:
         *,
         log: RunLog,
         store: ContextStore,
-        flow: Flow,
+        flow: FunctionFlow,
         dispatcher: Dispatcher,
         clock: Clock,
         on_entries: OnEntries | None = None,
@@ -73,8 +73,7 @@ class Controller:
         self._log = log
         self._store = store
         self._policy = policy_of(flow, state.definition, fits, verifier)
-        if self._policy.run is not None:
-            self._policy.run.clock, self._policy.run.deps = time.monotonic, deps
+        self._policy.clock, self._policy.deps = time.monotonic, deps
         self._dispatcher = dispatcher
         self._clock = clock
         self._hooks = hooks or Hooks()
@@ -116,8 +115,7 @@ class Controller:
                 await batches.aclose()
                 # The run ended, is paused or has another owner: nothing of it may continue here.
                 self._dispatcher.cancel(self._state.run_id)
-                if self._policy.run is not None:
-                    self._policy.run.close()
+                self._policy.close()
 
     def _at_rest(self) -> bool:
         state = self._state
@@ -135,11 +133,10 @@ class Controller:
         """Decide everything that follows from the state, append it, and read it back. Return False if nothing was
         decided.
         """
-        if (run := self._policy.run) is not None:
-            await run.prepare(self._state, self._log.unpack)
-            state = self._state
-            self._held = {key: None for key in self._held if key in state.live or key in state.unsettled}
-            self._start(key for key in tuple(self._held) if run.wants(state, key))
+        await self._policy.prepare(self._state, self._log.unpack)
+        state = self._state
+        self._held = {key: None for key in self._held if key in state.live or key in state.unsettled}
+        self._start(key for key in tuple(self._held) if self._policy.wants(state, key))
         events, after = self._decisions(first)
         if not events:
             return False
@@ -223,11 +220,11 @@ class Controller:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
             return [do.Finish(failure=out_of_time(message, state.definition.limits.timeout_s))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
-        if running and (run := self._policy.run) is not None:
-            commands = [each for each in commands if not self._is_unwanted(run, state, each)]
+        if running:
+            commands = [each for each in commands if not self._is_unwanted(state, each)]
         if work_deadline is not None and now >= work_deadline:
             commands = run_out(state) or commands  # what is due is decided on the state after it
-        if commands or not running or (self._policy.run is not None and state is not self._state):
+        if commands or not running or state is not self._state:
             return commands  # a function continues only from what is committed
         return list(self._policy.next(state)) or self._released(state) or when_idle(state, held=len(self._held))
 
@@ -237,14 +234,14 @@ class Controller:
             return []
         return [do.GiveUp(key, GIVEN_UP) for key in self._held]
 
-    def _is_unwanted(self, run: FunctionRun, state: RunState, command: do.Command) -> bool:
+    def _is_unwanted(self, state: RunState, command: do.Command) -> bool:
         """Whether a command would begin a step that the flow has not asked for since the run was taken over, or ask
         people about a call of one while they are asked whether the flow may go on without it."""
-        if not isinstance(command, do.Start | do.Settle) or run.wants(state, command.step):
+        if not isinstance(command, do.Start | do.Settle) or self._policy.wants(state, command.step):
             return False
         if isinstance(command, do.Start):
             return command.step in state.ready
-        if not run.diverges or not state.steps[command.step].indeterminate_calls:
+        if not self._policy.diverges or not state.steps[command.step].indeterminate_calls:
             return False
         self._held[command.step] = None
         return True
@@ -291,7 +288,7 @@ class Controller:
             current = self._state.steps[key].attempt
             if current is None or current.status is not AttemptStatus.SCHEDULED:
                 continue
-            if (run := self._policy.run) is not None and not run.wants(self._state, key):
+            if not self._policy.wants(self._state, key):
                 self._held[key] = None  # nothing of it begins before the flow asks for it again
                 continue
             self._held.pop(key, None)

@@ -14,11 +14,11 @@ from leadhand.core.state import ArtifactVersion, RunState
 from leadhand.core.value import FrozenDict
 from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
-from leadhand.flows.policy import FlowPolicy
+from leadhand.flows.seam.run import FunctionRun
 from leadhand.ports import Caller, Work
 
 
-def work_of(state: RunState, policy: FlowPolicy, key: str) -> Work:
+def work_of(state: RunState, policy: FunctionRun, key: str) -> Work:
     """Return the work for a step's worker, built from the state."""
     step = state.steps[key]
     given = step.step

@@ -30,7 +30,6 @@ from .facts import clarified_request, today
 from .flow import Result as Returned
 from .judging import Record, Round, contradictions, judgement_of
 from .rounds import Materials, judge_round
-from .run_view import CORRECTS
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.identity import sha
@@ -38,6 +37,8 @@ from .seam.outcomes import outcome_with
 from .seam.results import FlowAnswer, Result
 from .shaping import shape_of_answer
 
+CORRECTS = "$corrects"
+"""The input of a step that corrects an answer: the digest of what was judged."""
 ASK_FOR_IT = "ask for this part again"
 MOST_ROUNDS = 3
 """Rounds in which an answer is judged, at most."""

@@ -1,4 +1,4 @@
-"""A flow of one run with the steps that close the run: they give its answer a shape, and judge it."""
+"""A flow of one run as the engine uses it, with the steps that end the run."""
 
 from __future__ import annotations
 
@@ -6,42 +6,25 @@ from typing import TYPE_CHECKING
 
 from leadhand.core.run import RunDefinition
 
-from .flow import Flow
-from .policy import ClosingStep, Fits, FlowPolicy
+from .flow import Fits
 from .seam.function import FunctionFlow
+from .seam.run import FunctionRun
 
 if TYPE_CHECKING:
     from leadhand.verify.judge import Verifier
 
 
 def policy_of(
-    flow: Flow, definition: RunDefinition, fits: Fits | None = None, verifier: Verifier | None = None
-) -> FlowPolicy:
-    """Return the flow of a run as the engine uses it, with the steps that close the run.
+    flow: FunctionFlow, definition: RunDefinition, fits: Fits | None = None, verifier: Verifier | None = None
+) -> FunctionRun:
+    """Return one run of a flow, with the steps that give its answer a shape, and judge it.
 
     A typed answer has to pass ``fits``, besides the schema; ``verifier`` judges in place of a model.
     """
-    if isinstance(flow, FunctionFlow):
-        return _of_function(flow, definition, fits, verifier)
-    steps: list[ClosingStep] = []
-    if (shape := definition.worker(definition.shape)) is not None:
-        from .shaping import Shaping  # few runs have a typed answer
-
-        steps.append(Shaping(shape, fits))
-    if definition.check != "off":
-        from .answer_judging import Judging  # an offline run has no judge
-
-        steps.append(Judging(flow, definition, fits, verifier))
-    return FlowPolicy(flow, definition, steps)
-
-
-def _of_function(
-    flow: FunctionFlow, definition: RunDefinition, fits: Fits | None, verifier: Verifier | None
-) -> FlowPolicy:
-    policy = FlowPolicy(flow, definition)
-    if policy.run is not None and (definition.shape or definition.check != "off"):
+    run = flow.run_of(definition)
+    if definition.shape or definition.check != "off":
         from .answering import close, judge  # an offline run has no judge
 
-        policy.run.ending, policy.run.judging = close, judge
-        policy.run.fits, policy.run.verifier = fits, verifier
-    return policy
+        run.ending, run.judging = close, judge
+        run.fits, run.verifier = fits, verifier
+    return run

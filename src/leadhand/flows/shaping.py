@@ -9,14 +9,12 @@ The text of the answer stays as it is. What cannot be shaped is a gap.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from itertools import count
+from collections.abc import Sequence
 from typing import Any
 
 from leadhand.core.blob import BLOB_ABOVE
-from leadhand.core.commands import Command, IssueStep, Outcome
+from leadhand.core.commands import Outcome
 from leadhand.core.errors import FailureClass
 from leadhand.core.outcome import may_be_used
 from leadhand.core.run import Gap
@@ -25,10 +23,8 @@ from leadhand.core.value import Json, compact_json
 from leadhand.core.worker import Worker
 
 from .context_budget import context_budget, fitting, tokens
-from .desk import Code
 from .facts import today
 from .flow import Result as Returned
-from .policy import Fits
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.identity import sha
@@ -51,68 +47,6 @@ def shape_role(schema: dict[str, Any]) -> Worker:
     """Return the role that gives an answer the shape of a JSON schema."""
     doing = "Shaping the answer"
     return Worker(name=SHAPE, doing=doing, instructions=INSTRUCTIONS, output=schema, model_role="compose")
-
-
-class Shaping:
-    """The closing step of runs that have a typed answer."""
-
-    def __init__(self, role: Worker, fits: Fits | None) -> None:
-        self._role = role
-        self._fits = fits
-
-    def owns(self, step: StepState) -> bool:
-        return step.step.worker == SHAPE and "of" in step.step.input
-
-    def next(self, state: RunState, outcome: Outcome) -> Sequence[Command] | None:
-        if not _results(state, outcome) or self._has_shape(outcome):
-            return None
-        shaping = self._shaping(state, outcome)
-        if shaping is not None:
-            return None if shaping.closed else []
-        key = next(key for n in count(1) if (key := f"{SHAPE}{n}" if n > 1 else SHAPE) not in state.steps)
-        return [
-            IssueStep(id=key, worker=SHAPE, title="typed answer", input={"of": _digest(state, outcome)}, final=True)
-        ]
-
-    def outcome(self, state: RunState, outcome: Outcome) -> Outcome:
-        if not _results(state, outcome) or self._has_shape(outcome):
-            return outcome
-        shaping = self._shaping(state, outcome)
-        if shaping is not None and shaping.ok:
-            return outcome._replace(value=shaping.value)
-        return outcome._replace(value=None, gaps=[*outcome.gaps, _gap(state, shaping)])
-
-    def brief(self, state: RunState, step: StepState, outcome: Outcome) -> dict[str, Any]:
-        facts: dict[str, Any] = {"request": state.definition.request, **today(state)}
-        facts["answer"] = outcome.answer
-        room = context_budget(state, SHAPE) - tokens(facts) - tokens(self._role.output)
-        whole = [_shown(each, with_data=True) for each in _results(state, outcome)]
-        short = [_shown(each, with_data=False) for each in _results(state, outcome)]
-        return {**facts, "results": whole if tokens(whole) <= room else fitting(short, room)}
-
-    def schema(self, step: StepState) -> dict[str, Any] | None:
-        return None
-
-    def problems(self, step: StepState, value: Json) -> list[str]:
-        return self._fits(value) if self._fits is not None else []
-
-    def accepted(
-        self, state: RunState, step: StepState, value: Json, brief: Mapping[str, Any], outcome: Outcome
-    ) -> Json:
-        return value
-
-    def code(self) -> Code:
-        raise NotImplementedError("the role that shapes answers has no code")
-
-    def _has_shape(self, outcome: Outcome) -> bool:
-        """Whether the flow has a value of its own that fits."""
-        return outcome.value is not None and self._fits is not None and not self._fits(outcome.value)
-
-    def _shaping(self, state: RunState, outcome: Outcome) -> StepState | None:
-        """Return the step that shapes this answer, if there is one."""
-        of = _digest(state, outcome)
-        mine = (each for each in state.steps.values() if self.owns(each))
-        return next((each for each in mine if each.step.input["of"] == of), None)
 
 
 async def shape_of_answer(run: FlowContext, outcome: Outcome) -> Outcome:
@@ -146,12 +80,6 @@ async def shape_of_answer(run: FlowContext, outcome: Outcome) -> Outcome:
     if shaped.ok:
         return outcome._replace(value=shaped.value)
     return outcome._replace(value=None, gaps=[*outcome.gaps, _gap(state, shaped.state)])
-
-
-def _digest(state: RunState, outcome: Outcome) -> str:
-    """Return what tells an answer from another one of the run: its text, what it rests on, and its number."""
-    of = [outcome.answer, list(outcome.uses), len(state.answers)]
-    return hashlib.sha256(compact_json(of).encode(errors="replace")).hexdigest()[:16]
 
 
 def _results(state: RunState, outcome: Outcome) -> list[StepState]:

@@ -14,11 +14,11 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP
 from leadhand.core.value import fitting, object_of, text_of, texts_of
+from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.days import read_date
 from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules, reported
 from leadhand.flows.offline.shaping import shape
-from leadhand.flows.policy import fault_of
 from leadhand.flows.shaping import SHAPE
 from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError

@@ -30,7 +30,7 @@ from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import ProposedCall
-from leadhand.flows.policy import FlowPolicy
+from leadhand.flows.seam.run import FunctionRun
 
 from .cluster import Job
 
@@ -71,7 +71,7 @@ class Work:
 
     run_id: str
     state: RunState = field(repr=False)
-    policy: FlowPolicy
+    policy: FunctionRun
     definition: RunDefinition
     worker: Worker
     step: Step

@@ -30,15 +30,13 @@ from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import Json, objects_of
-from leadhand.core.work_order import OpenCall
+from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import Worker
 from leadhand.flows.closing import policy_of
-from leadhand.flows.flow import Flow
-from leadhand.flows.policy import FlowPolicy
-from leadhand.flows.run_view import StepView
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.outcomes import steps_asked
+from leadhand.flows.seam.run import FunctionRun
 from leadhand.verify.judge import judging_workers
 
 _NOW = datetime(2025, 12, 16, 10, tzinfo=UTC)
@@ -49,16 +47,16 @@ _BROKEN = Failure.of("it broke", "broken", FailureClass.UNAVAILABLE)
 class FlowContract:
     """Inherit, and set ``flow``; ``request``, ``options`` and ``tools`` where the flow needs them."""
 
-    flow: ClassVar[Flow]
+    flow: ClassVar[FunctionFlow]
     request: ClassVar[str] = "do it"
     options: ClassVar[Mapping[str, Any]] = {}
     tools: ClassVar[Sequence[ToolSpec]] = ()
 
-    def reply(self, step: StepView, worker: Worker) -> str | dict[str, Any]:
+    def reply(self, step: Step, worker: Worker) -> str | dict[str, Any]:
         """Return what the worker of a step answers: text, or a value if it has an ``output``."""
-        return {} if worker.output is not None else f"{step.id} is done"
+        return {} if worker.output is not None else f"{step.step_id} is done"
 
-    def returned(self, step: StepView, worker: Worker) -> ToolReturn | None:
+    def returned(self, step: Step, worker: Worker) -> ToolReturn | None:
         """Return what the last tool call of a worker returned; None for a worker that calls no tool.
 
         If it asks for something, such as another worker, the worker replies once that is decided and carried out.
@@ -95,7 +93,7 @@ class FlowContract:
     def definition(self) -> RunDefinition:
         """Return what a run of the flow is pinned to."""
         checked = self.flow.checked_options(self.options)
-        own = tuple(self.flow.roles(checked))
+        own = tuple(self.flow.workers(checked))
         judging = judging_workers("judge", own, verifier=False)
         return RunDefinition(
             request=self.request,
@@ -110,14 +108,13 @@ class FlowContract:
         )
 
     @contextmanager
-    def _policy(self, definition: RunDefinition) -> Generator[FlowPolicy]:
+    def _policy(self, definition: RunDefinition) -> Generator[FunctionRun]:
         """Yield the flow of a run; the coroutines of a function are closed after it."""
         policy = policy_of(self.flow, definition)
         try:
             yield policy
         finally:
-            if policy.run is not None:
-                policy.run.close()
+            policy.close()
 
     def _answered(self, state: RunState) -> list[ev.AnyEvent]:
         """What the oldest open question waits for: a person, a signal, or the end of a time."""
@@ -129,7 +126,7 @@ class FlowContract:
         expired, text = (True, asked.default) if asked.kind == "timer" else (False, self.replied(asked))
         return [ev.QuestionAnswered(question_id=asked.id, text=text, expired=expired)]
 
-    def _decided(self, state: RunState, policy: FlowPolicy) -> list[ev.AnyEvent]:
+    def _decided(self, state: RunState, policy: FunctionRun) -> list[ev.AnyEvent]:
         commands = due(state) or ([] if state.finished is not None else policy.next(state) or when_idle(state))
         for command in commands:
             try:
@@ -140,7 +137,7 @@ class FlowContract:
                 return events
         return []
 
-    def _worked(self, state: RunState, policy: FlowPolicy, failing: str) -> list[ev.AnyEvent]:
+    def _worked(self, state: RunState, policy: FunctionRun, failing: str) -> list[ev.AnyEvent]:
         if not state.live:
             return []
         key = next(iter(state.live))
@@ -151,7 +148,7 @@ class FlowContract:
         attempt = step.attempt.attempt
         if failing in (key, "everything"):
             return [ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, _BROKEN))]
-        view, brief = StepView(step), policy.brief(state, step)
+        view, brief = step.step, policy.brief(state, step)
         if worker.name in state.definition.judging:
             reply, found = _judged(brief), None
         else:
@@ -208,8 +205,6 @@ class FlowContract:
     def test_it_has_a_name_a_version_and_workers_that_can_be_recorded(self) -> None:
         assert self.flow.name
         workers = self.definition().workers
-        if not isinstance(self.flow, FunctionFlow):
-            assert workers, "a flow without workers can have nothing done"
         assert len({worker.name for worker in workers}) == len(workers), "two workers have one name"
         assert tuple(Worker.model_validate_json(worker.model_dump_json()) for worker in workers) == workers
 
@@ -226,7 +221,7 @@ class FlowContract:
     def test_a_run_in_which_everything_fails_ends_as_failed_and_says_why(self) -> None:
         finished = replay("run_1", self.play(failing="everything")).finished
         assert finished is not None
-        if isinstance(self.flow, FunctionFlow) and finished.answer:
+        if finished.answer:
             return  # it answers without what failed: the next test shows what each failure is
         assert finished.status is RunStatus.FAILED
         assert finished.gaps or finished.failure is not None
@@ -255,14 +250,11 @@ class FlowContract:
 
     def test_a_pass_over_any_part_of_a_log_asks_for_what_the_log_has(self) -> None:
         """A function that decides by a clock, by chance or by what it kept from before is found out here."""
-        if not isinstance(self.flow, FunctionFlow):
-            pytest.skip("its flow is not a function")
         log = self.play()
         whole = replay("run_1", log)
         for length in range(1, len(log) + 1):
             state = replay("run_1", log[:length])
-            run = policy_of(self.flow, state.definition).run
-            assert run is not None
+            run = policy_of(self.flow, state.definition)
             now = run.advanced(state)
             run.close()
             if unknown := [key for key in now.steps if key[0] not in "?!" and key not in {*whole.steps, *whole.orders}]:

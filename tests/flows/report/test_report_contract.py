@@ -7,7 +7,7 @@ from typing import Any
 from flows.judges import contradicting
 from leadhand import ToolReturn
 from leadhand.core.worker import Worker
-from leadhand.flows import StepView
+from leadhand.core.work_order import Step
 from leadhand.flows.report.flow import ReportFlow
 from leadhand.testing.flow_contract import FlowContract
 from leadhand.tools.web import web_fetch, web_search
@@ -22,12 +22,12 @@ class TestReport(FlowContract):
     request = TOPIC
     tools = (web_search.spec, web_fetch.spec)
 
-    def returned(self, step: StepView, worker: Worker) -> ToolReturn | None:
+    def returned(self, step: Step, worker: Worker) -> ToolReturn | None:
         if worker.name != "researcher":
             return None
         return ToolReturn(raw={"results": [source("aaaaaaaa" if step.title == "Size" else "bbbbbbbb")]})
 
-    def reply(self, step: StepView, worker: Worker) -> str | dict[str, Any]:
+    def reply(self, step: Step, worker: Worker) -> str | dict[str, Any]:
         match worker.name:
             case "planner":
                 return {"title": TOPIC, "sections": SECTIONS}
@@ -35,7 +35,7 @@ class TestReport(FlowContract):
                 name = "aaaaaaaa.1" if step.title == "Size" else "bbbbbbbb.1"
                 return {"summary": "found", "findings": [{"statement": PASSAGES[name], "passages": [name]}]}
             case "writer":
-                return WRONG if step.id == "draft-1" else SOUND
+                return WRONG if step.step_id == "draft-1" else SOUND
             case "judge":
                 return contradicting(step, 3 if step.input["of"] == 1 else 0, CONTRADICTED)
             case _:

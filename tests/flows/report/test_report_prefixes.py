@@ -36,8 +36,7 @@ def unlike(entries: list[Entry], flow: ReportFlow) -> Iterator[tuple[int, Any]]:
     run_id, issued = "run", {each.event.step.step_id for each in entries if isinstance(each.event, StepIssued)}
     for length in range(1, len(entries)):
         state = replay(run_id, entries[:length])
-        run = policy_of(flow, state.definition).run
-        assert run is not None
+        run = policy_of(flow, state.definition)
         now = run.advanced(state)
         unknown = [key for key in now.steps if key not in issued and not key.startswith("?")]
         lost = [key for key, each in state.steps.items() if each.closed and key not in now.steps]

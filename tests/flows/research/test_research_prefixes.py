@@ -29,8 +29,7 @@ def assert_asked_again(entries: list[Entry], *, is_continued: bool = False) -> N
     issued = {each.event.step.step_id for each in entries if isinstance(each.event, StepIssued)}
     for length in range(1, len(entries)):
         state = replay("run", entries[:length])
-        run = policy_of(flow, state.definition).run
-        assert run is not None
+        run = policy_of(flow, state.definition)
         asked = run.advanced(state)
         closed = {key for key, each in state.steps.items() if each.closed and each.step.parent is None}
         assert asked.steps.keys() <= issued, f"at event {length}"

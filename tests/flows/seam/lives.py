@@ -110,7 +110,7 @@ def begun_again(entries: Iterable[Entry]) -> list[str]:
 
 def pass_over(flow: FunctionFlow, state: RunState) -> tuple[Pass, FunctionRun]:
     """Return a new pass over a state; close the run after it."""
-    bound = flow.bound()
+    bound = flow.run_of(state.definition)
     return bound.advanced(state), bound
 
 

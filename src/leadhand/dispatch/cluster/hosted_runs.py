@@ -18,7 +18,7 @@ from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
 from leadhand.engine.work import work_of
-from leadhand.flows.policy import FlowPolicy
+from leadhand.flows.seam.run import FunctionRun
 from leadhand.ports import ContextStore
 
 from .dispatcher import ClusterDispatcher
@@ -29,7 +29,7 @@ KEPT_S = 10.0
 
 Load = Callable[[Json], Awaitable[Json]]
 """Loads large data of a run."""
-OpenRun = Callable[[str], Awaitable[tuple[RunState, FlowPolicy, Load]]]
+OpenRun = Callable[[str], Awaitable[tuple[RunState, FunctionRun, Load]]]
 """Loads a run, and its policy. Raises LeadhandError if this process lacks something that the run needs."""
 
 
@@ -96,7 +96,7 @@ class _HostedRun:
     def __init__(
         self,
         state: RunState,
-        policy: FlowPolicy,
+        policy: FunctionRun,
         load: Load,
         store: ContextStore,
         dispatcher: ClusterDispatcher,
@@ -134,10 +134,9 @@ class _HostedRun:
         return self._dispatcher.accept(work)
 
     async def _advance(self) -> None:
-        """Advance a flow that is a function, so that it has asked for every step of the state."""
-        if self._policy.run is not None:
-            async with self._advancing:
-                await self._policy.run.prepare(self._state, self._load)
+        """Advance the flow, so that it has asked for every step of the state."""
+        async with self._advancing:
+            await self._policy.prepare(self._state, self._load)
 
     def _knows(self, key: str, attempt: str) -> bool:
         """Whether the state has an attempt, or a later one."""

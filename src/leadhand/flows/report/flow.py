@@ -24,7 +24,6 @@ from leadhand.core.tool import Effect
 from leadhand.core.worker import Worker
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
-from leadhand.flows.run_view import RunView
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
@@ -61,8 +60,8 @@ class ReportFlow(FunctionFlow):
             if stage.agent:
                 agent_of(stage, self._agents)
 
-    def task(self, run: RunView[Any], entries: Sequence[Entry]) -> ReportTask | None:
-        report = self._report(run.state)
+    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> ReportTask | None:
+        report = self._report(state)
         return None if report is None else report_task(report, entries)
 
     def _unfinished(self, state: RunState) -> FlowAnswer:
@@ -71,7 +70,7 @@ class ReportFlow(FunctionFlow):
 
     def _report(self, state: RunState) -> Report | None:
         """Return what a report has so far: the values of a pass over its log."""
-        run = self.bound()
+        run = self.run_of(state.definition)
         now = run.advanced(state)
         while now.missing:  # large data of tools, of which nothing is shown
             now.loaded |= {(key, each.attempts): {} for key, each in now.missing.items()}

@@ -10,7 +10,6 @@ from pydantic import Field, model_validator
 from leadhand.core.errors import UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import Value, unset
-from leadhand.flows.flow import Flow
 
 PLANNER, RESEARCHER, WRITER, REVIEWER = "planner", "researcher", "writer", "reviewer"
 
@@ -73,7 +72,7 @@ class Stage(Value):
         return f"{name}{'-' if self.is_built_in else '.'}{number}" if number else name
 
 
-class Options(Flow.Options):
+class Options(Value):
     """The options of a report run."""
 
     max_revisions: int = Field(default=1, ge=0, le=10)

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from pydantic import PydanticUserError
 
 from leadhand.app.flows import REPORT
-from leadhand.flows.flow import Flow
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.server.contract import Route
 from leadhand.server.problems import responses
 from leadhand.server.routes.dependencies import Reader, TheService
@@ -26,13 +26,13 @@ async def list_flows(service: TheService, _: Reader) -> FlowsList:
     return FlowsList(flows=tuple(_document(flows.get(name), classes) for name in flows.names()))
 
 
-def _document(flow: Flow, classes: dict[str, str]) -> FlowDocument:
+def _document(flow: FunctionFlow, classes: dict[str, str]) -> FlowDocument:
     about = flow.description or (inspect.cleandoc(type(flow).__doc__ or "")).partition("\n")[0]
     agents = classes if flow.name == REPORT else {}
     return FlowDocument(name=flow.name, version=flow.version, description=about, options=_options(flow), agents=agents)
 
 
-def _options(flow: Flow) -> dict[str, Any]:
+def _options(flow: FunctionFlow) -> dict[str, Any]:
     """Return the schema of the options; without fields if one of them has a type that JSON schema does not know."""
     try:
         return flow.Options.model_json_schema()
