@@ -153,15 +153,7 @@ class Story:
             self._planned, review=judged, work=worked, judge=doubted, correct=corrected, profile=profile
         )
         store = MemoryStore(clock)
-        return World(
-            models,
-            outside.tools(),
-            limits=self.limits,
-            clock=clock,
-            store=store,
-            check=self.check,
-            worker_calls="always",
-        )
+        return World(models, outside.tools(), limits=self.limits, clock=clock, store=store, check=self.check)
 
 
 @dataclass(frozen=True, kw_only=True)
