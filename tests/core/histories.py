@@ -77,10 +77,12 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
 class History:
     """A log as it comes into being, its state, and everything that may happen next. Every step is checked."""
 
-    def __init__(self, what: RunDefinition | None = None, flow: Flow | None = None) -> None:
+    def __init__(self, what: RunDefinition | None = None, flow: Flow | None = None, *, policy: Any = None) -> None:
+        """``policy`` stands in for a flow."""
         what = what or definition()
         self.flow = flow or WORK_ORDER
-        self.policy = policy_of(self.flow, what)
+        self.is_commanded = policy is not None
+        self.policy = policy or policy_of(self.flow, what)
         self.now = NOON
         self.honest = True
         self.stuck = ""
@@ -96,7 +98,8 @@ class History:
         """A history of its own with the same past."""
         other = copy(self)
         other.log, other.late, other.moves = [*self.log], [*self.late], {*self.moves}
-        other.policy = policy_of(self.flow, self.state.definition)
+        if not self.is_commanded:
+            other.policy = policy_of(self.flow, self.state.definition)
         return other
 
     # --- writing -----------------------------------------------------------------------------------------------------

@@ -22,13 +22,12 @@ from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
 from leadhand.flows.flow import Result as Returned
-from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.refused_options import refusal
 from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import Verifier
 
 from .context import FlowContext, Judging, unjudged
-from .definition import RESERVED, Function, named_values, options_of
+from .definition import RESERVED, Function, named_values, options_of, reached_values
 from .details import PLAIN, Details
 from .identity import resolved
 from .orders import WORK, child, work
@@ -103,7 +102,12 @@ class FunctionFlow(Flow):
         """The workers that the function names, with those among their tools."""
         if self._workers is not None:
             return ()
-        return tuple(with_tools(each for each in named_values(self.function) if isinstance(each, Worker)))
+        named = (*with_tools(each for each in named_values(self.function) if isinstance(each, Worker)),)
+        further: dict[str, Worker] = {}  # those that it reaches otherwise; the first of each name
+        for each in reached_values(self.function, FunctionFlow):
+            if isinstance(each, Worker) and not any(each.name == known.name for known in named):
+                further.setdefault(each.name, each)
+        return tuple({each.name: each for each in (*with_tools(further.values()), *named)}.values())
 
     @property
     def own(self) -> Mapping[str, Worker]:
@@ -365,7 +369,10 @@ def flow(function: Function, /) -> FunctionFlow: ...
 
 @overload
 def flow(
-    *, name: str = "", offline: Mapping[Worker, Callable[[OfflineRequest], Any]] | None = None
+    *,
+    name: str = "",
+    offline: Mapping[Worker, Callable[..., Any]] | None = None,
+    reads_artifacts: bool = False,
 ) -> Callable[[Function], FunctionFlow]: ...
 
 
@@ -373,7 +380,8 @@ def flow(function: Function | None = None, /, **given: Any) -> Any:
     """Make a flow of an async function, whose first parameter is the run; those after it are its options.
 
     ``name`` is that of the function, with hyphens, unless another is given. ``offline`` are rules of the built-in model
-    for workers. Raises UsageError for a function that cannot be a flow.
+    for workers. With ``reads_artifacts``, runs can read the files that earlier runs of the flow wrote under
+    ``memory/``. Raises UsageError for a function that cannot be a flow.
     """
     if function is None:
 

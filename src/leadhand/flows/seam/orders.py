@@ -26,7 +26,7 @@ from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.flows.facts import CONTEXT, asked, today
 from leadhand.flows.flow import instructions_in, result_facts
 
-from .identity import encoded
+from .identity import encoded, is_same
 
 WORK = Worker(
     name=WORKER,
@@ -107,9 +107,15 @@ def asked_order(
         workers = state.definition.declared
         return issue(proposed, key, goal, repairs, workers=workers, instead_of=instead_of, keys=keys)
 
-    equals = (each.order for key, each in state.orders.items() if each.order == issued(key, each.order.keys))
-    known = next((each for each in equals if each.work_order_id not in asked), None)
-    if known is not None:
+    logged = (
+        (each.order, each.order.model_dump(mode="json")) for key, each in state.orders.items() if key not in asked
+    )
+    equals = (
+        order
+        for order, written in logged
+        if is_same(written, issued(order.work_order_id, order.keys).model_dump(mode="json"))
+    )
+    if (known := next(equals, None)) is not None:
         return known
     earlier = {key for each in asked.values() for key in each.subtask_keys()}
     fresh = order_id(len({*state.orders, *asked}) + 1)

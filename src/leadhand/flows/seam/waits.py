@@ -16,7 +16,7 @@ from leadhand.core.tool import Effect
 from leadhand.core.value import Json, is_object
 from leadhand.flows.plan_gate import page_id
 
-from .identity import encoded, sha
+from .identity import encoded, is_same, sha
 from .passes import Pass
 from .pending import Pending
 from .results import Approved, Denied, Result
@@ -103,7 +103,7 @@ class Waits:
         number, known = 1, self.state.approvals
         while not key:
             name = page_id(1, number)
-            key = "" if name in self._numbers or (name in known and known[name].args != args) else name
+            key = "" if name in self._numbers or (name in known and not is_same(known[name].args, args)) else name
             number += 1
         self._numbers[key] += 1
         attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))
