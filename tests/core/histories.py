@@ -188,7 +188,7 @@ class History:
         return self.state.steps[_step(attempt)].step.worker
 
     def brief(self, attempt: AttemptState) -> dict[str, Any]:
-        """What the worker of an attempt is shown; nothing to the child of a thought, or if nobody asks for it any more."""
+        """What the worker of an attempt is shown; nothing to a child, or if nobody asks for it any more."""
         given, run = self.state.steps[_step(attempt)], getattr(self.policy, "run", None)
         is_unwanted = run is not None and not run.wants(self.state, given.key)
         return {} if is_unwanted or given.step.parent is not None else self.policy.brief(self.state, given)
