@@ -18,7 +18,7 @@ from typing import Any
 from leadhand import Leadhand, Worker
 from leadhand.core.conversation import SystemMessage, UserMessage
 from leadhand.core.evolve import replay
-from leadhand.flows import Finish, Flow, FlowContext, IssueStep, RunView, flow
+from leadhand.flows import FlowContext, flow
 from leadhand.flows import Worker as Role
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports.models import ModelRequest
@@ -47,22 +47,6 @@ async def branched(run: FlowContext) -> str:
     return " ".join(map(str, await run.gather(branch(number) for number in range(STEPS // 2))))
 
 
-class Listed(Flow):
-    """Issue all steps at once, as a class."""
-
-    name = "listed"
-
-    def roles(self, options: Any) -> list[Role]:
-        return [Role(name="worker", instructions="Answer.", loop="reply", counts=True)]
-
-    def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.state.steps:
-            return [
-                IssueStep(id=f"step-{number}", worker="worker", input={"number": number}) for number in range(STEPS)
-            ]
-        return [] if run.open else [Finish()]
-
-
 def scripted() -> ScriptedModel:
     return ScriptedModel().on(lambda _: True, always=says("done"))
 
@@ -81,7 +65,7 @@ async def floor() -> tuple[float, float, float]:
     return time.process_time() - began, time.perf_counter() - at, 0.0
 
 
-async def measured(which: Flow) -> tuple[float, float, float]:
+async def measured(which: FunctionFlow) -> tuple[float, float, float]:
     """Return the seconds of CPU and of the clock that a run takes, and the seconds of a pass over its log."""
     with tempfile.TemporaryDirectory() as home:
         settings: dict[str, Any] = {"budget": None, "max_workers": AT_ONCE, "check": "off"}
@@ -104,7 +88,6 @@ async def main() -> None:
     found: dict[str, list[tuple[float, float, float]]] = {}
     for _ in range(ROUNDS):
         found.setdefault("floor: the bare calls", []).append(await floor())
-        found.setdefault("class, one fan-out", []).append(await measured(Listed()))
         found.setdefault("function, one gather", []).append(await measured(gathered))
         found.setdefault("function, branches of two", []).append(await measured(branched))
     for name, rounds in found.items():

@@ -19,7 +19,7 @@ from leadhand import (
     UsageError,
     tool,
 )
-from leadhand.core.events import RunClaimed, StepRequested
+from leadhand.core.events import RunStatusSet, StepRequested
 
 
 class Shop:
@@ -123,7 +123,7 @@ async def test_a_paused_run_grants_it_when_it_is_resumed(home: Path, lead_of: An
 
 
 async def test_a_run_that_waits_can_be_followed_after_one_of_two_was_left_out(home: Path, lead_of: Any) -> None:
-    """The run is taken over, and let go of again, without a word in the log that it rests."""
+    """The run is taken over, and waits again."""
     async with Leadhand(models=lead_of("pay", [{"amount": 1}, {"amount": 2}]), tools=[pay], home=home) as lead:
         run = await lead.start("pay")
         assert (await run.answer()).status is RunStatus.WAITING
@@ -131,7 +131,8 @@ async def test_a_run_that_waits_can_be_followed_after_one_of_two_was_left_out(ho
         assert (await run.answer()).status is RunStatus.WAITING
         again = await lead.attach(run.run_id)
         entries = [entry async for entry in again]
-        assert isinstance(entries[-2].event, RunClaimed)
+        assert isinstance(entries[-1].event, RunStatusSet)
+        assert entries[-1].event.status is RunStatus.WAITING
         await run.skip("wo-001.1")
         answer = await run.answer()
     assert answer.status is RunStatus.FAILED

@@ -81,6 +81,7 @@ class History:
         """``policy`` stands in for a flow."""
         what = what or definition()
         self.flow = flow or WORK_ORDER
+        self.is_commanded = policy is not None
         self.policy = policy or policy_of(self.flow, what)
         self.now = NOON
         self.honest = True
@@ -97,7 +98,8 @@ class History:
         """A history of its own with the same past."""
         other = copy(self)
         other.log, other.late, other.moves = [*self.log], [*self.late], {*self.moves}
-        other.policy = policy_of(self.flow, self.state.definition)
+        if not self.is_commanded:
+            other.policy = policy_of(self.flow, self.state.definition)
         return other
 
     # --- writing -----------------------------------------------------------------------------------------------------
@@ -186,9 +188,10 @@ class History:
         return self.state.steps[_step(attempt)].step.worker
 
     def brief(self, attempt: AttemptState) -> dict[str, Any]:
-        """What the worker of an attempt is shown; nothing to the child of a thought."""
-        given = self.state.steps[_step(attempt)]
-        return {} if given.step.parent is not None else self.policy.brief(self.state, given)
+        """What the worker of an attempt is shown; nothing to a child, or if nobody asks for it any more."""
+        given, run = self.state.steps[_step(attempt)], getattr(self.policy, "run", None)
+        is_unwanted = run is not None and not run.wants(self.state, given.key)
+        return {} if is_unwanted or given.step.parent is not None else self.policy.brief(self.state, given)
 
     # --- what hosts see ----------------------------------------------------------------------------------------------
 

@@ -22,7 +22,11 @@ STORY = Story(
         ask("unlucky", "flaky", n=3),
         ask("below", "look", n=-4),
         ask("pay", "send", n=5),
-        {**ask("length", "measure", n={"$result": {"subtask": "1", "path": "/raw/n"}}), "needs": [1]},
+        {
+            **ask("length", "measure", n={"$result": {"subtask": "1", "path": "/raw/n"}}),
+            "needs": [1],
+            "expected_output": "the length in words",
+        },
         {**ask("thoughts", None), "needs": [0, 2]},
         {**ask("after", "look", n=8), "needs": [3]},
     ),

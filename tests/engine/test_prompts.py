@@ -14,12 +14,18 @@ from engine.fakes import FakeModels, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.core.worker import Worker
-from leadhand.flows.work_order.roles import instructions, roles
+from leadhand.flows.flow import instructions_in
+from leadhand.flows.work_order.roles import roles
 
 WORKERS = ("plan", "work", "review", "compose")
 PROMPTS = (*WORKERS, "section", "workers")
 UNDERSTOOD = {"task", "today", "request", "subtask"}
 """Facts that need no explanation."""
+
+
+def instructions(name: str) -> str:
+    """The built-in instructions with this name."""
+    return instructions_in(f"leadhand.flows.{'seam' if name == 'work' else 'work_order'}", name)
 
 
 class Brief(NamedTuple):
@@ -81,8 +87,8 @@ def named(text: str) -> set[str]:
 
 
 def test_there_is_a_prompt_for_every_worker_and_no_other():
-    found = {path.name.removesuffix(".md") for path in (files("leadhand.flows.work_order") / "prompts").iterdir()}
-    assert found == set(PROMPTS)
+    folders = [files(f"leadhand.flows.{name}") / "prompts" for name in ("seam", "work_order")]
+    assert {path.name.removesuffix(".md") for folder in folders for path in folder.iterdir()} == set(PROMPTS)
 
 
 def test_a_prompt_names_every_fact_that_it_comes_with():

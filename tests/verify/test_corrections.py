@@ -11,7 +11,7 @@ from memory_store import MemoryStore
 
 from leadhand import Answer, Leadhand, ToolReturn, tool
 from leadhand.app.clock import SystemClock
-from leadhand.flows import judging
+from leadhand.flows import judging, rounds
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, fails, gives, plans, reviews, says, subtask
 
@@ -116,16 +116,16 @@ async def test_a_correction_without_a_claim_leaves_the_answer(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("missing", [True, False])
-async def test_what_an_answer_says_was_done_and_was_not_is_corrected_and_a_gap_if_it_is_missing(
+async def test_what_an_answer_says_was_done_and_was_not_is_ordered_if_it_is_missing_else_corrected(
     missing: bool, tmp_path: Path
 ) -> None:
     texts = (LIES[0], "B-207: 7 pieces. Nothing was ordered.")
     model = Played(LOOK, texts=texts, judge=marks(LIES[0]), missing=[{"n": 1, "reason": "no call"}] if missing else ())
     answer = await run(model, tmp_path)
-    (asked,) = model.briefs["missing"]
-    assert [each["part"] for each in asked["missing"]] == [LIES[0]]
-    assert (answer.status.value, answer.text) == ("partial" if missing else "succeeded", texts[1])
-    assert [gap.name for gap in answer.gaps] == ([LIES[0]] if missing else [])
+    assert [each["part"] for each in model.briefs["missing"][0]["missing"]] == [LIES[0]]
+    orders = answer.document["work_orders"]
+    assert [each["name"] for order in orders[1:] for each in order["subtasks"]] == ([LIES[0]] if missing else [])
+    assert missing or (answer.status.value, answer.text, answer.gaps) == ("succeeded", texts[1], ())
 
 
 async def test_the_judge_of_a_part_sees_the_whole_answer_and_the_date(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ async def test_an_answer_that_the_judge_could_not_judge_says_why(strict: bool, s
 
 async def test_a_round_has_a_bounded_number_of_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "MOST_CLAIMS", 2)
-    monkeypatch.setattr(judging, "MOST_REQUESTS", 3)
+    monkeypatch.setattr(rounds, "MOST_REQUESTS", 3)
     text = "\n\n".join(f"Statement {n}." for n in range(9))
     model = Played(LOOK, texts=[text], judge=confirms)
     answer = await run(model, tmp_path)

@@ -6,8 +6,8 @@ from typing import Any
 
 from flows.judges import contradicting
 from leadhand import ToolReturn
-from leadhand.core.worker import Worker
 from leadhand.core.work_order import Step
+from leadhand.core.worker import Worker
 from leadhand.flows.report.flow import ReportFlow
 from leadhand.testing.flow_contract import FlowContract
 from leadhand.tools.web import web_fetch, web_search

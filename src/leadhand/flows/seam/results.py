@@ -48,9 +48,9 @@ class Result(Referred):
         data = step.data
         raw = None if data is None else loaded if loaded is not None else data.raw
         value = None if data is None else step.value if step.value is not None else data.value
-        if isinstance(output, type) and issubclass(output, BaseModel) and step.ok:
-            value = output.model_validate(value)
         self._set(_step=step, key=step.key, attempt=step.attempts, raw=raw, _digest="")
+        if isinstance(output, type) and issubclass(output, BaseModel) and self.ok:
+            value = output.model_validate(value)
         self._set(value=raw if value is None else value)
         self._set(settled_at=step.settlements[-1].at if step.settlements else None)
 
