@@ -13,14 +13,11 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from aiohttp import web
 
 from leadhand import Leadhand, ToolReturn, tool
-from leadhand.core.commands import Command
-from leadhand.core.worker import Worker
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.models.openai.adapter import OpenAICompatible

@@ -1,4 +1,4 @@
-"""What a flow that is a function costs a step: beside a class that issues the same steps, and beside the bare calls.
+"""What a flow costs a step, beside the bare calls.
 
 1,000 steps with one scripted model call each, 50 at once, on SQLite: in one gather, and in 500 branches of two, the
 second of which uses the first. The floor makes the same calls in tasks of asyncio. A take-over is a pass over the log
@@ -12,14 +12,12 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from leadhand import Leadhand, Worker
 from leadhand.core.conversation import SystemMessage, UserMessage
 from leadhand.core.evolve import replay
 from leadhand.flows import FlowContext, flow
-from leadhand.flows import Worker as Role
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, says

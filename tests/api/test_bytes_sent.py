@@ -1,4 +1,4 @@
-"""What a large run sends to the model: no more than the leanest of the measured systems, or half as much again."""
+"""What a large run sends to the model, beside the leanest of the measured systems: each worker gets its subtask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def wire() -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("variant", "times", "most_calls"), [("", 1.0, 102), ("asking", 1.5, 202)])
+@pytest.mark.parametrize(("variant", "times", "most_calls"), [("", 1.35, 103), ("asking", 2.4, 208)])
 async def test_a_run_of_a_hundred_subtasks_sends_few_bytes_most_of_which_a_cache_can_reuse(
     wire: dict[str, Any], variant: str, times: float, most_calls: int
 ):

@@ -19,7 +19,8 @@ from leadhand import Answer, Leadhand, Run, tool
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.worker import Worker
-from leadhand.flows import Desk, FlowContext
+from leadhand.flows import FlowContext
+from leadhand.flows.desk import Desk
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports import ModelError
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives

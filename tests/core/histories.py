@@ -32,7 +32,7 @@ from leadhand.core.work_order import OpenCall, result_reference
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.work import stages_after
 from leadhand.flows.closing import policy_of
-from leadhand.flows.flow import Flow
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import RoleName, roles
 from leadhand.verify.judge import CONFIRM, JUDGE, judging_workers
@@ -77,7 +77,9 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
 class History:
     """A log as it comes into being, its state, and everything that may happen next. Every step is checked."""
 
-    def __init__(self, what: RunDefinition | None = None, flow: Flow | None = None, *, policy: Any = None) -> None:
+    def __init__(
+        self, what: RunDefinition | None = None, flow: FunctionFlow | None = None, *, policy: Any = None
+    ) -> None:
         """``policy`` stands in for a flow."""
         what = what or definition()
         self.flow = flow or WORK_ORDER

@@ -59,7 +59,7 @@ class TestEverything(FlowContract):
     tools: ClassVar[Sequence[ToolSpec]] = (LOOK,)
 
     def reply(self, step: Any, role: Worker) -> str | dict[str, Any]:
-        return {"approved": False} if role.name == "critic" else f"{step.id} is done"
+        return {"approved": False} if role.name == "critic" else f"{step.step_id} is done"
 
     def returned(self, step: Any, role: Any) -> ToolReturn | None:
         return ToolReturn(raw={"degrees": 21}) if role.name == "call.look" else None
@@ -89,7 +89,7 @@ class TestEarly(FlowContract):
     flow = early
 
     def reply(self, step: Any, role: Any) -> str | dict[str, Any]:
-        return {"sections": ["one", "two"]} if role.name.startswith("planner") else f"{step.id} is done"
+        return {"sections": ["one", "two"]} if role.name.startswith("planner") else f"{step.step_id} is done"
 
 
 NUMBERS = itertools.count()

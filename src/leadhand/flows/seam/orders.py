@@ -192,7 +192,7 @@ def _subtask_problems(definition: RunDefinition, subtask: Subtask) -> Iterator[s
 def _task(state: RunState, name: str, tool: str | None, args: Any, expected: Json) -> dict[str, Any]:
     subtask = {"tool": tool, "args": args, "name": name, "expected_output": expected}
     given = {key: value for key, value in subtask.items() if value}
-    facts = {**asked(state, CONTEXT), **today(state), "subtask": given}
+    facts = {**asked(state, CONTEXT), "subtask": given}
     if is_object(expected):
         facts["answer"] = "JSON that matches the schema expected_output, and nothing else; or call give_up"
     return facts
@@ -207,6 +207,8 @@ def work(state: RunState, step: StepState) -> dict[str, Any]:
     facts = _task(state, given.name, given.tool, stated, given.expected_output)
     if whole:
         facts["work_out"] = {name: f"from the result of {subtask}, in needs" for name, subtask in whole.items()}
+    if given.needs or not given.args:  # else the lead has worked out the days that the arguments name
+        facts |= today(state)
     if given.needs:
         facts["needs"] = {key: result_facts(state.steps[key]) for key in given.needs}
     repaired = state.steps.get(given.repairs_subtask or "")
@@ -221,4 +223,5 @@ def child(state: RunState, step: StepState) -> dict[str, Any]:
     """Return the brief of a child step: its input is the task, and the calling tool defines what to return."""
     given = step.step
     tool = state.tools.get(given.title)
-    return _task(state, given.name, None, given.input, tool.description if tool is not None else None)
+    facts = _task(state, given.name, None, given.input, tool.description if tool is not None else None)
+    return {**facts, **today(state)}
