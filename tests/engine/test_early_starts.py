@@ -382,5 +382,5 @@ async def test_workers_are_told_their_subtask_although_there_is_no_order(early: 
     assert state.status is RunStatus.SUCCEEDED
     asked = early.models.requests("work")[0]
     told = {"name": "measure", "tool": "measure", "args": {"n": 1}}
-    assert facts_of(asked) == {"request": "do it", "today": "2025-12-16, Tuesday, UTC", "subtask": told}
+    assert facts_of(asked) == {"request": "do it", "subtask": told}
     assert asked.messages[2].tool_calls[0].name == "measure"

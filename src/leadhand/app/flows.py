@@ -291,7 +291,7 @@ def _calling(flow: FunctionFlow) -> Generator[None]:
 
 
 def checked_flow(flow: object) -> FunctionFlow:
-    """Return a flow. Raises UsageError for what is none."""
+    """Return a flow. Raises UsageError for anything else."""
     if not isinstance(flow, FunctionFlow):
         raise UsageError(f"{shown(flow)} is not a flow", "Pass async functions with @flow above them.")
     return flow

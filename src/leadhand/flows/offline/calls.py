@@ -189,7 +189,7 @@ class Calls:
         said = [mark.when.day or mark.value for mark in marks]
         values = [self._text.words[at] for at in tokens if at in self._text.quoted]
         if len(offer.texts) == 1:
-            values = values or (said if len(offer.kinds) > 1 else self._items(ask, offer))
+            values = values or (said if len(offer.kinds) > 1 else self._items(ask, offer) or said)
             rows = [[each] for each in values or dict.fromkeys(place for place, _ in self._entries(ask))]
         else:
             rows = [values or said]
