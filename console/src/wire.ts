@@ -920,9 +920,6 @@ export interface components {
       readonly reason?: string;
     };
     readonly PhasePart: {
-      readonly again?: string;
-      readonly begun?: number;
-      readonly running: number;
       readonly step: string;
       readonly text: string;
       readonly worker: string;

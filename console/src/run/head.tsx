@@ -113,7 +113,7 @@ function Figures({ store }: { store: RunStore }) {
         {counts.total === 0 ? <Subagents model={store.live} /> : (
           <>
             <strong>{counts.completed.toLocaleString("en")}</strong> of{" "}
-            {run.phase?.begun ? "?" : counts.total.toLocaleString("en")} completed
+            {counts.total.toLocaleString("en")} completed
           </>
         )}
         {running > 0 && <span class="tone-busy">, {running} running</span>}

@@ -14,7 +14,7 @@ class Delegate(Value):
     ``worker`` names a worker of the run (None: the caller itself). ``input`` is the task. ``tools`` restricts the
     worker's tools, which never exceed its own and the caller's. ``max_requests``, ``max_calls`` (tool calls) and
     ``budget`` (USD) are its limits. ``output`` is the JSON schema of its answer, an object, instead of the worker's.
-    A task that the caller has delegated under the same ``key`` is not started again, unless it failed once.
+    A task that the caller has delegated under the same ``key`` is not started again, unless it failed.
     """
 
     type: Literal["delegate"] = "delegate"

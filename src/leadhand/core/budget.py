@@ -141,8 +141,7 @@ class Budget:
         for ceiling in event.shared:
             account = self.shared.get(ceiling.scope, Account())._replace(ceiling=ceiling)
             if not amount.fits(left := account.left()):
-                hopeless = not (account.spent + amount).fits(ceiling)
-                raise refused(event, ceiling, left, shared=True, hopeless=hopeless)
+                raise refused(event, ceiling, left, shared=True)
             self._put(self.shared, ceiling.scope, account.reserve(amount))
         reservation = Reservation(amount, scopes, tuple(each.scope for each in event.shared))
         self._put(self.open, event.attempt, {**self.open.get(event.attempt, {}), event.call_id: reservation})

@@ -70,11 +70,7 @@ class Money:
 
     def fits(self, ceiling: "Ceiling") -> bool:
         """Whether this amount is within every limit that is set."""
-        return (
-            (ceiling.requests is None or self.requests <= ceiling.requests)
-            and (ceiling.tokens is None or self.tokens <= ceiling.tokens)
-            and (ceiling.nanousd is None or self.nanousd <= ceiling.nanousd)
-        )
+        return all(most is None or each <= most for each, most in zip(self.row, ceiling.row, strict=True))
 
 
 NOTHING = Money()

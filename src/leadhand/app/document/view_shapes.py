@@ -23,18 +23,14 @@ FailurePart = TypedDict(
 
 
 class PhasePart(TypedDict):
-    """What the lead is doing; ``running`` counts its running steps of this worker.
+    """What the lead is doing, in the ``step`` of a ``worker``.
 
-    ``written`` counts the subtasks of the part of a plan that is being written, ``begun`` those of the plan that began.
-    ``again``: why the answer of the model was not accepted. ``text`` has all of it in words.
+    ``written`` counts the subtasks of the part of a plan that is being written. ``text`` has all of it in words.
     """
 
     step: str
     worker: str
-    running: int
     written: NotRequired[int]
-    begun: NotRequired[int]
-    again: NotRequired[str]
     text: str
 
 

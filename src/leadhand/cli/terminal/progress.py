@@ -113,7 +113,7 @@ class Progress:
     def _line(self, change: Change, at: datetime, *, was_driven: bool) -> Line | None:
         words = change.words
         phase = self.view["run"].get("phase") if "phase" in change.patch.get("run", {}) else None
-        if change.type in PHASES and phase and phase["running"] == 1 and not phase.get("written", 0) % WRITTEN:
+        if change.type in PHASES and phase and not phase.get("written", 0) % WRITTEN:
             said, self._phase = self._phase, phase["text"]  # a lead has a phase in each of its turns
             return Line(phase["text"], "", Tone.INFO, phase=False) if said != self._phase else None
         if change.type == "todos_set":

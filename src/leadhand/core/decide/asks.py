@@ -16,7 +16,7 @@ from leadhand.core.errors import UsageError
 from leadhand.core.evolve import apply_events, draft
 from leadhand.core.ids import step_of_call
 from leadhand.core.limits import Ceiling, nanousd
-from leadhand.core.relations import ancestors, artifacts_of, call_of, child_id, children_of, parent_of
+from leadhand.core.relations import ancestors, call_of, child_id, children_of, parent_of
 from leadhand.core.rights import MAX_DEPTH, tools_of
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import DYNAMIC_WORKERS
@@ -24,8 +24,6 @@ from leadhand.core.value import shown
 from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE, OpenCall, Step
 from leadhand.core.worker import Worker
 
-MOST_FAILURES = 2
-"""How often a task may fail until it is not started again for the same parent."""
 NO_MORE_CHILDREN = "no more of these may be started: continue with what the others found"
 """Why a delegation beyond ``max_children`` of a worker is refused."""
 
@@ -171,24 +169,14 @@ def _problem(state: RunState, step: StepState, ask: Ask) -> str:
 
 
 def _repeats(state: RunState, parent: StepState, key: str) -> str:
-    """Return why a task with this key is not started again; "" if it is new, or failed less than twice."""
+    """Return why a task with this key is not started again; "" if it is new, or failed."""
     lineage = {call.call_id for call in parent.evidence}
-    given = [
-        child
-        for child in (state.steps.values() if key else ())
-        if child.step.key == key
-        and parent_of(child.step) == parent.key
-        and (parent.open_call(call := call_of(child.key)) or call in lineage)
-    ]
-    before = next((child for child in given if child.ok or not child.closed), None)
-    if before is not None and before.closed:
-        also = "".join(f", also in {path}" for path in artifacts_of(state, before.key))
-        return f"the same task was carried out before ({before.step.name}): use that result{also}"
-    if before is not None:
-        return f"the same task is already running ({before.step.name}): that call receives its result"
-    if len(given) < MOST_FAILURES:
-        return ""
-    return f"the same task failed {len(given)} times, so it was not started again: {_cause(given[-1])}"
+    for child in state.steps.values() if key else ():
+        if child.step.key != key or parent_of(child.step) != parent.key or (child.closed and not child.ok):
+            continue
+        if (call := call_of(child.key)) in lineage or parent.open_call(call) is not None:
+            return f"the same task was carried out before, or is under way ({child.step.name}): use its result"
+    return ""
 
 
 def _making_workers(state: RunState) -> set[str]:

@@ -19,7 +19,7 @@ from leadhand.core.moment import iso
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import cut, line, shortened
-from leadhand.core.words import Words, phase_text, words
+from leadhand.core.words import Words, words
 
 from .patches import Part, show
 from .steps import OF_CALLS, step_values
@@ -185,30 +185,24 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
 
 
 def _phase(state: RunState, shown: Part, steps: Part, event: ev.AnyEvent) -> Part | None:
-    """Return what the lead is doing and how far it has come, by the worker of those of its steps that are running."""
+    """Return what the lead is doing and how far it has come: its step that has been running for longest."""
     phase: Part | None = shown["run"].get("phase")
     for key, values in steps.items():
-        was, now = shown["steps"].get(key, {}).get("status"), values["status"]
-        step = state.steps[key].step
-        if was == now or "running" not in (was, now) or step.counts or step.parent is not None:
-            continue
-        if phase is not None and phase["worker"] == step.worker:
-            running = phase["running"] + (1 if now == "running" else -1)
-            phase = {**phase, "running": running} if running else None
-        elif now == "running":
-            phase = {"step": key, "worker": step.worker, "running": 1, "written": None, "again": None}
+        if phase is not None and phase["step"] == key and values["status"] != "running":
+            phase = None
+        elif phase is None and values["status"] == "running":
+            given = state.steps[key].step
+            own = not given.counts and given.parent is None
+            phase = {"step": key, "worker": given.worker, "written": None} if own else None
     if phase is None:
         return None
-    step, about = state.steps[phase["step"]].step, step_of(event.subject)
-    if event.type == "element_written" and about == phase["step"]:
+    if event.type == "element_written" and step_of(event.attempt) == phase["step"]:
         phase = {**phase, "written": event.index + 1}
-    if event.type == "note_emitted" and event.refused and about == phase["step"]:
-        phase = {**phase, "again": line(event.message)}
-    worker, name = state.worker(step.worker), step.worker
-    begun = len(state.early) if worker is not None and worker.elements else 0
+    step, name = state.steps[phase["step"]].step, phase["worker"]
+    worker, written = state.worker(name), phase.get("written")
     doing = step.doing or (worker.doing if worker is not None else "") or name[:1].upper() + name[1:]
-    phase = {**phase, "begun": begun or None}
-    return {**phase, "text": phase_text(doing, phase)}
+    more = f" · {written:,} {'subtask' if written == 1 else 'subtasks'} written" if written else ""
+    return {**phase, "text": f"{doing}{more}"}
 
 
 # --- its other parts -------------------------------------------------------------------------------------------------

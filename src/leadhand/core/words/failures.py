@@ -131,7 +131,6 @@ def refused(
     kept: Money = NOTHING,
     *,
     shared: bool = False,
-    hopeless: bool = False,
 ) -> BudgetRefused:
     """Return the error of a reservation that exceeds what is left of a ceiling: of a scope, or of the run."""
     scope, needed = ceiling.scope, event.reserved.counted()
@@ -141,11 +140,10 @@ def refused(
     lacking = " and ".join(_lacking(kind, *amounts, owner) for kind, amounts in over.items())
     if shared:
         how = "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one"
-        return BudgetRefused(lacking, how, scope=scope, shared=True, hopeless=hopeless)
+        return BudgetRefused(lacking, how, scope=scope, shared=True)
     if scope:
         return BudgetRefused(lacking, "raise the ceiling of that step or of its worker", scope=scope)
-    steps = "reviews and the answer" if event.after >= event.stages else "the steps after it"
-    beside = f", besides what is kept for {steps}" if any(kept.row) else ""
+    beside = ", besides what is kept for the steps after it" if any(kept.row) else ""
     most = {"max_requests": ceiling.requests, "max_tokens": ceiling.tokens, "budget": usd(ceiling.nanousd or 0)}
     how = to_raise({SETTINGS[kind]: most[SETTINGS[kind]] for kind in over})
     short_of = Money(**{kind: amount for kind, (amount, _) in over.items()})
@@ -160,8 +158,4 @@ def _lacking(kind: str, needed: int, left: int, owner: str) -> str:
         case "tokens":
             return f"the next model call may need {needed:,} tokens, and {owner} has {left:,} left"
         case _:
-            return f"the next model call may cost ${_dollars(needed)}, and {owner} has ${_dollars(left)} left"
-
-
-def _dollars(nanousd: int) -> str:
-    return f"{usd(nanousd):.6f}".rstrip("0").rstrip(".")
+            return f"the next model call may cost ${_number(usd(needed))}, and {owner} has ${_number(usd(left))} left"
