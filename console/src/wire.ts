@@ -1351,7 +1351,6 @@ export interface components {
       readonly reason: string;
       readonly request: string;
       readonly status: components["schemas"]["RunStatus"];
-      readonly unsupported: readonly components["schemas"]["UnsupportedPart"][];
       readonly waits: {
         readonly [key: string]: components["schemas"]["WaitPart"];
       };
@@ -1469,13 +1468,8 @@ export interface components {
       readonly budget_nanousd?: number;
       readonly cache_write_tokens?: number;
       readonly cached_tokens?: number;
-      readonly input_tokens: number;
-      readonly max_requests?: number;
-      readonly max_tokens?: number;
       readonly nanousd: number;
-      readonly output_tokens: number;
       readonly requests: number;
-      readonly reserved_nanousd: number;
       readonly tokens: number;
       readonly unpriced: boolean;
     };
@@ -1853,10 +1847,6 @@ export interface components {
       readonly reason: string;
       readonly what: string;
     };
-    readonly UnsupportedPart: {
-      readonly reason: string;
-      readonly what: string;
-    };
     readonly Usage: {
       readonly cache_write_tokens?: number;
       readonly cached_tokens?: number;
@@ -2229,7 +2219,6 @@ export type ToolSpec = components["schemas"]["ToolSpec"];
 export type ToolTrial = components["schemas"]["ToolTrial"];
 export type TrialData = components["schemas"]["TrialData"];
 export type Unsupported = components["schemas"]["Unsupported"];
-export type UnsupportedPart = components["schemas"]["UnsupportedPart"];
 export type Usage = components["schemas"]["Usage"];
 export type UserMessage = components["schemas"]["UserMessage"];
 export type Verdict = components["schemas"]["Verdict"];

@@ -191,9 +191,6 @@ function Spent({ store }: { store: RunStore }) {
   return (
     <>
       <span>{words} of {money(budget)}</span>
-      {spend.reserved_nanousd > 0 && (
-        <span class="muted small">{money(spend.reserved_nanousd / NANO)} reserved</span>
-      )}
       <div
         class="meter"
         role="meter"
@@ -204,7 +201,6 @@ function Spent({ store }: { store: RunStore }) {
         aria-valuetext={`${words} of ${money(budget)}`}
       >
         <i class="meter-spent" style={{ width: part(spend.nanousd) }} />
-        <i class="meter-reserved" style={{ width: part(spend.reserved_nanousd) }} />
       </div>
     </>
   );

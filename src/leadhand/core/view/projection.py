@@ -25,9 +25,8 @@ from .patches import Part, show
 from .steps import OF_CALLS, step_values
 
 LONGEST_REQUEST = 2_000
-_LIMITS = {"budget_nanousd", "max_tokens", "max_requests"}
 _OF_SPENDING = frozenset({
-    "run_started", "run_changed", "model_call_began", "model_call_returned", "attempt_returned", "attempt_parked",
+    "run_started", "run_changed", "model_call_returned", "attempt_returned", "attempt_parked",
 })  # fmt: skip
 _STOPS = frozenset({"attempt_returned", "attempt_parked", "step_settled"})
 """Events of an attempt that ends, and no longer waits for anything."""
@@ -82,18 +81,14 @@ class Projection:
         if entry.seq <= self.seq:
             return None
         event, shown, at = entry.event, self.document, iso(entry.at)
-        spends = event.type in _OF_SPENDING
-        reserved = _reserved(self.state, event) if spends and self.state is not None else 0
         if self.state is None:
             self.state = draft(start(self.run_id, entry))
             self.state.steps = self._steps
         else:
             apply_entry(self.state, entry)
         values = self._values(self.state, entry, at)
-        if spends:
-            values["spend"] = _spend(self.state, event)
-            change = _reserved(self.state, event) - reserved
-            values["spend"]["reserved_nanousd"] = shown["spend"]["reserved_nanousd"] + change
+        if event.type in _OF_SPENDING:
+            values["spend"] = _spend(self.state)
         patch = show(shown, values)
         shown["last_seq"], shown["last_at"] = entry.seq, at
         return Change(entry.seq, entry.at, event.type, words(entry), patch)
@@ -137,12 +132,12 @@ class Projection:
 def _empty(run_id: str) -> Part:
     """Return the view of a run before its first event."""
     run = dict.fromkeys(("request", "flow", "model", "reason", "created_at"), "")
-    spend = dict.fromkeys(("requests", "tokens", "input_tokens", "output_tokens", "nanousd", "reserved_nanousd"), 0)
+    spend = dict.fromkeys(("requests", "tokens", "nanousd"), 0)
     return {
         "run_id": run_id,
         "last_seq": 0,
         "last_at": "",
-        "run": {**run, "status": RunStatus.QUEUED, "waits": {}, "answers": {}, "unsupported": []},
+        "run": {**run, "status": RunStatus.QUEUED, "waits": {}, "answers": {}},
         "spend": {**spend, "unpriced": False},
         "counts": dict.fromkeys(("total", "completed", "failed", "dropped", "approvals"), 0),
         "orders": {},
@@ -167,8 +162,6 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
         case "run_finished":
             values["reason"] = line(event.failure.message) if event.failure is not None else ""
             values["answers"] = {str(event.number): {"status": event.status, "seq": entry.seq, "at": at}}
-        case "gaps_noted":
-            values["unsupported"] = [shortened(part.model_dump()) for part in state.unsupported]
         case _:
             pass
     if event.type in ("run_started", "run_claimed", "run_status_set", "run_finished"):
@@ -208,19 +201,11 @@ def _phase(state: RunState, shown: Part, steps: Part, event: ev.AnyEvent) -> Par
 # --- its other parts -------------------------------------------------------------------------------------------------
 
 
-def _spend(state: RunState, event: ev.AnyEvent) -> Part:
+def _spend(state: RunState) -> Part:
     spent = state.spent
     values: Part = {"requests": spent.requests, "tokens": spent.tokens, "nanousd": spent.nanousd}
-    values |= {"input_tokens": state.input_tokens, "cached_tokens": state.cached_tokens or None}
-    values |= {"cache_write_tokens": state.cache_write_tokens or None, "output_tokens": state.output_tokens}
-    limits = event.type in ("run_started", "run_changed")
-    values |= state.definition.limits.model_dump(include=_LIMITS) if limits else {}
-    return {**values, "unpriced": state.unpriced}
-
-
-def _reserved(state: RunState, event: ev.AnyEvent) -> int:
-    """Return the reservations of the attempt that an event is about, in nano-dollars."""
-    return sum(amount.nanousd for amount in state.reserved.get(event.subject, {}).values())
+    values |= {"cached_tokens": state.cached_tokens or None, "cache_write_tokens": state.cache_write_tokens or None}
+    return {**values, "unpriced": state.unpriced, "budget_nanousd": state.definition.limits.budget_nanousd}
 
 
 def _counts(state: RunState) -> Part:

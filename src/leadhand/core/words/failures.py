@@ -133,7 +133,7 @@ def refused(
     shared: bool = False,
 ) -> BudgetRefused:
     """Return the error of a reservation that exceeds what is left of a ceiling: of a scope, or of the run."""
-    scope, needed = ceiling.scope, event.reserved.counted()
+    scope, needed = ceiling.scope, event.reserved
     owner = f"the budget of {scope}" if shared else f"the step {scope}" if scope else "the run"
     rows = zip(SETTINGS, needed.row, left.row, strict=True)
     over = {kind: (amount, max(rest, 0)) for kind, amount, rest in rows if rest is not None and amount > rest}
