@@ -871,7 +871,7 @@ export interface components {
       readonly changed?: readonly string[];
       readonly hook?: string;
       /** @enum {string} */
-      readonly kind: "approval" | "child" | "effect" | "asks";
+      readonly kind: "approval" | "effect" | "asks";
       readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason?: string;
       readonly tool: string;

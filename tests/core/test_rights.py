@@ -17,7 +17,6 @@ from leadhand.core.relations import ancestors
 from leadhand.core.rights import MAX_DEPTH, tools_of, tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.work_order import OpenCall
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.engine.work import scopes_of
 
@@ -151,18 +150,6 @@ def test_the_tool_that_asked_for_a_child_cannot_be_handed_on_by_naming_it():
     assert isinstance(answer, ev.CallAnswered)
     assert (answer.call_id, answer.ok) == (f"{child}/t1/c0", False)
     assert "research" in answer.content
-
-
-def test_a_call_of_a_delegating_tool_is_a_child_without_that_tool():
-    history = history_of(ANY)
-    attempt = assigned(history, "a", "any")
-    call = OpenCall(call_id="a/t1/c0", kind="child", tool="research", args={"topic": "noise"})
-    history.write(ev.AttemptParked(attempt=attempt.attempt, open_calls=(call,)))
-    history.decide_all()
-
-    child = history.state.steps["a/t1/c0"].step
-    assert (child.title, child.input, child.parent) == ("research", {"topic": "noise"}, "a/a1")
-    assert may_use(history.state, child.step_id) == EVERY_TOOL - {"research"}
 
 
 TOOL_SETS = st.sets(st.sampled_from(sorted(EVERY_TOOL)), max_size=8).map(lambda names: tuple(sorted(names)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, MutableMapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import BudgetRefused
 from .events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunChanged
@@ -89,12 +89,10 @@ class Budget:
 
     def apply(self, events: Iterable[AnyEvent]) -> None:
         """Apply the reservations and settlements of ``events``, all or none. Raises BudgetRefused."""
-        run, held_back, places = self.run, self.held_back, (self.scopes, self.open, self.shared)
-        trial = self.scopes, self.open, self.shared = (
-            ChainMap({}, self.scopes),
-            ChainMap({}, self.open),
-            ChainMap({}, self.shared),
-        )
+        run, held_back = self.run, self.held_back
+        places: tuple[MutableMapping[str, Any], ...] = (self.scopes, self.open, self.shared)
+        trial = tuple(ChainMap[str, Any]({}, place) for place in places)
+        self.scopes, self.open, self.shared = trial
         try:
             for event in events:
                 self._take(event)

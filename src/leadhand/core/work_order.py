@@ -188,19 +188,14 @@ class Step(Value):
         return self.title or self.step_id
 
 
-ANSWERED_BY_RUN = frozenset({"asks", "child"})
-"""Kinds of open calls that the run itself answers, without a person."""
-
-
 class OpenCall(Value):
-    """An open call of a parked attempt: it waits for approval, another step, or confirmation that it happened.
-
-    ``asks``: the tool returned, and the controller has not decided yet on what it asks for. ``preview`` shows a person
-    what the call would make. ``hook`` changed its arguments named in ``changed``, or asks for approval for ``reason``.
+    """An open call of a parked attempt: it waits for approval, for confirmation that it happened, or (``asks``) for
+    what its tool asked of the controller, such as the result of another step. ``preview`` shows a person what the call
+    would make. ``hook`` changed its arguments named in ``changed``, or asks for approval for ``reason``.
     """
 
     call_id: str
-    kind: Literal["approval", "child", "effect", "asks"]
+    kind: Literal["approval", "effect", "asks"]
     tool: str = ""
     args: dict[str, Any] = {}
     preview: Preview | None = Field(default=None, exclude_if=unset)
@@ -211,4 +206,4 @@ class OpenCall(Value):
     @property
     def answered_by_run(self) -> bool:
         """Whether the run itself answers the call, without a person."""
-        return self.kind in ANSWERED_BY_RUN
+        return self.kind == "asks"

@@ -89,7 +89,7 @@ class ToolCalls:
         """Return why ``tool`` cannot be called with these arguments, by the worker of ``work``; None if it can."""
         if failure := unfit_arguments(tool, args):
             return failure
-        if not tool.delegate and self._toolbox.find(tool.name) is None:
+        if self._toolbox.find(tool.name) is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""
             message = f"the tool {tool.name} is not in this process{where}"
             how = "pass the tool: --tools FILE, or Leadhand(tools=[…])"

@@ -15,7 +15,6 @@ from leadhand.core.events import Entry, NoteEmitted
 from leadhand.core.ids import split_attempt
 from leadhand.core.view import Change, Projection
 from leadhand.core.words import Level, Tone
-from leadhand.core.work_order import ANSWERED_BY_RUN
 
 RECENT = 12
 """Finished steps that are kept for display."""
@@ -159,7 +158,7 @@ def _continued(part: StepPart) -> bool:
     last = _last_attempt(part)
     before = part["attempts"].get(split_attempt(last[1].get("continues", ""))[1]) if last is not None else None
     waits = {call["kind"] for call in before.get("open_calls", ())} if before is not None else set[str]()
-    return bool(waits) and waits <= ANSWERED_BY_RUN
+    return waits == {"asks"}
 
 
 def _is_work(part: StepPart) -> bool:
@@ -192,7 +191,7 @@ def took(part: StepPart, now: datetime) -> float:
     while "continues" in first:
         before = part["attempts"][split_attempt(first["continues"])[1]]
         waits = {call["kind"] for call in before.get("open_calls", ())}
-        if not waits or waits - ANSWERED_BY_RUN:
+        if waits != {"asks"}:
             break
         first = before
     since = datetime.fromisoformat(first.get("started_at", first["scheduled_at"]))

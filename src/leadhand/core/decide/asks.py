@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -21,7 +20,7 @@ from leadhand.core.rights import MAX_DEPTH, tools_of
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import DYNAMIC_WORKERS
 from leadhand.core.value import shown
-from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE, OpenCall, Step
+from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE, Step
 from leadhand.core.worker import Worker
 
 NO_MORE_CHILDREN = "no more of these may be started: continue with what the others found"
@@ -78,7 +77,8 @@ def _answer(state: RunState, call_id: str, now: datetime) -> list[ev.AnyEvent]:
     if given := children_of(state, call_id):
         return [_results_of(call_id, given)]
     granted: list[ev.AnyEvent] = []
-    wanted, children = _asks_of(state, step, call), 0
+    returned, children = step.returned(call_id), 0
+    wanted = returned.asks if returned is not None else ()
     after = draft(state) if len(wanted) > 1 else state  # each ask is judged beside those before it
     for ask in wanted:
         problem = _problem(after, step, ask)
@@ -105,16 +105,6 @@ def _granted(state: RunState, step: StepState, attempt: AttemptState, ask: Ask, 
             return ev.ArtifactWritten(attempt=attempt.attempt, path=confined(ask.path), **written)
         case SetTodos():
             return ev.TodosSet(attempt=attempt.attempt, todos=ask.todos)
-
-
-def _asks_of(state: RunState, step: StepState, call: OpenCall) -> Sequence[Ask]:
-    """What a call asks for: what its tool returned or, for a delegating tool, another worker for its arguments."""
-    if call.kind == "child":
-        polling = any(tool.polling for tool in state.definition.tools if tool.name == call.tool)
-        key = "" if polling else json.dumps([call.tool, call.args], sort_keys=True)
-        return (Delegate(title=call.tool, input=call.args, key=key),)
-    returned = step.returned(call.call_id)
-    return returned.asks if returned is not None else ()
 
 
 def _problem(state: RunState, step: StepState, ask: Ask) -> str:

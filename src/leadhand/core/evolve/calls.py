@@ -176,15 +176,14 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
     key = step_of_call(event.call_id)
     step = state.steps.get(key)
     call = step.open_call(event.call_id) if step is not None else None
-    if step is not None and call is not None and call.kind in ("child", "asks") and key in state.parked:
-        returned = step.returned(event.call_id)
+    returned = step.returned(event.call_id) if step is not None and key in state.parked else None
+    if step is not None and call is not None and returned is not None:
         calls = tuple(each for each in step.calls if each is not returned)
-        evidence = returned or CallState(call_id=call.call_id, tool=call.tool, args=call.args)
-        if not event.ok:
-            failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID, WITHOUT_WORKER)
-            evidence = evidence._replace(failure=failure)
+        if event.ok:
+            evidence = _with_results(state, returned, children_of(state, event.call_id))
         else:
-            evidence = _with_results(state, evidence, children_of(state, event.call_id))
+            failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID, WITHOUT_WORKER)
+            evidence = returned._replace(failure=failure)
         put(state, step._replace(calls=(*calls, evidence)))
     _answer(state, key, event.call_id, CallAnswer(ok=event.ok, content=event.content, decided=True))
 

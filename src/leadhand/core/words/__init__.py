@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
 from leadhand.core.ids import split_attempt, step_of, step_of_call
 from leadhand.core.text import label, line, listed
 from leadhand.core.value import object_of, text_of
-from leadhand.core.work_order import ANSWERED_BY_RUN, OpenCall
+from leadhand.core.work_order import OpenCall
 
 
 class Tone(StrEnum):
@@ -193,7 +193,7 @@ class _Said(dict[str, Any]):
         if name == "who":
             return self["by"] or "somebody"
         value = getattr(self._event, name)
-        return listed(value) if isinstance(value, tuple) else "" if value is None else value
+        return listed(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else "" if value is None else value
 
     def has(self, path: list[str], wanted: str) -> bool:
         """Whether a field is set, or has the value that is wanted."""
@@ -238,7 +238,7 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
             named = ", ".join(label(call.tool, call.args) for call in event.open_calls if call.tool)
             if "effect" in kinds:
                 return "effect", named
-            return "own" if kinds <= ANSWERED_BY_RUN else "", f"{waits_for(event.open_calls)}: {named}"
+            return "own" if kinds == {"asks"} else "", f"{waits_for(event.open_calls)}: {named}"
         case "model_call_returned" if (usage := event.usage) is not None:
             text = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
             text += f", {usage.cached_tokens:,} cached" if usage.cached_tokens else ""
@@ -285,8 +285,7 @@ RUN_ENDED, UNTIL_RESUMED = "the run ended first", "until the run resumes"
 _WAITS = {
     "approval": "for approval",
     "effect": "for confirmation of a call",
-    "child": "for another worker",
-    "asks": "for Leadhand to carry out a call",
+    "asks": "for what a call asked for",
 }
 
 
