@@ -268,6 +268,11 @@ export interface components {
       readonly tool_calls: readonly components["schemas"]["WrittenCall"][];
       readonly value: unknown;
     };
+    readonly CallSettings: {
+      readonly max_output_tokens: number | null;
+      readonly reasoning_effort: ("minimal" | "low" | "medium" | "high") | null;
+      readonly temperature: number | null;
+    };
     readonly CallUsage: {
       readonly cache_write_tokens: number;
       readonly cached_tokens: number;
@@ -501,7 +506,8 @@ export interface components {
       | components["schemas"]["ApprovalRequested"]
       | components["schemas"]["ApprovalAnswered"]
       | components["schemas"]["QuestionAsked"]
-      | components["schemas"]["QuestionAnswered"];
+      | components["schemas"]["QuestionAnswered"]
+      | components["schemas"]["SignalSent"];
     readonly EventRefs: {
       readonly step?: string | null;
       readonly subtask_index?: number | null;
@@ -912,10 +918,6 @@ export interface components {
       readonly causes: readonly string[];
       readonly headline: string;
     };
-    readonly Outline: {
-      readonly sections: readonly components["schemas"]["Section"][];
-      readonly title: string;
-    };
     readonly PauseBody: {
       readonly reason?: string;
     };
@@ -924,6 +926,10 @@ export interface components {
       readonly text: string;
       readonly worker: string;
       readonly written?: number;
+    };
+    readonly Plan: {
+      readonly sections: readonly components["schemas"]["Section"][];
+      readonly title: string;
     };
     readonly Preview: {
       readonly limits: {
@@ -964,9 +970,15 @@ export interface components {
       readonly worker: string | null;
     };
     readonly Question: {
+      readonly answered_at?: string | null;
       readonly by?: string;
       readonly choices: readonly string[];
+      readonly default?: string;
+      readonly expires_at?: string | null;
+      readonly holds?: boolean;
       readonly id: string;
+      /** @enum {string} */
+      readonly kind?: "person" | "timer" | "signal";
       readonly reply: string | null;
       readonly text: string;
     };
@@ -974,6 +986,7 @@ export interface components {
       readonly at: string;
       readonly by: string;
       readonly epoch: number;
+      readonly expired?: boolean;
       readonly question_id: string;
       readonly seq: number;
       readonly text: string;
@@ -1047,7 +1060,7 @@ export interface components {
       readonly passages: {
         readonly [key: string]: components["schemas"]["CitedPassage"];
       };
-      readonly plan: components["schemas"]["Outline"] | null;
+      readonly plan: components["schemas"]["Plan"] | unknown;
       readonly research: readonly components["schemas"]["ResearchedQuestion"][];
       readonly revisions: number;
       readonly stages: readonly components["schemas"]["StageState"][];
@@ -1068,6 +1081,9 @@ export interface components {
       /** @enum {string} */
       readonly what: "retry" | "skip" | "supply";
       readonly words: components["schemas"]["EventWords"];
+      readonly workers?: {
+        readonly [key: string]: string;
+      };
     };
     readonly ResearchedQuestion: {
       readonly error: string | null;
@@ -1456,6 +1472,20 @@ export interface components {
       readonly most: number;
       readonly scope: string;
     };
+    readonly SignalBody: {
+      readonly value?: unknown;
+    };
+    readonly SignalSent: {
+      readonly at: string;
+      readonly by: string;
+      readonly epoch: number;
+      readonly name: string;
+      readonly seq: number;
+      /** @constant */
+      readonly type: "signal_sent";
+      readonly value: unknown;
+      readonly words: components["schemas"]["EventWords"];
+    };
     readonly SkipBody: {
       readonly reason?: string;
       readonly subtask: string;
@@ -1615,6 +1645,7 @@ export interface components {
       } | null;
       readonly check?: ("judge" | "exact" | "off") | null;
       readonly flow?: string;
+      readonly inputs?: readonly unknown[] | null;
       readonly instructions?: string | {
         readonly [key: string]: string;
       } | null;
@@ -1633,13 +1664,14 @@ export interface components {
       } | null;
       readonly plan_only?: boolean;
       readonly priority?: number;
-      readonly request: string;
+      readonly request?: string;
       readonly review_model?: string | null;
       readonly strict?: boolean;
       readonly tags?: {
         readonly [key: string]: string;
       };
       readonly tools?: readonly string[] | null;
+      readonly worker?: string | null;
       readonly worker_calls?: ("auto" | "always") | null;
       readonly worker_model?: string | null;
     };
@@ -1925,6 +1957,7 @@ export interface components {
       readonly description?: string;
       readonly doing?: string;
       readonly elements?: string;
+      readonly fallbacks?: readonly string[];
       readonly fingerprint?: string;
       readonly input?: {
         readonly [key: string]: unknown;
@@ -1941,6 +1974,7 @@ export interface components {
       readonly model_role?: "" | "plan" | "work" | "review" | "compose";
       readonly name: string;
       readonly output: unknown;
+      readonly settings?: components["schemas"]["CallSettings"] | null;
       readonly tools: readonly string[];
     };
     readonly WorkerDefined: {
@@ -2061,6 +2095,7 @@ export type CallAnswered = components["schemas"]["CallAnswered"];
 export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
 export type CallReply = components["schemas"]["CallReply"];
+export type CallSettings = components["schemas"]["CallSettings"];
 export type CallUsage = components["schemas"]["CallUsage"];
 export type Ceiling = components["schemas"]["Ceiling"];
 export type CheckLine = components["schemas"]["CheckLine"];
@@ -2135,9 +2170,9 @@ export type OpenQuestion = components["schemas"]["OpenQuestion"];
 export type OrderIssued = components["schemas"]["OrderIssued"];
 export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
-export type Outline = components["schemas"]["Outline"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type PhasePart = components["schemas"]["PhasePart"];
+export type Plan = components["schemas"]["Plan"];
 export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type PromoteBody = components["schemas"]["PromoteBody"];
@@ -2186,6 +2221,8 @@ export type SessionDocument = components["schemas"]["SessionDocument"];
 export type SetTodos = components["schemas"]["SetTodos"];
 export type SharedBudget = components["schemas"]["SharedBudget"];
 export type SharedLimit = components["schemas"]["SharedLimit"];
+export type SignalBody = components["schemas"]["SignalBody"];
+export type SignalSent = components["schemas"]["SignalSent"];
 export type SkipBody = components["schemas"]["SkipBody"];
 export type Source = components["schemas"]["Source"];
 export type SpendPart = components["schemas"]["SpendPart"];

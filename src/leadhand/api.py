@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 from leadhand.app import approvals, arguments, operator, questions
 from leadhand.app.answers import Wanted
 from leadhand.app.approvals import OpenApproval
-from leadhand.app.blocking import answer_of
-from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowName, FlowRegistry
+from leadhand.app.flows import DEFAULT, MAP, REPORT, RESEARCH, FlowName, FlowRegistry
+from leadhand.app.led import led
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.report_agents import bound_agents
 from leadhand.app.run_settings import AS_CONFIGURED, RunTool, asked_settings, check_options, run_settings
@@ -20,16 +20,19 @@ from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, budget_source, settings, user
 from leadhand.app.toolsets import toolbox
 from leadhand.app.typed_answers import Output, answer_worker
-from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits
 from leadhand.core.run import WorkerCalls
 from leadhand.core.state import RunState
+from leadhand.core.value import Json
 from leadhand.flows.flow import Flow
+from leadhand.flows.seam.worker import Worker
+from leadhand.in_sync import InSync
+from leadhand.mapping import Mapped
 from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
 from leadhand.ports.runs import RunFilter, RunListing
-from leadhand.runs import Answer, Answering, OnApproval, Run, ValueT
+from leadhand.runs import Answer, OnApproval, Run, ValueT
 from leadhand.tools.decorator import Tool
 from leadhand.verify.judge import Verifier
 
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 EXAMPLE = 'lead.run("What is the weather in Paris?")'
 
 
-class Leadhand(Answering):
+class Leadhand(InSync):
     """Runs requests with a set of tools, models and limits.
 
     ``model`` names the model of every worker (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``; not given, the
@@ -67,7 +70,8 @@ class Leadhand(Answering):
     seconds after which an unanswered approval is denied (None: never).
     ``on_approval`` answers approvals while runs are driven here: it is called with each open approval, and returns True
     (approve), False (deny) or None (leave it to people); of an interrupted call (kind ``effect``), whether it happened.
-    ``deps`` is what your tools find in ``context.deps``, and in no log. ``hooks`` check calls and answers.
+    ``deps`` is what your tools find in ``context.deps``, and in no log. ``hooks`` check calls and answers. ``workers``
+    are those that every run has beside the project's.
 
     ``check`` says how answers are checked: by a ``judge`` (the review model, else the lead's) and the exact checks, by
     the exact checks alone (``exact``), or not at all (``off``); ``verifier`` judges in place of a model. With
@@ -80,6 +84,7 @@ class Leadhand(Answering):
         *,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None = None,
         flows: Iterable[Flow | type[Flow]] = (),
+        workers: Iterable[Worker] = (),
         agents: Iterable[Agent | type[Agent]] = (),
         models: Models | Mapping[str, Models] | None = None,
         store: ContextStore | None = None,
@@ -159,11 +164,14 @@ class Leadhand(Answering):
         arguments.check_parts({**parts, "verifier": verifier}, on_text=on_text, on_approval=on_approval)
         self._on_approval = on_approval
         self.agents = bound_agents(agents)
-        self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}))
+        self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}), workers)
+        self._toolbox = toolbox(tools, deps, project)
+        for tool in self._flows.tools_of_workers():
+            self._toolbox.offer(tool)
         self._open = partial(
             open_runtime,
             self._settings,
-            toolbox(tools, deps, project),
+            self._toolbox,
             models=models,
             store=store,
             flows=self._flows,
@@ -172,7 +180,7 @@ class Leadhand(Answering):
             hooks=arguments.hooks(hooks),
             verifier=verifier,
         )
-        self._runtime: Runtime | None = None
+        self._runtime = None
 
     @classmethod
     def of_project(cls, path: Path | str = ".", **settings: Any) -> Self:
@@ -220,6 +228,7 @@ class Leadhand(Answering):
         request: str,
         *,
         flow: FlowName | str = DEFAULT,
+        worker: Worker | str | None = None,
         output: Wanted[ValueT] = None,
         name: str = "",
         tags: Mapping[str, str] | None = None,
@@ -227,6 +236,8 @@ class Leadhand(Answering):
         instructions: str | Mapping[str, str] | None = None,
         model: str | Models | None = None,
         budget: float | None = AS_CONFIGURED,
+        limits: Mapping[str, Any] | None = None,
+        check: Check | None = None,
         tools: Iterable[RunTool] | None = None,
         plan_only: bool = False,
         approve_plan: bool = False,
@@ -243,29 +254,44 @@ class Leadhand(Answering):
         only ones that it may use of those registered here, by name or as they are. The log records them, so that a
         resumed run has the same.
 
+        A ``worker``, or one of the project by name, carries the request out by itself. ``limits`` and ``check`` are
+        those of this run, where it has others.
+
         ``plan_only`` ends with the plan, in ``answer.plan``: the run waits, and :meth:`resume` or :meth:`approve`
         carries the plan out. With ``approve_plan``, a person has to approve the plan before any work begins.
 
         Raises UsageError for an invalid argument, ConfigurationError for a model, home or database that cannot be used.
         """
-        checked, shape = arguments.check_request(request, example=EXAMPLE), cast("Output", output)
+        shape, inputs = cast("Output", output), options.pop("inputs", None) if worker is not None else None
+        request, flow, options, own_worker = led(request, flow, options, worker=worker, inputs=inputs)
+        checked = arguments.check_request(request, example=EXAMPLE)
         check_options(self._flows, flow, options, elsewhere=inspect.signature(Leadhand).parameters)
         _ = answer_worker(shape, ())
         own = run_settings(instructions=instructions, tools=tools, plan_only=plan_only, approve_plan=approve_plan)
-        asked, adapter = asked_settings(self._settings, model=model, budget=budget, bounded=self._bounded)
+        found: Any = {"model": model, "budget": budget, "bounded": self._bounded, "check": check, "more": limits}
+        asked, adapter = asked_settings(self._settings, **found)
+        if own_worker is not None:
+            self._flows.keep(own_worker)
+            for tool in self._flows.tools_of_workers(own_worker):
+                self._toolbox.offer(tool)
         labels: Any = {"name": arguments.run_name(name), "tags": arguments.run_tags(tags)}
         labels["priority"] = arguments.run_priority(priority)
         runtime = await self.runtime()
-        state = await runtime.start(
-            checked, flow=flow, options=options, output=shape, asked=asked, run=own, model=adapter, **labels
-        )
-        return self._run(runtime, state, output=shape)
+        labels |= {"output": shape, "worker": own_worker}
+        state = await runtime.start(checked, flow=flow, options=options, asked=asked, run=own, model=adapter, **labels)
+        return self._run(runtime, state, output=self._flows.output_of(state.definition) if shape is None else shape)
 
     async def run(
         self, request: str, *, flow: FlowName | str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
     ) -> Answer[ValueT]:
         """Run a request and return its answer. Raises as :meth:`start` does; a failed run also returns an answer."""
         return await (await self.start(request, flow=flow, output=output, **options)).answer()
+
+    async def _mapped(self, worker: Worker | str, items: Any, given: dict[str, Any]) -> Mapped:
+        settings: dict[str, Any] = {"check": "off", **given}
+        run = await self.start("", flow=MAP, worker=worker, inputs=items, **settings)
+        log = (await self.runtime()).log(run.run_id)
+        return Mapped(run, self._flows.output_of(run.state.definition), log.unpack)
 
     async def report(
         self,
@@ -358,6 +384,10 @@ class Leadhand(Answering):
         _ = await questions.reply(runtime, run_id, text, by=user())
         return self._run(runtime, await runtime.load(run_id), drive=False)
 
+    async def signal(self, run_id: str, name: str, value: Json = None) -> None:
+        """Send a signal to a run, as :meth:`Run.signal` does. Raises NoSuchRun, and UsageError if it has ended."""
+        await questions.signal(await self.runtime(), arguments.run_id(run_id), name, value, by=user())
+
     async def approvals(self) -> list[OpenApproval]:
         """Return the open approvals of all runs in the database, newest first."""
         asked = await approvals.open_approvals(await self.runtime())
@@ -366,35 +396,3 @@ class Leadhand(Answering):
     async def _question(self, question: OpenApproval | str) -> tuple[Runtime, OpenApproval]:
         runtime = await self.runtime()
         return runtime, await approvals.find_approval(runtime, question)
-
-    def run_sync(
-        self, request: str, *, flow: FlowName | str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
-    ) -> Answer[ValueT]:
-        """Call :meth:`run` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        return self._sync(self.start(request, flow=flow, output=output, **options))
-
-    def report_sync(self, topic: str, *, output: Wanted[ValueT] = None, **options: Any) -> Answer[ValueT]:
-        """Call :meth:`report` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        given: dict[str, Any] = {"agents": list(self.agents), **options}
-        return self._sync(self.start(topic, flow=REPORT, output=output, **given))
-
-    def follow_up_sync(self, run_id: str, request: str, **options: Any) -> Answer:
-        """Call :meth:`follow_up` and return the answer, from code without an event loop. Ctrl-C pauses the run."""
-        return self._sync(self.follow_up(run_id, request, **options))
-
-    def research_sync(self, question: str, *, output: Wanted[ValueT] = None, **options: Any) -> Answer[ValueT]:
-        """Call :meth:`research` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        return self._sync(self.start(question, flow=RESEARCH, output=output, **options))
-
-    def resume_sync(self, run_id: str, **limits: Unpack[NewLimits]) -> Answer:
-        """Resume a run and return its answer, from code without an event loop. Ctrl-C pauses the run."""
-        return self._sync(self.resume(run_id, **limits))
-
-    def _sync(self, starting: Coroutine[Any, Any, Run[ValueT]]) -> Answer[ValueT]:
-        """Drive a run to its rest. On KeyboardInterrupt it is paused, and the error says how to resume it."""
-        if self._runtime is not None:
-            starting.close()
-            raise UsageError(
-                "this Leadhand is open in a running loop", "Await run() there, or use another Leadhand for run_sync()."
-            )
-        return answer_of(starting, self.aclose)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from leadhand.flows.passages import Passage, passages_in
 from leadhand.flows.report.agents import Agent, AgentResult, Task, TaskEvent
 from leadhand.flows.report.shapes import DraftFinding as Finding
-from leadhand.flows.report.shapes import Verdict
+from leadhand.flows.report.shapes import Plan, Research, Verdict
 from leadhand.ports import ModelError
 
 __all__ = [
@@ -29,6 +29,8 @@ __all__ = [
     "Finding",
     "ModelError",
     "Passage",
+    "Plan",
+    "Research",
     "Task",
     "TaskEvent",
     "Verdict",

@@ -268,6 +268,13 @@ class Run(Answering, Generic[ValueT]):
         """
         _ = await questions.reply(self._runtime, self.run_id, text, by=user())
 
+    async def signal(self, name: str, value: Json = None) -> None:
+        """Send a signal to the flow, which receives its ``value`` from ``run.wait_for(name)``, also later.
+
+        Raises UsageError for a run that has ended.
+        """
+        await questions.signal(self._runtime, self.run_id, name, value, by=user())
+
     async def pause(self, reason: str = "") -> None:
         """Pause the run. Finished work is kept; running work starts again when you resume the run."""
         await self._stop(ev.RunRequested(what="pause", by=user(), reason=reason), ENDED | {RunStatus.PAUSED})

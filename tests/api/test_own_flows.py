@@ -207,7 +207,7 @@ def test_flows_of_installed_packages_are_found_by_name(monkeypatch: pytest.Monke
     point = EntryPoint("echo", f"{__name__}:Echo", registry.GROUP)
     broken = EntryPoint("broken", f"{__name__}:Nothing", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == registry.GROUP else [])
-    assert FlowRegistry().names() == ["echo", "report", "research", "work-order", "worker"]
+    assert FlowRegistry().names() == ["echo", "map", "report", "research", "solo", "work-order"]
     assert FlowRegistry().get("echo").name == "echo"
     monkeypatch.setattr(registry, "entry_points", lambda group: [broken])
     with pytest.raises(ConfigurationError, match="broken"):

@@ -259,7 +259,7 @@ def checker(vandal: Vandal) -> type[Agent]:
         needs = ("draft",)
 
         async def run(self, task: Task) -> AgentResult:
-            vandal(task)
+            vandal(task.model_copy(deep=True))  # a stage may change its own
             return AgentResult(verdict=Verdict.APPROVED)
 
     return Checker

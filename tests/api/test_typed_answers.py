@@ -258,7 +258,7 @@ def project(tmp_path: Path, *, output: bool) -> Path:
 async def bought(tmp_path: Path, models: ScriptedModel, output: Any, *, own: bool) -> Any:
     lead = Leadhand.of_project(project(tmp_path, output=own), home=tmp_path / "home", models=models, tools=[price])
     async with lead:
-        return await lead.run("Which price?", flow="worker", worker="buyer", output=output)
+        return await lead.run("Which price?", worker="buyer", output=output)
 
 
 async def test_the_value_of_a_worker_with_an_output_schema_is_its_own(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ async def test_a_new_worker_is_approved_seen_and_promoted(serve: OpenServer, vis
     (folder / "workers" / "orchestrator.worker").write_text(ORCHESTRATOR)
     (folder / "leadhand.toml").write_text(MANIFEST)
     served = await serve(project=load_project(folder), models=script(), tools=[look])
-    body = {"request": "Go", "flow": "worker", "options": {"worker": "orchestrator"}}
+    body = {"request": "Go", "worker": "orchestrator"}
     run_id = (await served.post("/api/runs", body))["run_id"]
     await served.open_approvals(run_id)
 

@@ -34,7 +34,7 @@ USAGE = (
     ("run --approve effect:onec=ask x", "'effect:onec'", "pure, idempotent, once"),
     ("run --approval-timeout 0 x", "--approval-timeout", "0", "0.001"),
     ("run --tag team x", "--tag", "'team'", "KEY=VALUE"),
-    ("run --flow nope --offline x", "'nope'", "report, research, work-order"),
+    ("run --flow nope --offline x", "'nope'", "report, research, solo, work-order"),
     ("run --only-tool wether_tool --offline x", "'wether_tool'", "weather_tool"),
     ("run --worker= x", "--worker", "leadhand workers list"),
     ("run --documents nope --offline x", "'nope'", "--documents"),

@@ -36,6 +36,8 @@ FLAGS: dict[str, set[str]] = {
         "--output-schema",
         *FILES,
         "--worker",
+        "--solo",
+        "--inputs",
     },
     "report": COMMON
     | {"--check", "--strict", "--worker-calls"}
@@ -107,6 +109,7 @@ FLAGS: dict[str, set[str]] = {
     "approvals settle": COMMON | {"--happened", "--did-not", "--summary", "--result", "--flows", *FILES},
     "tools list": {"--tools", "--project", "--json", "--debug"},
     "tools show": {"--tools", "--project", "--json", "--debug"},
+    "signal": COMMON,
     "tools call": COMMON | {"--documents", "--only-documents", "--tools", "--offline", "--json"},
     "workers list": {"--json", "--project", "--debug"},
     "workers show": {"--json", "--project", "--debug"},

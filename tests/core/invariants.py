@@ -93,7 +93,10 @@ def check_step(before: RunState, after: RunState) -> None:
             assert now.number == was.number + 1
     for name, asked in before.questions.items():
         now = after.questions[name]
-        assert now == asked if asked.reply is not None else now.evolve(reply=None, by="") == asked, f"{name} changed"
+        open_again = now.evolve(reply=None, by="", answered_at=None)
+        assert now == asked if asked.reply is not None else open_again == asked, f"{name} changed"
+    unanswered = {key: each.expires_at for key, each in after.questions.items() if each.reply is None}
+    assert after.unanswered == unanswered, "the open questions are not those without a reply"
     for kind in ("requests", "tokens", "nanousd"):
         assert getattr(after.spent, kind) >= getattr(before.spent, kind), f"{kind} were given back after being spent"
 

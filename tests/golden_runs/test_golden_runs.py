@@ -71,7 +71,7 @@ def research(_: Path) -> tuple[ScriptedModel, dict[str, Any]]:
     return researching.model(), {"flow": "research", "tools": [researching.search]}
 
 
-def worker(folder: Path) -> tuple[ScriptedModel, dict[str, Any]]:
+def solo(folder: Path) -> tuple[ScriptedModel, dict[str, Any]]:
     """A worker of a project that makes another worker and calls it."""
     (folder / "orchestrator.worker").write_text(ORCHESTRATOR)
     (folder / "leadhand.toml").write_text('worker_files = ["orchestrator.worker"]\ngenerated_workers_dir = "made"\n')
@@ -81,7 +81,7 @@ def worker(folder: Path) -> tuple[ScriptedModel, dict[str, Any]]:
     scripted.on(lambda request: request.worker == "orchestrator", *made)
     scripted.on(lambda request: request.worker == "poet", says("A verse."))
     project = {"project": load_project(folder), "tools": [measure], "approve": "auto"}
-    return scripted, {"flow": "worker", "options": {"worker": "orchestrator"}, **project}
+    return scripted, {"flow": "solo", "options": {"worker": "orchestrator"}, **project}
 
 
 def in_lines(value: Any, indent: str = "") -> str:
@@ -96,7 +96,7 @@ def in_lines(value: Any, indent: str = "") -> str:
     return f"{{\n{inner}" + f",\n{inner}".join(members) + f"\n{indent}}}"
 
 
-@pytest.mark.parametrize("script", [work_order, judged, report, research, worker])
+@pytest.mark.parametrize("script", [work_order, judged, report, research, solo])
 async def test_a_run_is_the_golden_one(script: Any, tmp_path: Path) -> None:
     scripted, settings = script(tmp_path)
     flow, options = settings.pop("flow"), settings.pop("options", {})

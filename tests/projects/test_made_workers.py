@@ -58,7 +58,7 @@ def lead_of(project: Path, script: Any = None, **settings: Any) -> Leadhand:
 async def led(project: Path, script: Any, request: str = "Go", worker: str = "orchestrator", **settings: Any) -> Any:
     """Return the answer of a run that a worker leads, and that asks nobody."""
     async with lead_of(project, script, approve="auto", **settings) as lead:
-        return await lead.run(request, flow="worker", worker=worker)
+        return await lead.run(request, worker=worker)
 
 
 def returned(script: ScriptedModel) -> list[str]:
@@ -71,7 +71,7 @@ def returned(script: ScriptedModel) -> list[str]:
 
 async def test_the_example_makes_an_evaluator_calls_it_on_every_deck_and_improves_it_once(example: Path) -> None:
     async with lead_of(example, offline=True, approve="auto") as lead:
-        answer = await lead.run("Evaluate the pitch decks", flow="worker", worker="orchestrator")
+        answer = await lead.run("Evaluate the pitch decks", worker="orchestrator")
     assert answer.status is RunStatus.SUCCEEDED
     assert re.findall(r"decks/(\w+).md.* (\d) of 5.* (\d+) %, .* (\d+) ", answer.text) == [
         ("solar", "5", "80", "18"),
@@ -88,15 +88,15 @@ async def test_the_example_makes_an_evaluator_calls_it_on_every_deck_and_improve
 
 async def test_a_worker_that_was_made_is_unknown_to_the_next_run_until_it_is_declared(example: Path) -> None:
     async with lead_of(example, offline=True, approve="auto") as lead:
-        await lead.run("Evaluate the pitch decks", flow="worker", worker="orchestrator")
+        await lead.run("Evaluate the pitch decks", worker="orchestrator")
         with pytest.raises(UsageError, match="'deck_evaluator'"):
-            await lead.start("Evaluate decks/solar.md", flow="worker", worker="deck_evaluator")
+            await lead.start("Evaluate decks/solar.md", worker="deck_evaluator")
     (made,) = generated_workers(load_project(example))
     shutil.copy(example / made.path, example / "workers" / "deck_evaluator.worker")
     _forget()
     async with lead_of(example, offline=True, approve="auto") as lead:
-        run = await lead.start("Evaluate decks/solar.md", flow="worker", worker="deck_evaluator")
-        assert (await run.document())["flow"] == "worker"
+        run = await lead.start("Evaluate decks/solar.md", worker="deck_evaluator")
+        assert (await run.document())["flow"] == "solo"
 
 
 def _forget() -> None:
@@ -166,7 +166,7 @@ async def test_a_call_in_the_same_reply_waits_for_the_worker_that_it_calls(proje
         says("Two verses."),
     )
     async with lead_of(project, script, approve=approve, on_approval=lambda _: True) as lead:
-        answer = await lead.run("Go", flow="worker", worker="orchestrator")
+        answer = await lead.run("Go", worker="orchestrator")
 
     assert answer.status is RunStatus.SUCCEEDED, answer.gaps
     written = [each.messages[0].text for each in script.requests if each.worker == "poet"]
@@ -222,7 +222,7 @@ async def test_attachments_are_text_files_of_the_project(project: Path, path: st
 async def test_making_a_worker_waits_for_a_person_in_another_process_too(project: Path) -> None:
     first = ScriptedModel([calls("worker_create", **POET)])
     async with lead_of(project, first) as lead:
-        run = await lead.start("Go", flow="worker", worker="orchestrator")
+        run = await lead.start("Go", worker="orchestrator")
         await run.wait()
         (asked,) = await run.approvals()
         assert (asked.approval.tool, asked.approval.args["instructions"]) == ("worker_create", "Write verse.")
@@ -245,7 +245,7 @@ async def test_making_a_worker_waits_for_a_person_in_another_process_too(project
 async def test_a_denied_worker_is_not_made(project: Path) -> None:
     script = ScriptedModel([calls("worker_create", **POET), says("It was denied.")])
     async with lead_of(project, script) as lead:
-        run = await lead.start("Go", flow="worker", worker="orchestrator")
+        run = await lead.start("Go", worker="orchestrator")
         await run.wait()
         (asked,) = await run.approvals()
         await run.deny(asked.id, reason="too much")
@@ -319,7 +319,7 @@ async def test_a_maker_cannot_give_a_tool_of_the_run_that_it_lacks(project: Path
 async def test_nobody_is_asked_about_a_worker_that_would_be_refused(project: Path) -> None:
     script = ScriptedModel([calls("worker_create", **{**POET, "name": "orchestrator"}), says("I could not.")])
     async with lead_of(project, script) as lead:
-        answer = await lead.run("Go", flow="worker", worker="orchestrator")
+        answer = await lead.run("Go", worker="orchestrator")
     assert answer.document["approvals"] == []
     assert "'orchestrator'" in returned(script)[0]
 
@@ -422,7 +422,7 @@ async def test_a_person_changes_a_worker_before_it_is_made(project: Path) -> Non
         says("Prose."),
     )
     async with lead_of(project, script, tools=[look]) as lead:
-        run = await lead.start("Go", flow="worker", worker="orchestrator")
+        run = await lead.start("Go", worker="orchestrator")
         await run.wait()
         (asked,) = await run.approvals()
         with pytest.raises(UsageError, match="'fly'"):
@@ -443,7 +443,7 @@ async def test_a_person_changes_a_worker_before_it_is_made(project: Path) -> Non
 async def test_a_creation_that_nobody_approves_in_time_is_denied(project: Path) -> None:
     script = ScriptedModel([calls("worker_create", **POET), says("Nobody answered.")])
     async with lead_of(project, script, approval_timeout=0.05) as lead:
-        run = await lead.start("Go", flow="worker", worker="orchestrator")
+        run = await lead.start("Go", worker="orchestrator")
         state = await run.wait()
         while await run.approvals():  # noqa: ASYNC110 (time alone ends it)
             await asyncio.sleep(0.01)

@@ -12,8 +12,8 @@ from leadhand.app.project_workers import tool_names
 from leadhand.app.worker_files import load_worker_file, parse_worker, worker_schema, worker_text
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import ToolSpec
-from leadhand.core.worker import Worker
 from leadhand.engine.gate import schema_problems
+from leadhand.flows.seam.worker import Worker
 
 WHOLE = """---
 # a comment
@@ -55,7 +55,7 @@ def test_a_worker_has_the_tools_that_it_names_and_those_of_its_toolsets() -> Non
     ]
     worker = parse_worker(WHOLE, "x.worker")
     assert tool_names(worker, tools) == ("weather_tool", "web_search")
-    assert tool_names(worker.evolve(tools=("*",)), tools) == ("weather_tool", "web_search", "pay"), (
+    assert tool_names(worker.version(tools=("*",)), tools) == ("weather_tool", "web_search", "pay"), (
         "making workers has to be named"
     )
 
@@ -151,7 +151,7 @@ def test_what_is_written_is_read_back(
         description=description,
         model=model,
         tools=tools,
-        budget=budget,
+        limits=None if budget is None else {"budget": budget},
         instructions=instructions.strip(),
     )
     assert parse_worker(worker_text(worker, "by run_1\nMarch"), "x.worker") == worker

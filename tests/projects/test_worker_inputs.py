@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 
 async def led(project: Path, script: ScriptedModel, request: str, worker: str) -> Any:
     async with Leadhand.of_project(project, home=project.parent / "home", models=script, tools=[]) as lead:
-        return await lead.run(request, flow="worker", worker=worker)
+        return await lead.run(request, worker=worker)
 
 
 @pytest.mark.parametrize(

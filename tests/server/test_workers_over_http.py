@@ -69,7 +69,7 @@ async def door_of(open_door: OpenDoor, project: Path, **settings: Any) -> Door:
 
 async def led(api: Door, **options: Any) -> str:
     """The id of a run that the orchestrator leads."""
-    body = {"request": "Go", "flow": "worker", "options": {"worker": "orchestrator"}}
+    body = {"request": "Go", "worker": "orchestrator"}
     return (await api.post("/api/runs", body, **options)).json()["run_id"]
 
 
@@ -164,7 +164,7 @@ async def test_a_file_that_cannot_be_read_is_listed_with_its_problem(open_door: 
 async def test_a_promoted_worker_is_known_to_the_next_run(open_door: OpenDoor, project: Path) -> None:
     api = await door_of(open_door, project, approve="auto")
     await api.over(await led(api))
-    lead = {"request": "Go", "flow": "worker", "options": {"worker": "poet"}}
+    lead = {"request": "Go", "worker": "poet"}
     unknown = await api.post("/api/runs", lead)
     assert (unknown.status_code, "'poet'" in unknown.json()["detail"]) == (422, True)
 

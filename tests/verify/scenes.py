@@ -116,7 +116,7 @@ class DecksScene:
 
     @property
     def start(self) -> dict[str, Any]:
-        return {"flow": "worker", "worker": "orchestrator"}
+        return {"worker": "orchestrator"}
 
     def settings(self, home: Path) -> dict[str, Any]:
         (home / "decks").mkdir(parents=True)

@@ -22,5 +22,5 @@ export function proposedLimits(run: Pick<RunDocument, "proposed_limits"> | null)
 
 /** Return whether runs of a flow have a lead whose turns are limited. */
 export function hasLeadTurns(flow: string): boolean {
-  return flow === "research" || flow === "worker";
+  return flow === "research" || flow === "solo";
 }

@@ -66,7 +66,11 @@ class ClusterHost:
         await self._runtime.models.learn(state.definition.models)
         flow = self._runtime.flows.of(state.definition)
         fits = fits_of(None, state.definition.worker(state.definition.shape))
-        return state, policy_of(flow, state.definition, fits, self._runtime.verifier)
+        policy = policy_of(flow, state.definition, fits, self._runtime.verifier)
+        if policy.run is not None:
+            policy.run.deps = self._runtime.toolbox.deps
+            await policy.run.prepare(state, self._runtime.log(run_id).unpack)
+        return state, policy
 
     async def drain(self, grace_s: float) -> None:
         """Take no new work, hand over the runs that are driven here, and wait until what was begun here is finished.

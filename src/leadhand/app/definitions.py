@@ -9,16 +9,18 @@ from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
 from leadhand.app.earlier_runs import files_to_read, followed
 from leadhand.app.flows import FlowRegistry, file_of
 from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
-from leadhand.app.project_workers import project_parts, with_workers
+from leadhand.app.project_workers import project_parts, with_workers, worker_tools
 from leadhand.app.run_settings import RunSettings, check_plan, followed_settings, instructed, narrowed, without_fetch
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import Output, answer_worker
-from leadhand.core.errors import UsageError
+from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.run import EarlierFile, ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
+from leadhand.core.tool import ToolSpec
 from leadhand.core.worker import WILDCARDS, Worker
+from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.ports import ArtifactStore, ContextStore
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier, judging_workers
@@ -28,7 +30,7 @@ class OfNewRun(TypedDict, total=False):
     """What is recorded of a new run beside its request, flow and options.
 
     ``detached``: it outlives its process. ``by`` starts it, ``key_id`` is the API key that it belongs to. ``output`` is
-    the type of the answer.
+    the type of the answer, ``worker`` one of the program that carries it out.
     """
 
     detached: bool
@@ -38,6 +40,7 @@ class OfNewRun(TypedDict, total=False):
     tags: Mapping[str, str] | None
     priority: int
     output: Output
+    worker: ProgramWorker | None
 
 
 class Definitions(NamedTuple):
@@ -74,16 +77,18 @@ class Definitions(NamedTuple):
         if follows is not None:
             run = followed_settings(run, follows.definition, used)
         check_plan(used, run)
-        project = project_parts(wanted.project, self.toolbox, flow, checked, of_flow, request)
+        of_program = self.flows.of_program(given.get("worker"), flow, checked, wanted.project)
+        project = project_parts(wanted.project, self.toolbox, flow, checked, of_flow, request, of_program)
         every = (*of_flow, *project.workers)
-        check_workers(every, self.toolbox, self.models, offline=wanted.offline)
-        own_models = {worker.model for worker in every if worker.model is not None}
+        called = worker_tools(every)
+        check_workers(every, self.toolbox, self.models, called, offline=wanted.offline)
+        own_models = {name for worker in every for name in usable(worker, self.models)}
         more = unpriced_models(wanted, self.models, sorted(own_models - {*choice.models.names}))
         shape = answer_worker(given.get("output"), every)
         check = check_of(wanted, choice.models)
         judging = judging_workers(check, every, verifier=self.verifier is not None)
         stages = 2 + (shape is not None) + bool(judging)
-        catalogue = self.toolbox.specs(project.tools)
+        catalogue = (*self.toolbox.specs(project.tools), *called)
         check_rules(wanted.approve_rules, catalogue, self.toolbox)
         if wanted.only_documents:
             catalogue, every = without_fetch(catalogue, every)
@@ -150,23 +155,42 @@ def check_of(wanted: Settings, models: ModelChoice) -> Check:
     return wanted.check or ("off" if is_offline else "judge")
 
 
-def check_workers(workers: Iterable[Worker], toolbox: Toolbox, models: NamedModels, *, offline: bool) -> None:
+def usable(worker: Worker, models: NamedModels) -> list[str]:
+    """Return those of a worker's models that can be used here. Raises ConfigurationError if none of them can be."""
+    found: list[str] = []
+    errors: list[ConfigurationError] = []
+    for name in worker.models:
+        try:
+            if models.own is None:
+                models.check(name)
+            found.append(name)
+        except ConfigurationError as error:
+            errors.append(error)
+    if errors and not found:
+        raise errors[0]
+    return found
+
+
+def check_workers(
+    workers: Iterable[Worker], toolbox: Toolbox, models: NamedModels, called: Iterable[ToolSpec] = (), *, offline: bool
+) -> None:
     """Raise UsageError for a worker with an unknown tool, or in an offline run with a model that is not built in.
 
-    Raises ConfigurationError for a model that cannot be used. A program's own port knows its models best.
+    Raises ConfigurationError for a model that cannot be used. A program's own port knows its models best. ``called``
+    are workers as tools.
     """
+    known = {*WILDCARDS, *(tool.name for tool in called)}
     for worker in workers:
-        if unknown := sorted(name for name in worker.tools if name not in WILDCARDS and toolbox.find(name) is None):
+        if unknown := sorted(name for name in worker.tools if name not in known and toolbox.find(name) is None):
             tools = sorted(tool.name for tool in toolbox.known())
             raise UsageError(
                 f"the worker {worker.name} names the tool {unknown[0]!r}, which does not exist",
                 f"Available tools: {', '.join(tools) or 'none'}.{did_you_mean(unknown[0], tools)}",
             )
-        if worker.model is None or models.own is not None:
-            continue
-        if offline and worker.model != "offline":
+        online = [name for name in worker.models if name != "offline"]
+        if offline and online and models.own is None:
             raise UsageError(
-                f"the worker {worker.name} uses the model {worker.model}, and the run is offline",
+                f"the worker {worker.name} uses the model {online[0]}, and the run is offline",
                 "Leave out its model, or start the run without --offline.",
             )
-        models.check(worker.model)
+        usable(worker, models)

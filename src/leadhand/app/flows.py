@@ -25,22 +25,26 @@ from leadhand.flows.flow import Flow
 from leadhand.flows.offline.rule import Rules
 from leadhand.flows.policy import FlowPolicy, fault_of, listed
 from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.worker import Worker as ProgramWorker
+from leadhand.flows.seam.worker import with_tools
 from leadhand.flows.work_order.flow import WorkOrderFlow
 
 if TYPE_CHECKING:
+    from leadhand.app.manifest import Project
     from leadhand.core.events import Entry
     from leadhand.flows.report.agents import BoundAgent
 
 LOGGER = logging.getLogger("leadhand")
 GROUP = "leadhand.flows"
 """The entry points by which installed packages offer flows."""
-FlowName = Literal["work-order", "report", "research", "worker"]
+FlowName = Literal["work-order", "report", "research", "solo", "map"]
 """The built-in flows."""
 DEFAULT: FlowName = "work-order"
 REPORT: FlowName = "report"
 RESEARCH: FlowName = "research"
-WORKER: FlowName = "worker"
-LATE = (REPORT, RESEARCH, WORKER)
+SOLO: FlowName = "solo"
+MAP: FlowName = "map"
+LATE = (REPORT, RESEARCH, SOLO, MAP)
 """The built-in flows that are loaded when they are named: most processes need none, and they take long to import."""
 OPTIONS = "Pass options that are plain JSON; put long material into files."
 
@@ -53,12 +57,17 @@ class FlowRegistry:
         flows: Iterable[Flow | type[Flow]] = (),
         agents: Mapping[str, BoundAgent] | None = None,
         rules: Rules | None = None,
+        workers: Iterable[ProgramWorker] = (),
     ) -> None:
-        """``rules`` are those of a project for the built-in model."""
+        """``rules`` are those of a project for the built-in model, ``workers`` those that every run has."""
         self._flows: dict[str, dict[int, Flow]] = {}
         self._rules: list[Rules] = [rules] if rules else []
         self._agents = agents or {}
         self._installed = False
+        self._of_program: dict[str, ProgramWorker] = {}
+        self._for_all = tuple(workers)
+        for worker in self._for_all:
+            self.keep(worker)
         self._add(WorkOrderFlow())
         for each in flows:
             flow = checked_flow(each)
@@ -67,10 +76,10 @@ class FlowRegistry:
 
     def _add(self, flow: Flow) -> None:
         versions = self._flows.setdefault(flow.name, {})
-        if flow.version in versions:
+        if flow.version in versions or (versions and 0 in (flow.version, *versions)):  # a function has no versions
+            which = f" with version {flow.version}" if flow.version in versions and flow.version else ""
             raise UsageError(
-                f"there is more than one flow {flow.name!r} with version {flow.version}",
-                "Change the name or the version of one of them.",
+                f"there is more than one flow {flow.name!r}{which}", "Change the name or the version of one of them."
             )
         versions[flow.version] = flow
         if flow.offline:
@@ -80,6 +89,35 @@ class FlowRegistry:
     def agents(self) -> Mapping[str, BoundAgent]:
         """The Python classes of this process that carry out stages of reports, by name."""
         return self._agents
+
+    def keep(self, worker: ProgramWorker) -> None:
+        """Keep a worker of the program, with those among its tools, for the runs that name it."""
+        for each in with_tools([worker]):
+            self._of_program |= {each.name: each, each.recorded(declared=True).fingerprint: each}
+
+    def tools_of_workers(self, *workers: ProgramWorker) -> list[Any]:
+        """Return the tools that workers were given as they are; without any, those of the program and its flows."""
+        flows = [flow for versions in self._flows.values() for flow in versions.values()]
+        named = [each for flow in flows if isinstance(flow, FunctionFlow) for each in flow.named]
+        return [
+            tool for one in workers or (*self._for_all, *named) for each in with_tools([one]) for tool in each.own_tools
+        ]
+
+    def output_of(self, run: RunDefinition) -> Any:
+        """Return the output of the worker of the program that carries a run out by itself; None without one."""
+        worker = self._of_program.get(str(run.options.get("worker"))) if run.flow in (SOLO, MAP) else None
+        return None if worker is None else worker.output
+
+    def of_program(
+        self, worker: ProgramWorker | None, flow: str, options: Mapping[str, Any], project: Project | None
+    ) -> Sequence[ProgramWorker]:
+        """Return the workers of the program that a new run has: those of all runs, and the one that carries it out,
+        ``worker`` or, unless the project has one of its name, the latest one with the name in its options."""
+        name = str(options.get("worker") or "") if flow in (SOLO, MAP) else ""
+        of_project = () if project is None else [each.name for each in project.workers.values()]
+        if worker is None and name not in of_project:
+            worker = self._of_program.get(name)
+        return self._for_all if worker is None else (*self._for_all, worker)
 
     def _find(self, name: str) -> dict[int, Flow]:
         """Return the versions of a flow, loaded when it is first looked up; none if the name is not known."""
@@ -101,10 +139,14 @@ class FlowRegistry:
                 from leadhand.flows.research.flow import research
 
                 flow = research
-            case _:
-                from leadhand.flows.worker.flow import WorkerFlow
+            case "solo":
+                from leadhand.flows.solo import solo_flow
 
-                flow = WorkerFlow()
+                flow = solo_flow(self._of_program)
+            case _:
+                from leadhand.flows.map import map_flow
+
+                flow = map_flow(self._of_program)
         self._add(flow)
         if flow.offline:
             self._rules.insert(0, self._rules.pop())  # before those of the program's flows
@@ -152,6 +194,17 @@ class FlowRegistry:
         with _calling(found, "roles"):
             found.checked_options(run.options)
         return found
+
+    def check_workers(self, run: RunDefinition) -> None:
+        """Raise ConfigurationError if a worker of a run uses a function that is not in this process."""
+        flow = self.of(run)
+        if not isinstance(flow, FunctionFlow) or not (using := [each for each in run.workers if each.code]):
+            return
+        here = {*flow.own, *(each.name for each in flow.roles(flow.checked_options(run.options)))}
+        for each in using:
+            if each.name not in here:
+                what = f"the worker {each.name} uses the function {each.code}, which is not in this process"
+                raise ConfigurationError(what, "Continue the run from its program, with Leadhand(workers=[…]).")
 
     def check_code(self, run: RunDefinition) -> None:
         """Raise ConfigurationError if this process lacks code of a run, and warn of code that has changed since."""

@@ -19,7 +19,7 @@ from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.run import WorkerCalls
 from leadhand.core.value import Value, shown
-from leadhand.core.worker import Worker
+from leadhand.flows.seam.worker import Worker
 from leadhand.ports.tool_limits import MOST_AT_ONCE, ToolSettings
 
 

@@ -190,7 +190,7 @@ def prices_needed(settings: Settings, models: NamedModels, definition: RunDefini
     """
     if not settings.needs_prices:
         return False
-    named = {worker.model for worker in definition.workers if worker.model is not None}
+    named = {name for worker in definition.workers for name in worker.models}
     for name in sorted(named.union(definition.models.names)):
         try:
             models.check(name)

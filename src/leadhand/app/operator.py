@@ -37,7 +37,7 @@ from leadhand.core.value import Json
 from leadhand.engine import forking
 from leadhand.engine.answer_guard import guarded
 from leadhand.engine.forking import MadeEffect
-from leadhand.engine.gate import argument_problems
+from leadhand.engine.gate import argument_problems, supplied_problems
 from leadhand.flows.flow import AbsentFlow
 from leadhand.flows.policy import FlowPolicy
 from leadhand.ports.heads import RunHead
@@ -255,6 +255,8 @@ def check(state: RunState, request: ev.StepRequested, *, resting: bool = False) 
         what = "answer" if state.status is RunStatus.SUCCEEDED else "subtasks"
         how = used or f"See its {what}: leadhand runs show {state.run_id}"
         raise UsageError(objection, how, continued=state.definition if used else None)
+    if request.what == "supply" and (faults := supplied_problems(state, request.steps[0], request.raw)):
+        raise UsageError(f"the result does not fit: {'; '.join(faults)}", "Pass it as data that fits.")
     if request.what == "retry" and request.args is not None:
         subtask = state.steps[request.steps[0]].step.subtask
         tool = state.tools.get(subtask.tool or "") if subtask is not None else None

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from leadhand.app.flows import REPORT, WORKER
+from leadhand.app.flows import MAP, REPORT, SOLO
 from leadhand.app.worker_files import TOOLSET
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
-from leadhand.core.value import compact_json, is_object
+from leadhand.core.value import Json, compact_json, is_object, list_of
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.engine.gate import input_of
+from leadhand.flows.seam.worker import Worker as ProgramWorker
+from leadhand.flows.seam.worker import as_tool, with_tools
 from leadhand.ports import Workshop
 from leadhand.ports.tool_limits import flaw
 from leadhand.tools.toolbox import Toolbox
@@ -45,30 +47,53 @@ def _check_tool_settings(project: Project, known: Mapping[str, ToolSpec]) -> Non
             raise ConfigurationError(f"{where}: the tool {name} cannot have {setting}: {why}", how)
 
 
-def project_workers(project: Project | None, toolbox: Toolbox) -> tuple[Worker, ...]:
-    """Return each declared worker of a project, with the tools of its toolsets.
+def declared_workers(
+    project: Project | None, toolbox: Toolbox, of_program: Sequence[ProgramWorker] = ()
+) -> tuple[Worker, ...]:
+    """Return each worker that a project or a program declares, with the tools of its toolsets.
 
-    Raises ConfigurationError for a worker that names a tool or a toolset that does not exist.
+    Raises ConfigurationError for a worker that names a tool or a toolset that does not exist, UsageError for two of one
+    name, and for a worker among tools that has the name of one of them.
     """
-    if project is None:
-        return ()
-    known = toolbox.known(every=True)
-    for source, worker in project.workers.items():
-        check_worker_tools(worker.tools, source, known)
-    return tuple(
-        each.evolve(tools=tool_names(each, known), counts=True, declared=True) for each in project.workers.values()
-    )
+    files: Mapping[str, ProgramWorker] = {} if project is None else project.workers
+    sources = {worker.name: source for source, worker in files.items()}
+    every = tuple(with_tools((*files.values(), *of_program)))
+    if not every:
+        return ()  # few runs need the tools on request
+    known = [*toolbox.known(every=True), *(as_tool(each.recorded()) for each in every)]
+    found: list[Worker] = []
+    for each in every:
+        recorded = each.recorded(declared=True)
+        check_worker_tools(recorded.tools, sources.get(each.name, f"the worker {each.name}"), known)
+        tools = recorded.tools if each.tools is None else tool_names(recorded, known)
+        if both := [name for name in tools if name in {one.name for one in every} and toolbox.find(name)]:
+            raise UsageError(
+                f"{both[0]}, among the tools of {each.name}, is a tool and a worker", "Rename one of them."
+            )
+        found.append(recorded.evolve(tools=tools))
+    return tuple(found)
 
 
-def tool_names(worker: Worker, tools: Iterable[ToolSpec]) -> tuple[str, ...]:
+def tool_names(worker: ProgramWorker | Worker, tools: Iterable[ToolSpec]) -> tuple[str, ...]:
     """Return the names of those ``tools`` that a worker with these tools and toolsets may use, in their order."""
+    named = worker.tools or ()
     return tuple(
         tool.name
         for tool in tools
-        if tool.name in worker.tools
-        or f"{TOOLSET}{tool.toolset}" in worker.tools
-        or (ALL_TOOLS in worker.tools and tool.toolset != DYNAMIC_WORKERS)
+        if tool.name in named
+        or f"{TOOLSET}{tool.toolset}" in named
+        or (ALL_TOOLS in named and tool.toolset != DYNAMIC_WORKERS and not _is_worker(tool))
     )
+
+
+def _is_worker(tool: ToolSpec) -> bool:
+    return tool.delegate and not tool.import_path
+
+
+def worker_tools(workers: Sequence[Worker]) -> tuple[ToolSpec, ...]:
+    """Return those workers as tools that are among the tools of others."""
+    named = {name for worker in workers for name in worker.tools}
+    return tuple(as_tool(each) for each in workers if each.declared and each.name in named)
 
 
 def check_worker_tools(names: Sequence[str], where: str, known: Sequence[ToolSpec]) -> None:
@@ -97,20 +122,21 @@ def project_parts(
     options: Mapping[str, Any],
     of_flow: Sequence[Worker],
     request: str,
+    of_program: Sequence[ProgramWorker] = (),
 ) -> ProjectParts:
     """Return what a project adds to a run of a flow with these options and workers, and the tools of all workers.
 
     Raises ConfigurationError for an unknown tool or toolset and for a worker with the name of a worker of the flow,
     UsageError if the flow is led by an unknown worker, or by one whose input schema the request does not match.
     """
-    workers = project_workers(project, toolbox)
+    workers = declared_workers(project, toolbox, of_program)
     names = [worker.name for worker in of_flow]
     if taken := [worker.name for worker in workers if worker.name in names]:
         raise ConfigurationError(
             f"the worker {taken[0]} has the name of a worker of the flow {flow}", "Rename the worker and its file."
         )
-    if flow == WORKER:
-        check_worker(str(options.get("worker")), workers, request)
+    if flow in (SOLO, MAP) and (name := str(options.get("worker") or "")):
+        check_worker(name, workers, [request] if flow == SOLO else list_of(options.get("inputs")))
     tools = (*project_tools(project, toolbox), *(name for worker in (*of_flow, *workers) for name in worker.tools))
     return ProjectParts(workers, tools, project is not None and project.manifest.nested_creation)
 
@@ -131,7 +157,7 @@ def _with_worker(project: Project | None, toolbox: Toolbox, stage: object) -> ob
     if not is_object(stage) or not isinstance(name := stage.get("worker"), str):
         return stage
     from leadhand.flows.report.options import GIVES
-    from leadhand.flows.report.roles import instructions
+    from leadhand.flows.report.workers import instructions
 
     workers = project.workers.values() if project is not None else ()
     worker = next((each for each in workers if each.name == name), None)
@@ -139,9 +165,9 @@ def _with_worker(project: Project | None, toolbox: Toolbox, stage: object) -> ob
         raise unknown_worker(name, [each.name for each in workers])
     own = stage.get("instructions") or (instructions(str(stage["name"])) if stage.get("name") in GIVES else "")
     tools = tool_names(worker, toolbox.known(every=True))
-    found = {"model": worker.model, "tools": tools or None, **worker.limits}
+    found = {"model": next(iter(worker.models), None), "tools": tools or None, **(worker.limits or {})}
     given = {field: value for field, value in stage.items() if value is not None}
-    return {**found, **given, "instructions": "\n\n".join(filter(None, [str(own), worker.instructions]))}
+    return {**found, **given, "instructions": "\n\n".join(filter(None, [str(own), str(worker.instructions)]))}
 
 
 def workshop_of(project: Project | None) -> Workshop | None:
@@ -153,15 +179,18 @@ def workshop_of(project: Project | None) -> Workshop | None:
     return ProjectWorkshop(project, project.generated_workers)
 
 
-def check_worker(name: str, workers: Sequence[Worker], request: str) -> None:
-    """Raise UsageError if no declared worker has this name, or if the request does not match its input schema."""
+def check_worker(name: str, workers: Sequence[Worker], inputs: Sequence[Json]) -> None:
+    """Raise UsageError if no declared worker has this name, or if an input (JSON as text, or JSON) does not match its
+    input schema."""
     worker = next((each for each in workers if each.name == name), None)
     if worker is None:
         raise unknown_worker(name, [each.name for each in workers])
-    _, problems = input_of(worker.input, request)
-    if problems:
-        how = f"Pass JSON that matches its input schema: {compact_json(worker.input)}"
-        raise UsageError(f"the request does not fit the worker {name}: {'; '.join(problems)}", how)
+    for number, each in enumerate(inputs if worker.input is not None else (), start=1):
+        _, problems = input_of(worker.input, each if isinstance(each, str) else compact_json(each))
+        if problems:
+            how = f"Pass JSON that matches its input schema: {compact_json(worker.input)}"
+            which = "the request does not fit" if len(inputs) == 1 else f"input {number} does not fit"
+            raise UsageError(f"{which} the worker {name}: {'; '.join(problems)}", how)
 
 
 def unknown_worker(name: str, names: Sequence[str]) -> UsageError:
@@ -170,7 +199,7 @@ def unknown_worker(name: str, names: Sequence[str]) -> UsageError:
     return UsageError(f"unknown worker {name!r}", how)
 
 
-_DECLARE = "The project declares none: name its files in worker_files of leadhand.toml."
+_DECLARE = "No worker is declared: pass Leadhand(workers=[…]), or name files in worker_files of leadhand.toml."
 
 
 def _check_toolsets(wanted: Sequence[str], known: Sequence[ToolSpec], where: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from leadhand.app.config_files import read_text, unwritten
 from leadhand.app.manifest import Project, load_project, relative_path
-from leadhand.app.project_workers import project_workers
+from leadhand.app.project_workers import declared_workers
 from leadhand.app.worker_files import SUFFIX
 from leadhand.app.workers import WorkerDocument, generated_workers
 from leadhand.core.errors import ConfigurationError, UsageError
@@ -76,7 +76,7 @@ class Promotion:
             _write(self.target, self.worker.text)
             _write(self.project.path, self.manifest)
             project = load_project(self.project.path)
-            project_workers(project, toolbox)
+            declared_workers(project, toolbox)
         except OSError as error:
             _restore(before)
             how = "Check that you may write the file."

@@ -1,14 +1,15 @@
-"""People's answers to the questions of runs."""
+"""People's answers to the questions of runs, and signals to flows."""
 
 from __future__ import annotations
 
-from leadhand.app.arguments import text
+from leadhand.app.arguments import json_value, text
 from leadhand.app.runtime import Runtime
 from leadhand.core.approval import Question
 from leadhand.core.errors import UsageError
-from leadhand.core.events import QuestionAnswered
+from leadhand.core.events import QuestionAnswered, SignalSent
 from leadhand.core.relations import open_question
 from leadhand.core.state import RunState
+from leadhand.core.value import Json
 
 LONGEST_REPLY = 10_000
 """Characters of an answer."""
@@ -40,6 +41,7 @@ def checked(state: RunState, given: str, question_id: str = "") -> tuple[Questio
 def _open(state: RunState, question_id: str) -> Question:
     """Return the question to answer. Raises UsageError if it is not open."""
     asked = state.questions.get(question_id) if question_id else open_question(state)
+    asked = None if asked is not None and asked.kind != "person" else asked
     if state.finished is not None:
         how = f"Follow it up: leadhand run --continue {state.run_id} REQUEST"
         ended = f"run {state.run_id} has ended ({state.finished.status.value}) and asks nothing"
@@ -51,3 +53,22 @@ def _open(state: RunState, question_id: str) -> Question:
         how = f"See how it continues: leadhand runs show {state.run_id}"
         raise UsageError(f"the question was already answered by {asked.by or 'someone'}", how)
     return asked
+
+
+async def signal(runtime: Runtime, run_id: str, name: str, value: Json = None, *, by: str) -> None:
+    """Send a signal to a run: its flow receives it when it waits for one of this name.
+
+    Raises NoSuchRun, and UsageError for a run that has ended and for a value that is not JSON.
+    """
+    named = text(name, "the name of the signal", "Pass a text.").strip()
+    if not named:
+        raise UsageError("the signal has no name", "Name what the flow waits for: run.wait_for(NAME).")
+    sent = SignalSent(by=by, name=named, value=json_value(value, "the value of the signal", "Pass a JSON value."))
+    await runtime.requests.record(run_id, sent, _check_signal)
+    runtime.answered.add(run_id)
+
+
+def _check_signal(state: RunState) -> None:
+    if state.finished is not None:
+        ended = f"run {state.run_id} has ended ({state.finished.status.value}) and receives no signals"
+        raise UsageError(ended, f"Follow it up: leadhand run --continue {state.run_id} REQUEST")

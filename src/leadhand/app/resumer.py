@@ -117,7 +117,8 @@ class Resumer(Periodic):
             state = await self._runtime.load(listing.run_id)
             if not due(state):
                 pending = [each for each in state.approvals.values() if each.status is ApprovalStatus.PENDING]
-                first_end = min((each.expires_at for each in pending if each.expires_at is not None), default=None)
+                ends = [*(each.expires_at for each in pending), *state.unanswered.values()]
+                first_end = min((each for each in ends if each is not None), default=None)
                 self._resting[listing.run_id] = (listing.head_seq, first_end)
                 return
         self._driver.drive(await self._runtime.take_over(listing.run_id))

@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from leadhand.app.arguments import MODELS, Usual, check_methods, flag, limits, name, number, text
+from leadhand.app.arguments import LIMITS, MODELS, Usual, check_methods, flag, limits, name, number, text
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
 from leadhand.core.errors import UsageError
+from leadhand.core.judgement import Check
 from leadhand.core.limits import usd
 from leadhand.core.run import RunDefinition
-from leadhand.core.text import did_you_mean
+from leadhand.core.text import check_names, did_you_mean
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import shown
 from leadhand.core.worker import EVERY_WORKER, LONGEST_INSTRUCTIONS, WILDCARDS, Worker
@@ -163,18 +164,27 @@ def check_plan(flow: Flow, run: RunSettings) -> None:
 
 
 def asked_settings(
-    usual: Settings, *, model: str | Models | None, budget: float | None, bounded: bool
+    usual: Settings,
+    *,
+    model: str | Models | None,
+    budget: float | None,
+    bounded: bool,
+    check: Check | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> tuple[Settings | None, Models | None]:
-    """Return the settings of one run with another ``model`` and ``budget`` (US dollars; None: no limit), and the
-    adapter, if the model is one. The settings are None if they are the usual ones.
+    """Return the settings of one run with another ``model``, ``check``, ``budget`` (US dollars; None: no limit), and
+    ``more`` limits by name, and the adapter, if the model is one. The settings are None if they are the usual ones.
 
     ``bounded``: the caller set the usual budget, so that of a run cannot be higher. Raises UsageError.
     """
     own = None if model is None or isinstance(model, str) else model
     check_methods(own, "model", MODELS, "the name of a model, or an object with the methods of leadhand.ports.Models")
-    if not isinstance(model, str) and isinstance(budget, Usual):
+    others = dict(more or {})
+    check_names("the limits of a run", others, LIMITS)
+    budget = others.pop("budget", budget)
+    if not isinstance(model, str) and isinstance(budget, Usual) and check is None and not others:
         return None, own
-    wanted = usual
+    wanted = replace(usual, check=check or usual.check, limits=limits(usual.limits, **others))
     if isinstance(model, str):
         asked = name(model, "model", "Pass provider:name, offline or an adapter, or omit it.")
         if usual.offline and asked != "offline":
@@ -183,7 +193,7 @@ def asked_settings(
         wanted = replace(wanted, model=asked, models={})
     if isinstance(budget, Usual):
         return wanted, own
-    most, changed = usual.limits.budget_nanousd, limits(usual.limits, budget=budget)
+    most, changed = usual.limits.budget_nanousd, limits(wanted.limits, budget=budget)
     if bounded and most is not None and (changed.budget_nanousd is None or changed.budget_nanousd > most):
         said = "no limit" if budget is None else f"${number(budget)}"
         what = f"the budget of the run ({said}) is above that of this Leadhand, ${number(usd(most))}"

@@ -218,7 +218,7 @@ class Runtime:
 
     def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
-        self.flows.of(state.definition)
+        self.flows.check_workers(state.definition)
         check_tools(needed_tools(state), self.toolbox)
         check_hooks(self.hooks, state.definition)
         if state.finished is None:
@@ -269,6 +269,7 @@ class Runtime:
             hooks=self.hooks,
             fits=fits_of(self._outputs.get(state.run_id), state.definition.worker(state.definition.shape)),
             verifier=self.verifier,
+            deps=self.toolbox.deps,
         )
         self._held[state.run_id] = state
         try:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from leadhand.app.config_files import Place, fault, read_text, validated
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import Value, is_object
-from leadhand.core.worker import WORKER_NAME, Worker
+from leadhand.core.value import Value, is_object, thawed
+from leadhand.core.worker import WORKER_NAME, CallSettings
+from leadhand.core.worker import Worker as Recorded
 from leadhand.engine.gate import schema_flaw
+from leadhand.flows.seam.worker import Worker
 
 SUFFIX = ".worker"
 FENCE = "---"
 EXAMPLE = "Begin it with:\n---\nname: my_worker\ndescription: What it does.\n---\nIts instructions, as Markdown."
 TOOLSET = "toolset:"
 """In the ``tools`` of a worker that a file defines: the prefix of the name of a toolset."""
+
+
+ModelName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class WorkerLimits(Value):
@@ -36,7 +41,8 @@ class FrontMatter(Value):
 
     name: str = Field(pattern=WORKER_NAME, examples=["fact_checker", "reader-2"])
     description: str = Field(default="", max_length=2_000)
-    model: str | None = Field(default=None, min_length=1, max_length=200)
+    model: ModelName | tuple[ModelName, ...] | None = None
+    settings: CallSettings = CallSettings()
     tools: tuple[str, ...] = ()
     toolsets: tuple[str, ...] = ()
     limits: WorkerLimits = WorkerLimits()
@@ -84,20 +90,21 @@ def parse_worker(text: str, path: Path | str) -> Worker:
         schema = getattr(front, name)
         if schema is not None and (flaw := schema_flaw(schema)):
             raise fault(path, marks[(name,)], f"{name} is not a usable JSON schema: {flaw}", "Correct the schema.")
-    given = front.model_dump(exclude={"toolsets", "limits"})
-    tools = (*front.tools, *(f"{TOOLSET}{each}" for each in front.toolsets))
-    return Worker.model_validate({**given, **front.limits.model_dump(), "tools": tools, "instructions": instructions})
+    given = front.model_dump(exclude={"toolsets", "limits", "settings"})
+    given["tools"] = (*front.tools, *(f"{TOOLSET}{each}" for each in front.toolsets))
+    limits, settings = (each.model_dump(exclude_none=True) or None for each in (front.limits, front.settings))
+    return Worker(**given, limits=limits, settings=settings, instructions=instructions)
 
 
-def worker_text(worker: Worker, about: str = "") -> str:
+def worker_text(worker: Worker | Recorded, about: str = "") -> str:
     """Return a worker as the text of its file, with ``about`` as comments at its beginning."""
     import yaml
 
-    data = worker.model_dump(mode="json", include=set(IN_FILE), exclude_defaults=True)
-    data |= {"limits": worker.limits} if worker.limits else {}
+    data: dict[str, Any] = {key: plain for key in IN_FILE if (plain := thawed(getattr(worker, key, None)))}
+    data |= {"model": worker.models[0] if len(worker.models) == 1 else worker.models} if worker.models else {}
     front = yaml.safe_dump({key: data[key] for key in IN_FILE if key in data}, sort_keys=False, allow_unicode=True)
     comments = "".join(f"# {line}\n" for line in about.splitlines())
-    return f"{FENCE}\n{comments}{front}{FENCE}\n{worker.instructions.strip()}\n"
+    return f"{FENCE}\n{comments}{front}{FENCE}\n{str(worker.instructions).strip()}\n"
 
 
 def worker_schema() -> dict[str, Any]:

@@ -92,13 +92,13 @@ def _document(project: Project, file: Path, **more: Any) -> WorkerDocument:
     return WorkerDocument(
         name=worker.name,
         description=worker.description,
-        model=worker.model,
-        tools=tuple(each for each in worker.tools if not each.startswith(TOOLSET)),
-        toolsets=tuple(each.removeprefix(TOOLSET) for each in worker.tools if each.startswith(TOOLSET)),
-        limits=worker.limits,
-        input=worker.input,
+        model=", ".join(worker.models) or None,
+        tools=tuple(each for each in worker.tools or () if not each.startswith(TOOLSET)),
+        toolsets=tuple(each.removeprefix(TOOLSET) for each in worker.tools or () if each.startswith(TOOLSET)),
+        limits=dict(worker.limits or {}),
+        input=None if worker.input is None else dict(worker.input),
         output=worker.output,
-        instructions=worker.instructions,
+        instructions=str(worker.instructions),
         **more,
     )
 

@@ -32,7 +32,8 @@ class ProjectWorkshop:
     def text(self, worker: Worker, about: str) -> str:
         """Return the whole file of a worker. Raises ToolError if it would not read back as it was written."""
         text = worker_text(worker, about)
-        if parse_worker(text, f"{worker.name}{SUFFIX}") != worker:
+        read = parse_worker(text, f"{worker.name}{SUFFIX}").recorded()
+        if read.evolve(counts=worker.counts, fingerprint=worker.fingerprint) != worker:
             raise ToolError(f"the file of {worker.name} would not read back as it was written", type="not_readable")
         return text
 

@@ -82,6 +82,13 @@ COMMANDS = (
         'leadhand answer 01jd3vq8xk2m "Lisbon, from 3 to 9 March"',
     ),
     _command(
+        "signal",
+        "Send a signal to a run, whose flow waits for it.",
+        "A flow waits with run.wait_for(NAME), and receives the value. A signal that comes before is kept for it.",
+        "leadhand signal 01jd3vq8xk2m paid",
+        """leadhand signal 01jd3vq8xk2m paid '{"amount": 12.5}'""",
+    ),
+    _command(
         "work",
         "Carry out the work of runs on this machine.",
         "A host takes work of every run in a PostgreSQL database: it carries out steps beside the process that"

@@ -37,6 +37,8 @@ from leadhand.core.plan_approval import open_plan
 from leadhand.core.relations import open_question
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.flows.map import MAP, line_of
+from leadhand.mapping import Mapped
 from leadhand.ports import ContextStore
 from leadhand.runs import Run
 
@@ -199,7 +201,9 @@ async def print_result(run: Run, output: Output) -> None:
         write(as_json({"type": "run", "document": await run.document()}) + "\n")
     elif _only_planned(run.state) and (plan := open_plan(run.state)) is not None:
         write("".join(f"{clean(line)}\n" for line in plan_lines(plan.args)))
-    elif (finished := run.state.finished) is not None and run.state.definition.shape and finished.value is not None:
+    elif (finished := run.state.finished) is not None and run.state.definition.flow == MAP:
+        write("".join([as_json(line_of(each)) + "\n" async for each in Mapped(run).results()]))
+    elif finished is not None and run.state.definition.shape and finished.value is not None:
         write_json(finished.value)
     elif finished is not None and finished.answer.strip():
         apart = out_is_terminal() and err_is_terminal()

@@ -231,6 +231,11 @@ class FlowFlags:
 
     flow: Annotated[str, Flag("Run this flow.", "NAME")] = "work-order"
     worker: Annotated[str | None, Flag("Let this worker of the project carry out the request.", "NAME")] = None
+    solo: Annotated[bool, Flag("Let one worker with all tools carry out the request.")] = False
+    inputs: Annotated[
+        str | None,
+        Flag("Let the worker carry out each line of this file, JSON, and print one result a line.", "FILE"),
+    ] = None
     option: Annotated[
         tuple[str, ...],
         Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),

@@ -15,16 +15,23 @@ from .value import Value, unset
 
 
 class Question(Value):
-    """A question to the person who started a run. ``reply`` is the answer of ``by`` (None: it is open).
+    """What a run waits for: the answer of the person who started it, a ``timer``, or a ``signal`` named ``text``.
 
-    A person may answer with one of the ``choices``, or in other words.
+    ``reply`` is the answer of ``by``, or the value of the signal as JSON (None: it is open). A person may answer with
+    one of the ``choices``, or in other words; if it ``holds``, nothing begins before that. What is open at
+    ``expires_at`` is answered with the ``default``.
     """
 
     id: str
     text: str
+    kind: Literal["person", "timer", "signal"] = Field(default="person", exclude_if=lambda kind: kind == "person")
     choices: tuple[str, ...] = ()
+    expires_at: datetime | None = Field(default=None, exclude_if=unset)
+    default: str = Field(default="", exclude_if=operator.not_)
+    answered_at: datetime | None = Field(default=None, exclude_if=unset)
     reply: str | None = None
     by: str = Field(default="", exclude_if=operator.not_)
+    holds: bool = Field(default=False, exclude_if=operator.not_)
 
 
 class ApprovalStatus(StrEnum):

@@ -125,13 +125,14 @@ class Judge(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """Ask a person about a call or a plan, or ask a question."""
+    """Ask a person about a call or a plan, or ask a question, which expires after ``timeout_s`` seconds."""
 
     asked: Approval | Question
+    timeout_s: float | None = None
 
 
 class Expire(NamedTuple):
-    """Deny a call because nobody answered in time."""
+    """Deny a call because nobody answered in time, or answer a question with its default."""
 
     approval_id: str
 
@@ -236,4 +237,8 @@ class Policy(Protocol):
 
     def outcome(self, state: RunState) -> Outcome:
         """Return the outcome of the run if it ends now."""
+        ...
+
+    def changed_worker(self, state: RunState, key: str) -> Worker | None:
+        """Return the worker of a step as a function defines it today; None if it is as the step has it."""
         ...

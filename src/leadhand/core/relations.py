@@ -94,8 +94,14 @@ def open_approvals(state: RunState) -> list[Approval]:
 
 def open_question(state: RunState) -> Question | None:
     """Return the oldest question that nobody has answered; None without one, and once the run has ended."""
-    unanswered = (each for each in state.questions.values() if each.reply is None)
-    return next(unanswered, None) if state.finished is None else None
+    unanswered = (state.questions[key] for key in state.unanswered)
+    asked = next((each for each in unanswered if each.kind == "person"), None)
+    return asked if state.finished is None else None
+
+
+def dozes(state: RunState) -> bool:
+    """Whether a run waits for timers and signals, and for nothing else."""
+    return bool(state.unanswered) and not (state.live or state.unsettled or state.parked) and not open_question(state)
 
 
 def next_order_id(state: RunState) -> str:

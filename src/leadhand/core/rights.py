@@ -15,12 +15,13 @@ MAX_DEPTH = 4
 
 
 def tools_of_worker(state: RunState, worker: Worker) -> frozenset[str]:
-    """Return the tools of the run that a worker allows."""
+    """Return the tools of the run that a worker allows; workers among its tools only by name."""
     names = frozenset(tool.name for tool in state.definition.tools)
     if worker.loop == "reply":
         return frozenset()
     if ALL_TOOLS in worker.tools:
-        return names
+        of_workers = (tool.name for tool in state.definition.tools if tool.delegate and state.is_worker(tool.name))
+        return names - frozenset(of_workers).difference(worker.tools)
     own = (tool.name for tool in state.definition.tools if _is_own(tool)) if OWN_TOOLS in worker.tools else ()
     return names.intersection((*worker.tools, *own))
 
@@ -59,9 +60,10 @@ def is_another_worker(state: RunState, parent: StepState, worker: str) -> bool:
 
 
 def may_delegate(state: RunState, parent: str, worker: str) -> bool:
-    """Whether the worker of a step lets it delegate to another worker of the flow, with the tools of that worker."""
+    """Whether the worker of a step lets it delegate to another worker, of the flow or among its tools, with the tools
+    of that worker."""
     own = state.worker(state.steps[parent].step.worker)
-    return own is not None and worker in own.delegates and worker not in state.makers
+    return own is not None and worker in (*own.delegates, *own.tools) and worker not in state.makers
 
 
 def _is_unasked(state: RunState, tool: ToolSpec) -> bool:
@@ -72,7 +74,10 @@ def _is_unasked(state: RunState, tool: ToolSpec) -> bool:
 
 
 def is_work(state: RunState, step: StepState) -> bool:
-    """Whether it, or one above it, counts or leads others: it ends when only the time for the answer is left."""
+    """Whether it, or one above it, counts and is not the answer, or leads others: it ends when only the time for the
+    answer is left."""
     line = (step, *ancestors(state, step.step))
     workers = (state.worker(each.step.worker) for each in line)
-    return any(each.counts for each in line) or any(worker is not None and worker.delegates for worker in workers)
+    return any(each.counts and not (each.step.kind and each.step.final) for each in line) or any(
+        worker is not None and worker.delegates for worker in workers
+    )

@@ -190,7 +190,11 @@ class RunDefinition(Value):
 
     def model_of(self, worker: Worker | None) -> str:
         """Return the full name of the model of a worker; for None, the default model."""
-        return self.models.default if worker is None else worker.model or self.models.of(worker.model_role)
+        return self.models.default if worker is None else self.models_of(worker)[0]
+
+    def models_of(self, worker: Worker) -> tuple[str, ...]:
+        """Return the full names of the models of a worker, the first choice first."""
+        return worker.models or (self.models.of(worker.model_role),)
 
 
 def with_turns(definition: RunDefinition, turns: Mapping[str, int]) -> RunDefinition:

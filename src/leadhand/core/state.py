@@ -255,8 +255,9 @@ class RunState:
     undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the number
     of the event that reopened it last (0: none). ``settled`` has, in the order of the log, the steps and orders that
     are settled, the questions that are answered (``?`` and their ids) and the notes (``!``), by the number of the
-    event; ``inner`` has the flows inside of others that run;
-    ``redone`` is the number of the latest event that changed something settled.
+    event; ``unanswered`` are the open questions, with the times at which they expire, and ``signals`` those that came
+    before the flow waited for them, by name. ``inner`` has the flows inside of others that run; ``redone`` is the
+    number of the latest event that changed something settled, ``status_seq`` of that which set its status.
     """
 
     run_id: str
@@ -286,6 +287,8 @@ class RunState:
     asking: dict[str, datetime | None] = field(default_factory=FrozenDict[str, datetime | None])
     allowed: dict[str, str] = field(default_factory=FrozenDict[str, str])
     questions: dict[str, Question] = field(default_factory=FrozenDict[str, Question])
+    unanswered: dict[str, datetime | None] = field(default_factory=FrozenDict[str, datetime | None])
+    signals: dict[str, tuple[Json, ...]] = field(default_factory=FrozenDict[str, tuple[Json, ...]])
     spent: Money = NOTHING
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -314,6 +317,7 @@ class RunState:
     reopened: int = 0
     settled: dict[str, int] = field(default_factory=FrozenDict[str, int])
     redone: int = 0
+    status_seq: int = 0
 
     @property
     def order(self) -> OrderState | None:

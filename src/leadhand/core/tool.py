@@ -49,8 +49,9 @@ DYNAMIC_WORKERS = "dynamic_workers"
 class ToolSpec(Value):
     """A tool as a run records it: enough to plan, to validate arguments and to find its code again.
 
-    ``toolset`` names its group, ``cost_usd`` the cost of a call, which approval requests show. ``delegate``: another
-    worker, a child step, carries out a call and receives its arguments. ``parallel``: a call is a list of calls,
+    ``toolset`` names its group, ``cost_usd`` the cost of a call, which approval requests show. ``delegate``: a worker
+    carries out a call as a child step and receives its arguments; the one of this name, else another like the caller.
+    ``parallel``: a call is a list of calls,
     ``{"calls": [{"tool": …, "args": {…}}]}``, which are made like those of one reply; its result is the list of their
     results. ``polling``: the result may change, so a worker may repeat a call. ``parameters`` is the JSON schema (draft
     2020-12) of the arguments, an object. ``timeout_s`` limits one call, in seconds; ``retries`` is how often a

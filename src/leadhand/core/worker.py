@@ -28,6 +28,14 @@ LIMITS = ("max_turns", "max_requests", "max_tokens", "budget")
 """The limits of one step of a worker."""
 
 
+class CallSettings(Value):
+    """How a model answers a worker. None: as its provider, or the limits of the run, say."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    reasoning_effort: Literal["minimal", "low", "medium", "high"] | None = None
+    max_output_tokens: int | None = Field(default=None, ge=16)
+
+
 def output_schema(output: Any) -> dict[str, Any] | None:
     """Return the JSON schema of a pydantic model, and a schema as it is. Raises ValueError for anything else."""
     if inspect.isclass(output) and issubclass(output, BaseModel):
@@ -46,7 +54,8 @@ def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
 class Worker(Value):
     """The instructions and the permissions of the steps that a worker carries out.
 
-    ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for its ``model_role``).
+    ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for its ``model_role``),
+    ``fallbacks`` are those that are called in its place while it is unavailable, ``settings`` say how they answer.
     ``input`` is the JSON schema of what it is given (None: text), ``output`` a pydantic model or a JSON schema that its
     answer must match (None: text). ``tools`` lists the tools that it may use at most; ``("*",)`` means every tool of
     the run, ``("*own",)`` those that the run was given and that only read. With ``loop="turns"``, a model is called
@@ -69,6 +78,8 @@ class Worker(Value):
     description: str = Field(default="", exclude_if=operator.not_)
     doing: str = Field(default="", exclude_if=operator.not_)
     model: str | None = None
+    fallbacks: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    settings: CallSettings | None = Field(default=None, exclude_if=unset)
     model_role: ModelRole = Field(default="", exclude_if=operator.not_)
     declared: bool = Field(default=False, exclude_if=operator.not_)
     input: dict[str, Any] | None = Field(default=None, exclude_if=unset)
@@ -86,6 +97,11 @@ class Worker(Value):
     max_children: int | None = Field(default=None, ge=0, exclude_if=unset)
     code: str = Field(default="", exclude_if=operator.not_)
     fingerprint: str = Field(default="", exclude_if=operator.not_)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Return the full names of its own models, the first choice first."""
+        return () if self.model is None else (self.model, *self.fallbacks)
 
     @property
     def limits(self) -> dict[str, int | float]:

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from leadhand.core import commands as do
 from leadhand.core.commands import FlowError
@@ -20,7 +21,7 @@ from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet
 from leadhand.core.evolve import fold, foreseen
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.relations import ended_by
+from leadhand.core.relations import dozes, ended_by
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.words.failures import out_of_time
@@ -32,7 +33,7 @@ from leadhand.engine.work import work_of
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Flow
 from leadhand.flows.policy import Fits
-from leadhand.flows.seam.function import FunctionRun
+from leadhand.flows.seam.function import GIVEN_UP, FunctionRun
 from leadhand.ports import Clock, ContextStore, Dispatcher
 from leadhand.ports.heads import RunHead, head_of
 from leadhand.verify.judge import Verifier
@@ -65,13 +66,15 @@ class Controller:
         fits: Fits | None = None,
         verifier: Verifier | None = None,
         hooks: Hooks | None = None,
+        deps: Any = None,
     ) -> None:
+        """``deps`` is what the program gives the flow."""
         self._state = state
         self._log = log
         self._store = store
         self._policy = policy_of(flow, state.definition, fits, verifier)
         if self._policy.run is not None:
-            self._policy.run.clock = time.monotonic
+            self._policy.run.clock, self._policy.run.deps = time.monotonic, deps
         self._dispatcher = dispatcher
         self._clock = clock
         self._hooks = hooks or Hooks()
@@ -81,7 +84,7 @@ class Controller:
         self._epoch = state.epoch
         self._started: dict[str, str] = {}
         self._held: dict[str, None] = {}
-        """Scheduled steps that do not begin before the flow asks for them again."""
+        """Steps that do not begin, and are not settled, before the flow asks for them again."""
         self._check_at = 0.0
         self._decided_at = clock.now()
         self._not_started: list[do.Command] = []
@@ -113,6 +116,8 @@ class Controller:
                 await batches.aclose()
                 # The run ended, is paused or has another owner: nothing of it may continue here.
                 self._dispatcher.cancel(self._state.run_id)
+                if self._policy.run is not None:
+                    self._policy.run.close()
 
     def _at_rest(self) -> bool:
         state = self._state
@@ -120,7 +125,9 @@ class Controller:
             return True
         if state.status is RunStatus.PAUSED:
             return not state.unsettled and not state.resume_wanted
-        return state.status is RunStatus.WAITING and not state.live and not due(state)
+        if state.status is not RunStatus.WAITING or len(state.live) > len(self._held) or due(state):
+            return False
+        return all(state.questions[key].kind == "person" for key in state.unanswered)  # timers go on
 
     # --- deciding ----------------------------------------------------------------------------------------------------
 
@@ -130,7 +137,9 @@ class Controller:
         """
         if (run := self._policy.run) is not None:
             await run.prepare(self._state, self._log.unpack)
-            self._start(key for key in tuple(self._held) if run.wants(self._state, key))
+            state = self._state
+            self._held = {key: None for key in self._held if key in state.live or key in state.unsettled}
+            self._start(key for key in tuple(self._held) if run.wants(state, key))
         events, after = self._decisions(first)
         if not events:
             return False
@@ -171,7 +180,7 @@ class Controller:
                 commands, postponed = [do.Finish(failure=failure)], False
             else:
                 # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
-                commands = when_idle(state, reason) if not made else []
+                commands = when_idle(state, reason, len(self._held)) if not made else []
                 if not commands or commands == tried:
                     return made, state
                 tried = commands
@@ -208,18 +217,37 @@ class Controller:
     def _commands(self, state: RunState) -> list[do.Command]:
         now, running = self._clock.now(), state.finished is None and state.status is RunStatus.RUNNING
         self._decided_at = now
-        deadline, work_deadline = (state.deadline, state.work_deadline) if running else (None, None)
+        timed = running and not dozes(state)
+        deadline, work_deadline = (state.deadline, state.work_deadline) if timed else (None, None)
         if deadline is not None and now >= deadline:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
             return [do.Finish(failure=out_of_time(message, state.definition.limits.timeout_s))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if running and (run := self._policy.run) is not None:
-            commands = [each for each in commands if not _is_unwanted(run, state, each)]
+            commands = [each for each in commands if not self._is_unwanted(run, state, each)]
         if work_deadline is not None and now >= work_deadline:
             commands = run_out(state) or commands  # what is due is decided on the state after it
         if commands or not running or (self._policy.run is not None and state is not self._state):
-            return commands  # a function continues with what is committed alone
-        return list(self._policy.next(state)) or when_idle(state)
+            return commands  # a function continues only from what is committed
+        return list(self._policy.next(state)) or self._released(state) or when_idle(state, held=len(self._held))
+
+    def _released(self, state: RunState) -> list[do.Command]:
+        """Give up the steps that the flow does not ask for again if they alone keep the next batch from its start."""
+        if not state.ready or len(state.live) + len(state.unsettled) > len(self._held):
+            return []
+        return [do.GiveUp(key, GIVEN_UP) for key in self._held]
+
+    def _is_unwanted(self, run: FunctionRun, state: RunState, command: do.Command) -> bool:
+        """Whether a command would begin a step that the flow has not asked for since the run was taken over, or ask
+        people about a call of one while they are asked whether the flow may go on without it."""
+        if not isinstance(command, do.Start | do.Settle) or run.wants(state, command.step):
+            return False
+        if isinstance(command, do.Start):
+            return command.step in state.ready
+        if not run.diverges or not state.steps[command.step].indeterminate_calls:
+            return False
+        self._held[command.step] = None
+        return True
 
     def _sleep(self) -> list[do.Command]:
         """The time in which this process was not running since the last decision, if there was any."""
@@ -264,7 +292,7 @@ class Controller:
             if current is None or current.status is not AttemptStatus.SCHEDULED:
                 continue
             if (run := self._policy.run) is not None and not run.wants(self._state, key):
-                self._held[key] = None
+                self._held[key] = None  # nothing of it begins before the flow asks for it again
                 continue
             self._held.pop(key, None)
             if self._started.get(key) != current.attempt:
@@ -278,10 +306,11 @@ class Controller:
                 self._dispatcher.start(work)
 
     def _seconds_left(self) -> float | None:
-        """Return the seconds until the next deadline: that of the run, or of an approval."""
-        ends = [each for each in self._state.asking.values() if each is not None]
+        """Return the seconds until the next deadline: that of the run, of an approval or of a question."""
         state, now = self._state, self._clock.now()
-        if state.deadline is not None and state.work_deadline is not None and state.status is RunStatus.RUNNING:
+        ends = [each for each in (*state.asking.values(), *state.unanswered.values()) if each is not None]
+        timed = state.status is RunStatus.RUNNING and not dozes(state)
+        if state.deadline is not None and state.work_deadline is not None and timed:
             # One that passes between the last decision and this line is still to be decided on.
             ends.append(state.work_deadline if self._decided_at < state.work_deadline else state.deadline)
         left = max(0.0, (min(ends) - now) / timedelta(seconds=1)) if ends else None
@@ -298,15 +327,6 @@ class Controller:
             # What a process finished before it died may not have been read yet.
             if lost and not await self._store.read(self._state.run_id, self._state.seq, 1):
                 self._not_started += lost
-
-
-def _is_unwanted(run: FunctionRun, state: RunState, command: do.Command) -> bool:
-    """Whether a command would begin, or try again, a step that the flow has not asked for since it was taken over."""
-    if not isinstance(command, do.Start | do.Settle) or run.wants(state, command.step):
-        return False
-    attempt = state.steps[command.step].attempt
-    result = attempt.result if attempt is not None else None
-    return isinstance(command, do.Start) or (result is not None and not result.ok)
 
 
 def lost_attempts(state: RunState, carried_out: Collection[str], *, taking_over: bool) -> Iterator[do.Command]:

@@ -7,10 +7,12 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 
+from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, json_problem, thawed
 from leadhand.core.work_order import result_reference
 from leadhand.core.work_result import ResultData
+from leadhand.core.worker import output_schema
 from leadhand.engine.schema_size import MOST_PARTS, is_too_large
 from leadhand.ports import Work
 
@@ -39,6 +41,16 @@ class Unresolved(ValueError):
 _MOST_PROBLEMS = 8
 OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
 """The problem of a value that has no problem without its secrets."""
+
+
+def supplied_problems(state: RunState, key: str, value: Json) -> list[str]:
+    """Return why data that a person supplies does not fit the output of a worker of the program, one sentence each.
+
+    Built-in flows can do with a text in place of it.
+    """
+    worker = state.worker(state.steps[key].step.worker)
+    output = None if worker is None or not worker.fingerprint else output_schema(worker.output)
+    return schema_problems(output, value) if output is not None else []
 
 
 def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
-from leadhand.core.blob import BLOB_KEY
+from leadhand.core.blob import BLOB_KEY, blob_of
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, LeadhandError
 from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.core.limits import SharedLimit
@@ -216,6 +216,28 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
     if not work.needs:
         return work
     needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
+    if work.step.kind:
+        large = {digest: raw for key, data in work.needs.items() for digest, raw in _large(data.raw, needs[key].raw)}
+        return replace(work, needs=needs, brief=_with_large(brief, large) if large else brief)
     shown: Mapping[str, Any] = brief.get("needs", {})  # a flow may show its workers less than they can refer to
     whole = {key: {**fact, "raw": needs[key].raw} if key in needs and fact else fact for key, fact in shown.items()}
     return replace(work, needs=needs, brief={**brief, "needs": whole} if shown else brief)
+
+
+def _large(raw: Json, loaded: Json) -> Iterator[tuple[str, Json]]:
+    """Yield the blobs to which the data of a result refers, by digest: all of it, or the data of single calls."""
+    if (blob := blob_of(raw)) is not None:
+        yield blob.digest, loaded
+    elif is_object(raw) and is_object(loaded):
+        yield from ((blob.digest, loaded[key]) for key, each in raw.items() if (blob := blob_of(each)) is not None)
+
+
+def _with_large(value: Any, large: Mapping[str, Json]) -> Any:
+    """Return an input with large data in place of the references to it; others stay as they are."""
+    if (blob := blob_of(value)) is not None and blob.digest in large:
+        return large[blob.digest]
+    if isinstance(value, Mapping):
+        return {key: _with_large(each, large) for key, each in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_with_large(each, large) for each in cast("Sequence[Any]", value)]
+    return value

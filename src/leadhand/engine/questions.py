@@ -15,10 +15,13 @@ from leadhand.engine.work import is_by_hand
 
 
 def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
-    """Return commands for new approval requests of parked attempts, and for expired ones."""
+    """Return commands for new approval requests of parked attempts, and for expired requests and questions."""
     for approval_id, expires_at in state.asking.items():
         if expires_at is not None and expires_at <= now:
             yield do.Expire(approval_id)
+    for question_id, expires_at in state.unanswered.items():
+        if expires_at is not None and expires_at <= now:
+            yield do.Expire(question_id)
     for key in state.due:
         attempt = state.steps[key].attempt
         for call in attempt.open_calls if attempt is not None else ():

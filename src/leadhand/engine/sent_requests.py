@@ -65,7 +65,8 @@ class SentRequests:
             instructions, messages = messages[0].text, messages[1:]
         schema = None if request.output is None else Frozen(request.output.schema_)
         tools = tuple(map(Frozen, request.tools))
-        return _head(self._redactor, instructions, tools, schema, request.max_tokens), messages
+        settings = request.max_tokens, request.temperature, request.reasoning_effort
+        return _head(self._redactor, instructions, tools, schema, settings), messages
 
     def _packed(self, message: Message, blobs: dict[str, bytes]) -> Blob | Message:
         if isinstance(message, AssistantMessage):  # its text is in the reply that it was, and opaque data only there
@@ -86,11 +87,14 @@ def _head(
     instructions: str,
     tools: Sequence[Frozen[ToolSpec]],
     schema: Frozen[Any] | None,
-    max_tokens: int,
+    settings: tuple[int, float | None, str | None],
 ) -> _Stored:
     shown = [tool.value.model_dump(include={"name", "description", "parameters"}) for tool in tools]
     output = schema and schema.value
+    max_tokens, temperature, effort = settings
     common = {"instructions": instructions, "tools": shown, "output": output, "max_tokens": max_tokens}
+    common |= {} if temperature is None else {"temperature": temperature}
+    common |= {} if effort is None else {"reasoning_effort": effort}
     return _stored(redactor, common)
 
 
@@ -121,6 +125,8 @@ async def sent_request(began: Entry, entries: Sequence[Entry], store: ContextSto
         tools=tuple(map(ToolSpec.model_validate, head["tools"])),
         output=None if head["output"] is None else OutputSpec.model_validate({"name": "", "schema": head["output"]}),
         max_tokens=head["max_tokens"],
+        temperature=head.get("temperature"),
+        reasoning_effort=head.get("reasoning_effort"),
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from itertools import count
 from typing import Any
 
 from leadhand.core.conversation import Message
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import AWAY, Failure, FailureClass
 from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmitted, ToolCallReturned
 from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
@@ -19,6 +19,7 @@ from leadhand.core.value import Json
 from leadhand.core.words.failures import ANOTHER_MODEL, written_call
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import summary_of
+from leadhand.core.worker import CallSettings
 from leadhand.engine.call_rules import CallRules
 from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
 from leadhand.engine.conversation_turn import REPEATED, Turn
@@ -154,13 +155,15 @@ class Turns:
     ) -> ModelRequest:
         """Return the request of a model call of the attempt."""
         work, worker = self._work, self._work.worker
-        limits = work.definition.limits
+        limits, settings = work.definition.limits, worker.settings or CallSettings()
         return ModelRequest(
             model=work.model,
             messages=messages,
             tools=tools,
             output=None if schema is None else OutputSpec.model_validate({"name": worker.name, "schema": schema}),
-            max_tokens=limits.max_output_tokens,
+            max_tokens=settings.max_output_tokens or limits.max_output_tokens,
+            temperature=settings.temperature,
+            reasoning_effort=settings.reasoning_effort,
             partial=schema is None and in_parts(work),
             deadline_s=limits.attempt_timeout_s,
             patience_s=limits.model_patience_s,
@@ -205,10 +208,23 @@ class Turns:
             on_text("")  # the earlier text was not accepted, or ended in the middle of a line
             if before:
                 on_text(f"{before}\n")
-        reply = await self._models.ask(self._log, call, on_text)
+        reply = await self._answered(call, work.models[1:], on_text)
         if self._draft is not None and reply.finish_reason != "length":  # a text may be cut in the middle of a secret
             self._draft.end()
         return reply
+
+    async def _answered(
+        self, call: ModelCall, others: Sequence[str], on_text: Callable[[str], None] | None
+    ) -> ModelReply:
+        """Make a call, with the next of the ``others`` if its model is unavailable. Raises ModelError."""
+        try:
+            return await self._models.ask(self._log, call, on_text)
+        except ModelError as error:
+            if not others or (error.failure.class_ is not FailureClass.UNAVAILABLE and error.failure.type != AWAY):
+                raise
+        request = call.request.evolve(model=others[0])
+        at_once = self._work.definition.concurrency.of_model(request.model)
+        return await self._answered(call._replace(request=request, at_once=at_once), others[1:], on_text)
 
     def _on_structured(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:
         """Return what takes the pieces of a structured answer: it records elements, and shows a draft of the answer."""
@@ -360,7 +376,10 @@ def _unfit(tools: ToolCalls, log: RunLog, tool: ToolSpec, args: dict[str, Json],
 def _model_refused(work: Work) -> Failure | None:
     """Return why a model that a step names may not be called; those of the run and its workers were checked."""
     run = work.definition
-    if not run.offline or work.model in {*run.models.names, *(worker.model for worker in run.workers)}:
+    if not run.offline or work.model in {
+        *run.models.names,
+        *(name for worker in run.workers for name in worker.models),
+    }:
         return None
     message = f"the step {work.step.step_id} uses the model {work.model}, and the run is offline"
     how = "leave out its model, or start the run without --offline"

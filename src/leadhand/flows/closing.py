@@ -42,6 +42,6 @@ def _of_function(
     if policy.run is not None and (definition.shape or definition.check != "off"):
         from .answering import close, judge  # an offline run has no judge
 
-        policy.run.close, policy.run.judging = close, judge
+        policy.run.ending, policy.run.judging = close, judge
         policy.run.fits, policy.run.verifier = fits, verifier
     return policy

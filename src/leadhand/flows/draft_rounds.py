@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import NamedTuple
 
 from leadhand.core.judgement import Claim, Doubt, Judgement
 from leadhand.core.state import RunState
 from leadhand.flows.passages import Passage, of_passages
 from leadhand.verify.claims import claims_of
-from leadhand.verify.judge import JUDGE
+from leadhand.verify.judge import JUDGE, MissingPart
 from leadhand.verify.material import Material
 
-from .draft_judging import Remark
 from .judging import Entry, Record, Round, contradictions, judgement_of, verdicts_of
 from .rounds import judge_round
 from .seam.context import FlowContext
+
+
+class Remark(NamedTuple):
+    """Something to change in a text: in one of its claims, by its number, or in the whole (None).
+
+    ``by`` is the stage that found it, or the judge.
+    """
+
+    by: str
+    n: int | None
+    claim: str
+    problem: str
 
 
 class DraftRounds:
@@ -29,17 +42,30 @@ class DraftRounds:
         self._judged_by: str | None = None
         self._judges = run.state.definition.check == "judge" and bool(passages)
         self.claims: Sequence[Claim] = ()
+        self.missing: Sequence[MissingPart] = ()
+        """What the judge says the text leaves out."""
 
     def material(self, state: RunState) -> Material:
         return of_passages(state, self._passages)
 
+    def following(self) -> DraftRounds:
+        """Return the rounds of a revision of the text, which begin with what is known of the text."""
+        found = copy(self)
+        found._records = [*self._records]
+        found.begin(self._number, "")
+        return found
+
+    def begin(self, number: int, text: str) -> None:
+        """Take a text, the ``number``-th revision of the first, which is not judged yet."""
+        self._number, self._text, self._again, self.claims = number, text, Round(), claims_of(text)
+
     async def judge(self, number: int, text: str) -> None:
         """Judge a text, the ``number``-th revision of the first: the claims that are new in it."""
-        self._number, self._text, self._again, self.claims = number, text, Round(), claims_of(text)
+        self.begin(number, text)
         if self._judges:
             found = await self._round("")
             self._records.append(found.record)
-            self._judged_by = found.judged_by
+            self._judged_by, self.missing = found.judged_by, found.missing
 
     async def judge_again(self) -> None:
         """Judge once more what was contradicted once: a second opinion on the last text."""

@@ -52,15 +52,7 @@ def plan_refused(state: RunState) -> Failure | None:
     latest = asked[-1] if asked else None
     if latest is None or latest.status in (ApprovalStatus.PENDING, ApprovalStatus.APPROVED):
         return None
-    if latest.status is ApprovalStatus.EXPIRED:
-        return _failure("nobody approved the plan in time", "run it again, and approve its plan")
-    reason = latest.reason.strip()
-    if reason and len(asked) < MOST_PLANS:
-        return None
-    said = f"{latest.by or 'a person'} denied the plan" + (f": {reason}" if reason else "")
-    if reason:
-        return _failure(f"{said} ({len(asked)} plans were denied)", "say in the request how to do it")
-    return _failure(said, "ask for something else, or deny the plan with a reason to get another one")
+    return denial(latest.reason, latest.by, len(asked), late=latest.status is ApprovalStatus.EXPIRED)
 
 
 def held(state: RunState, plan: Mapping[str, Any], planner: StepState) -> Sequence[Command] | None:
@@ -73,8 +65,7 @@ def held(state: RunState, plan: Mapping[str, Any], planner: StepState) -> Sequen
     approval_id = page_id(1, plan_number(state))
     asked = state.approvals.get(approval_id)
     if asked is None and any(each.args == plan for each in denied_plans(state)):
-        message = "the lead made the plan again that a person had denied"
-        return [Finish(failure=_failure(message, "say in the request what it should do instead"))]
+        return [Finish(failure=made_again())]
     if asked is None:
         return [_asking(approval_id, plan, planner)]
     if asked.status is not ApprovalStatus.APPROVED:
@@ -126,6 +117,25 @@ def _asking(approval_id: str, plan: Mapping[str, Any], planner: StepState) -> As
             asked_for=planner.step.name,
         )
     )
+
+
+def denial(reason: str, by: str, number: int, *, late: bool) -> Failure | None:
+    """Return why a run ends after the ``number``-th plan that a person denied; None if another plan is made."""
+    if late:
+        return _failure("nobody approved the plan in time", "run it again, and approve its plan")
+    reason = reason.strip()
+    if reason and number < MOST_PLANS:
+        return None
+    what = f"{by or 'a person'} denied the plan" + (f": {reason}" if reason else "")
+    if reason:
+        return _failure(f"{what} ({number} plans were denied)", "say in the request how to do it")
+    return _failure(what, "ask for something else, or deny the plan with a reason to get another one")
+
+
+def made_again() -> Failure:
+    """Return why a run ends that has made a plan again which a person had denied."""
+    message = "the lead made the plan again that a person had denied"
+    return _failure(message, "say in the request what it should do instead")
 
 
 def _failure(message: str, how: str) -> Failure:

@@ -14,6 +14,7 @@ from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState
 from leadhand.core.value import DEEPEST, Json, Unfit, Value, fitting, one_line, plain_json, shown
+from leadhand.core.worker import Worker
 from leadhand.flows.flow import ProposedCall
 
 from .desk import Code
@@ -101,6 +102,9 @@ class FlowPolicy:
 
     def outcome(self, state: RunState) -> Outcome:
         return self._outcome_before(state, None)
+
+    def changed_worker(self, state: RunState, key: str) -> Worker | None:
+        return None if self.run is None else self.run.changed_worker(state, key)
 
     def _outcome_before(self, state: RunState, last: ClosingStep | None) -> Outcome:
         """Return the outcome of the flow with what the closing steps before ``last`` add (None: all of them)."""

@@ -30,7 +30,7 @@ class RunHead(NamedTuple):
 def head_of(state: RunState) -> RunHead:
     """Return the head of a run in this state."""
     found, open_ = state.counted, state.finished is None
-    unanswered = sum(each.reply is None for each in state.questions.values())
+    unanswered = sum(state.questions[key].kind == "person" for key in state.unanswered)
     return RunHead(
         state.seq,
         sum(found.values())

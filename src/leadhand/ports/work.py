@@ -134,7 +134,12 @@ class Work:
     @property
     def model(self) -> str:
         """The full name of the model that is called."""
-        return self.step.model or self.definition.model_of(self.worker)
+        return self.models[0]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The full names of the models, each of which is called while those before it are unavailable."""
+        return (self.step.model,) if self.step.model else self.definition.models_of(self.worker)
 
     @property
     def max_turns(self) -> int:

@@ -10,12 +10,14 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 from ulid import ULID
 
 from leadhand.app.arguments import FIELDS, approval_policy, approval_rules, check_request, limits, name, number
 from leadhand.app.clock import IdempotentId
 from leadhand.app.follow_ups import options_of, output_of
+from leadhand.app.led import led
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import A_KEY, Settings
 from leadhand.core.errors import UsageError
@@ -108,8 +110,19 @@ class Submission(Body):
         }
     )
 
-    request: str = Field(description="The request in natural language.", min_length=1)
     flow: str = Field("work-order", description="The name of the flow.")
+    worker: str | None = Field(
+        None, exclude_if=unset, description="A worker of the project that carries out the request by itself."
+    )
+    inputs: list[Any] | None = Field(
+        None,
+        exclude_if=unset,
+        description="Texts or objects, each of which the worker carries out. `value` of the run is the list of their"
+        " results, null for a failed one, which is a gap.",
+    )
+    request: str = Field(
+        "", description="The request in natural language. Required without `inputs`.", validate_default=True
+    )
     name: str = NAME
     tags: dict[str, str] = Field({}, exclude_if=operator.not_, description='For example {"team": "data"}.')
     priority: int = PRIORITY
@@ -168,6 +181,24 @@ class Submission(Body):
         exclude_if=unset,
         description="The JSON schema of an object: `value` of the run is the answer in that shape.",
     )
+
+    @field_validator("request")
+    @classmethod
+    def _is_there(cls, request: str, info: ValidationInfo) -> str:
+        if not request and info.data.get("inputs") is None:
+            raise PydanticCustomError("missing", "it is required without inputs")
+        return request
+
+
+def of_worker(submission: Submission) -> Submission:
+    """Return a request that names a worker as one that names its flow, with its options. Raises UsageError."""
+    if submission.worker is None and submission.inputs is None:
+        return submission
+    asked = submission.worker, submission.inputs
+    found = led(submission.request, submission.flow, submission.options, worker=asked[0], inputs=asked[1])
+    check = submission.check or (None if submission.inputs is None else "off")
+    same = {"request": found.request, "flow": found.flow, "options": found.options, "check": check}
+    return submission.model_copy(update={**same, "worker": None, "inputs": None})
 
 
 class FollowUp(Body):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 import math
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,10 +13,9 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, ge
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
-from leadhand.core.asks import Delegate
 from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import check_names
-from leadhand.core.tool import ApprovalPolicy, Effect, ToolReturn, ToolSpec
+from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.value import Json, shown, thawed
 from leadhand.ports import Previewer, ToolContext
 from leadhand.ports.tool_limits import (
@@ -106,7 +104,7 @@ class Tool(Generic[_P, _R]):
 
     @property
     def is_async(self) -> bool:
-        return not self._policy["delegate"] and inspect.iscoroutinefunction(self.function)
+        return inspect.iscoroutinefunction(self.function)
 
     @cached_property
     def spec(self) -> ToolSpec:
@@ -135,13 +133,7 @@ class Tool(Generic[_P, _R]):
         )
 
     def call(self, args: dict[str, Json], context: ToolContext) -> Any:
-        """Call the function with JSON arguments, or ask a worker to carry out the call of a tool that delegates.
-
-        Raises ToolError (``bad_arguments``) if the arguments do not have the types of the function.
-        """
-        if self._policy["delegate"]:
-            key = "" if self._policy["polling"] else json.dumps([self.name, args], sort_keys=True)
-            return ToolReturn(asks=(Delegate(title=self.name, input=args, key=key),))
+        """Call the function with JSON arguments. Raises ToolError (``bad_arguments``) if they do not have its types."""
         try:
             given = self._arguments[0].model_validate(thawed(args))
         except ValidationError as error:

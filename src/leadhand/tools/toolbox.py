@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from leadhand.core.errors import UsageError
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
@@ -52,6 +52,15 @@ class Toolbox:
     @cached_property
     def _on_request(self) -> dict[str, Tool[..., Any]]:
         return {each.name: each for each in self._offered()}
+
+    def offer(self, given: Tool[..., Any] | Callable[..., Any]) -> None:
+        """Add a tool that a run has only if a worker names it, in place of an earlier one. Raises UsageError if another
+        tool of all runs has its name."""
+        tool = cast("Tool[..., Any]", given if isinstance(given, Tool) else Tool(given))
+        known = self._tools.get(tool.name)
+        if known is not None and known.function is not tool.function:
+            raise UsageError(f"two tools have the name {tool.name}", 'Rename one of them: @tool(name="…").')
+        self._on_request[tool.name] = tool
 
     def specs(self, named: Iterable[str] = ()) -> tuple[ToolSpec, ...]:
         """The specification of every tool, in the order of addition, and of those on request that are ``named``."""

@@ -104,4 +104,5 @@ def cut(text: str) -> Step:
     return Step(text=text, finish_reason="length")
 
 
-BROKEN = fails("invalid", "bad_request", "the model is away")
+BROKEN_MESSAGE = "the model is away"
+BROKEN = fails("invalid", "bad_request", BROKEN_MESSAGE)

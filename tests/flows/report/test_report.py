@@ -15,6 +15,7 @@ from leadhand.testing.scripted_model import brief_of, calls, fails, says
 from .reports import (
     APPROVED,
     BROKEN,
+    BROKEN_MESSAGE,
     CONTRADICTED,
     PASSAGES,
     REVISE,
@@ -198,7 +199,9 @@ def test_a_researcher_that_fails_costs_its_section(home: Path) -> None:
     assert [gap.name for gap in answer.gaps] == ["Costs"]
     assert "9 kW [1]" in answer.text
     (brief,) = briefs(scripted, "draft-1")
-    assert brief["missing"] == ["Which costs?"]
+    (missing,) = brief["missing"]
+    assert missing.startswith("Which costs?")
+    assert BROKEN_MESSAGE in missing
 
 
 @pytest.mark.parametrize("searches", [False, True])
@@ -361,3 +364,10 @@ async def test_a_cancelled_report_keeps_what_was_finished(home: Path) -> None:
     assert answer.status is RunStatus.CANCELLED
     assert "9 kW [1]" in answer.text
     assert answer.document["task"]["drafts"][0]["verdict"] is None
+
+
+def test_a_second_judgement_counts_also_if_a_stage_follows_it(home: Path) -> None:
+    late = {"name": "late", "after": "reviewer", "instructions": "Note what is left to do."}
+    answer = report(home, model(writer=WRONG, judge=judge(CONTRADICTED), late=APPROVED), check="judge", agents=[late])
+
+    assert (answer.status, answer.evidence.contradicted) == (RunStatus.PARTIAL, 1)

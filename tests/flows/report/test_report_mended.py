@@ -70,6 +70,7 @@ async def test_research_that_is_added_to_a_finished_report_leads_to_a_new_draft(
     assert drafts[-1]["research"] == ["research-1", "research-2"]
     assert drafts[-1]["revises"] is None
     assert drafts[-1]["verdict"] == "APPROVED"
+    assert len(briefs(scripted, "reviewer")) == 2, "what was missing is not missing any more"
     assert "18,000 euros [2]." in answer.text
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from leadhand.api import Leadhand
 from leadhand.app import follow_ups
 from leadhand.app.arguments import check_request, parse_tags, run_name, run_priority
-from leadhand.app.flows import WORKER
+from leadhand.app.flows import SOLO
+from leadhand.app.led import led, lines_of_json
 from leadhand.app.run_settings import run_settings
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
@@ -191,15 +192,19 @@ async def run(
     """Run a request and print the answer."""
     options = flow_options(flow.option)
     groups = Groups(models, limits, output, store)
-    name = flow.flow
-    if flow.worker is not None:
-        if not flow.worker.strip():
-            how = "Name a worker of the project: leadhand workers list"
-            raise UsageError("invalid value for --worker: it is empty", how)
-        if "flow" in flow.chosen:
-            raise UsageError("--worker and --flow exclude each other", "Give one of them.")
-        name, options = WORKER, {**options, "worker": flow.worker}
-    same = job.continue_ is not None and flow.chosen.isdisjoint(("flow", "worker"))
+    given = [f"--{each}" for each in ("flow", "worker", "solo") if each in flow.chosen]
+    if len(given) > 1:
+        raise UsageError(f"{given[0]} and {given[1]} exclude each other", "Give one of them.")
+    if flow.worker is not None and not flow.worker.strip():
+        how = "Name a worker of the project: leadhand workers list"
+        raise UsageError("invalid value for --worker: it is empty", how)
+    inputs = None if flow.inputs is None else lines_of_json(flow.inputs)
+    found = led(request or "", flow.flow, options, worker=flow.worker, inputs=inputs)
+    name, options = SOLO if flow.solo else found.flow, found.options
+    if inputs is not None:
+        request = found.request
+        groups = groups._replace(models=replace(models, check=models.check or "off"))
+    same = job.continue_ is not None and not given
     return await job.run(request, "" if same else name, lambda _lead: options, EXAMPLE, groups)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import assert_never
 
@@ -67,11 +67,14 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.Ask():
             return _ask(state, command, now)
         case do.Expire():
+            if command.approval_id in state.unanswered:
+                asked = state.questions[command.approval_id]
+                return [ev.QuestionAnswered(question_id=asked.id, text=asked.default, expired=True)]
             if command.approval_id not in state.asking:
                 raise do.Refused(f"{command.approval_id} is not open")
             return [ev.ApprovalAnswered(approval_id=command.approval_id, approve=False, expired=True)]
         case do.DecideRequest():
-            return decide_request(state, command.declined)
+            return decide_request(state, policy, command.declined)
         case do.SetStatus():
             if command.slept_s:
                 return [ev.RunStatusSet(status=RunStatus.RUNNING, slept_s=command.slept_s)]
@@ -88,6 +91,8 @@ def _ask(state: RunState, command: do.Ask, now: datetime) -> list[ev.AnyEvent]:
     if not isinstance(asked, Approval):
         if asked.id in state.questions:
             raise do.Refused(f"{asked.id} was already asked")
+        if command.timeout_s is not None:
+            asked = asked.evolve(expires_at=now + timedelta(seconds=command.timeout_s))
         return [ev.QuestionAsked(question=asked)]
     before = state.approvals.get(asked.approval_id)
     if before is not None and before.attempt == asked.attempt:
@@ -109,15 +114,23 @@ def due(state: RunState) -> list[do.Command]:
         return wanted + ([do.SetStatus(RunStatus.RUNNING)] if state.resume_wanted else [])
     if stop is not None:
         return [*wanted, stop]
+    asked = open_question(state)
+    if state.status is RunStatus.WAITING and asked is not None and asked.holds:
+        return []
     if calls := list(asks.due_calls(state)):
         wanted.append(do.Answer(calls))
     wanted += [do.GiveUp(key, needs_failed(cause)) for key, cause in state.blocked.items()]
     answered: list[do.Command] = [do.Start(key) for key in state.due if under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (
-        answered or not (state.parked or open_plan(state) or open_question(state))
+        answered or not (state.parked or open_plan(state) or asked) or _settled_since(state)
     ):
         wanted.append(do.SetStatus(RunStatus.RUNNING))
     return [*wanted, *answered, *_starts(state)]
+
+
+def _settled_since(state: RunState) -> bool:
+    """Whether something was settled since the run waits, which its function has not seen."""
+    return state.definition.in_place and next(reversed(state.settled.values()), 0) > state.status_seq
 
 
 def stopping(state: RunState) -> do.Finish | do.SetStatus | None:
@@ -143,12 +156,13 @@ def run_out(state: RunState) -> list[do.Command]:
     return [do.GiveUp(each.key, attempts.time_is_up(state, each)) for each in found if is_work(state, each)]
 
 
-def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
+def when_idle(state: RunState, refused: str = "", held: int = 0) -> list[do.Command]:
     """Return what to do if the flow has no valid command and nothing is running: wait for people, or end the run.
 
-    ``refused`` is the reason why the flow's commands are not allowed, if it returned any.
+    ``refused`` is the reason why the flow's commands are not allowed, if it returned any; ``held`` is the number of
+    steps that do not begin, since the flow has not asked for them again.
     """
-    if state.status is not RunStatus.RUNNING or state.live or state.unsettled:
+    if state.status is not RunStatus.RUNNING or len(state.live) + len(state.unsettled) > held:
         return []
     if state.parked:
         return [do.SetStatus(RunStatus.WAITING, f"{len(state.parked)} waiting for an answer")]
@@ -156,6 +170,8 @@ def when_idle(state: RunState, refused: str = "") -> list[do.Command]:
         return [do.SetStatus(RunStatus.WAITING, "the plan waits for approval")]
     if open_question(state) is not None:
         return [do.SetStatus(RunStatus.WAITING, "a question waits for an answer")]
+    if state.unanswered:  # a timer, or a signal
+        return []
     message = f"the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
         message = f"the flow {state.definition.flow} returned an invalid command: {refused}"

@@ -61,7 +61,7 @@ def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
         tools=None if command.tools is None else tuple(command.tools),
         model=command.model,
         instructions=command.instructions,
-        counts=worker.counts and not (command.kind and command.final),
+        counts=worker.counts,
         final=command.final,
         judges=command.judges,
         kind=command.kind,

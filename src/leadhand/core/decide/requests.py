@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
+from leadhand.core.commands import Policy
 from leadhand.core.errors import MAX_TURNS, RAN_OUT
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
@@ -14,11 +15,14 @@ from leadhand.core.state import ModelTurn, RunState, StepState
 from leadhand.core.words.failures import skipped
 from leadhand.core.work_result import ResultData
 
+from .attempts import define
 
-def decide_request(state: RunState, declined: str = "") -> list[ev.AnyEvent]:
+
+def decide_request(state: RunState, policy: Policy, declined: str = "") -> list[ev.AnyEvent]:
     """Decide the oldest pending request of a person. Raises Refused when no request is pending.
 
-    ``declined`` is why retries that were granted are not possible after all.
+    Steps of a function are retried with their workers as the function defines them today. ``declined`` is why retries
+    that were granted are not possible after all.
     """
     if declined:
         return [ev.RequestDecided(what="retry", steps=tuple(state.retries_wanted), declined=declined)]
@@ -34,7 +38,12 @@ def decide_request(state: RunState, declined: str = "") -> list[ev.AnyEvent]:
         events.append(ev.RunStatusSet(status=RunStatus.RUNNING, by=by))
     if what == "retry":
         keys = request.steps or (*retriable(state, confirmed=request.confirmed), *_done_again(state))
-        return [*events, ev.RequestDecided(what=what, by=by, steps=keys, args=request.args)]
+        found = {key: policy.changed_worker(state, key) for key in keys} if state.definition.in_place else {}
+        changed = {key: worker for key, worker in found.items() if worker is not None}
+        workers = {key: worker.name for key, worker in changed.items()}
+        fresh = define(state, [*{each.name: each for each in changed.values()}.values()])
+        decided = ev.RequestDecided(what=what, by=by, steps=keys, args=request.args, workers=workers)
+        return [*events, *fresh, decided]
     step = state.steps[request.steps[0]]
     if what == "skip":
         doubted = step.indeterminate_calls

@@ -141,11 +141,20 @@ class QuestionAsked(EventBase):
 
 
 class QuestionAnswered(Request):
-    """A person's answer to a question of the run."""
+    """A person's answer to a question of the run; ``expired``: its time is up, and the text is the default."""
 
     type: Literal["question_answered"] = "question_answered"
     question_id: str
     text: str
+    expired: bool = Field(default=False, exclude_if=operator.not_)
+
+
+class SignalSent(Request):
+    """A signal, for the flow that waits for one of this ``name``; it is kept until one does."""
+
+    type: Literal["signal_sent"] = "signal_sent"
+    name: str
+    value: Json = None
 
 
 AnyEvent = (
@@ -153,7 +162,7 @@ AnyEvent = (
     | ResultsJudged | StepIssued | StepSettled | StepRequested | RequestDecided | AttemptScheduled | AttemptStarted
     | AttemptReturned | AttemptParked | ModelCallBegan | ModelCallReturned | ElementWritten | ConversationCompacted
     | ToolCallBegan | ToolCallReturned | CallAnswered | WorkerDefined | ArtifactWritten | TodosSet | NoteEmitted
-    | ApprovalRequested | ApprovalAnswered | QuestionAsked | QuestionAnswered
+    | ApprovalRequested | ApprovalAnswered | QuestionAsked | QuestionAnswered | SignalSent
 )  # fmt: skip
 Event = Annotated[AnyEvent, Field(discriminator="type")]
 

@@ -99,7 +99,8 @@ class StepRequested(Request):
 
 class RequestDecided(EventBase):
     """The oldest request of a person about steps was declined, for the ``declined`` reason, or granted: the ``steps``
-    are repeated, with new ``args``, or with ``data`` as the result. Those of an order are repeated in a new one."""
+    are repeated, with new ``args``, or with ``data`` as the result. Those of an order are repeated in a new one. Steps
+    in ``workers`` are carried out by the workers named there from now on."""
 
     type: Literal["request_decided"] = "request_decided"
     what: Literal["retry", "skip", "supply"]
@@ -108,6 +109,7 @@ class RequestDecided(EventBase):
     args: dict[str, Any] | None = Field(default=None, exclude_if=absent)
     data: ResultData | None = Field(default=None, exclude_if=unset)
     declined: str = Field(default="", exclude_if=operator.not_)
+    workers: dict[str, str] = Field(default={}, exclude_if=operator.not_)
 
 
 class AttemptScheduled(EventBase):

@@ -12,10 +12,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from leadhand.core import events as ev
+from leadhand.core.approval import Question
 from leadhand.core.errors import UnreadableRun
+from leadhand.core.relations import dozes
 from leadhand.core.run import RunStatus, with_turns
 from leadhand.core.state import RunState
-from leadhand.core.value import FrozenDict
+from leadhand.core.value import FrozenDict, compact_json
 
 from . import calls, people, steps
 
@@ -137,7 +139,7 @@ def _status_set(state: RunState, entry: ev.Entry, event: ev.RunStatusSet) -> Non
             state.answers = (*state.answers, state.finished)
         state.finished = state.finished_at = state.cancel_by = state.pause_reason = None
         state.reopened = entry.seq
-    state.status = event.status
+    state.status, state.status_seq = event.status, entry.seq
     match event.status:
         case RunStatus.RUNNING:
             if state.rest_since is not None:
@@ -194,15 +196,42 @@ def _run_changed(state: RunState, _entry: ev.Entry, event: ev.RunChanged) -> Non
         state.definition = state.definition.evolve(**given)
 
 
-def _asked(state: RunState, _entry: ev.Entry, event: ev.QuestionAsked) -> None:
-    state.questions[event.question.id] = event.question
+def _asked(state: RunState, entry: ev.Entry, event: ev.QuestionAsked) -> None:
+    asked = event.question
+    state.questions[asked.id] = asked
+    state.unanswered[asked.id] = asked.expires_at
+    if asked.kind == "signal" and (kept := state.signals.get(asked.text)):
+        state.signals[asked.text] = kept[1:]
+        _reply(state, entry, asked, compact_json(kept[0]), "")
 
 
-def _answered(state: RunState, _entry: ev.Entry, event: ev.QuestionAnswered) -> None:
+def _answered(state: RunState, entry: ev.Entry, event: ev.QuestionAnswered) -> None:
     asked = state.questions.get(event.question_id)
     if asked is not None and asked.reply is None:  # the first answer counts
-        state.questions[asked.id] = asked.evolve(reply=event.text, by=event.by)
-        state.settled[f"?{asked.id}"] = state.seq
+        _rest(state, entry)
+        _reply(state, entry, asked, event.text, event.by)
+
+
+def _signal_sent(state: RunState, entry: ev.Entry, event: ev.SignalSent) -> None:
+    waiting = (state.questions[key] for key in state.unanswered)
+    asked = next((each for each in waiting if each.kind == "signal" and each.text == event.name), None)
+    if asked is None:
+        state.signals[event.name] = (*state.signals.get(event.name, ()), event.value)
+    else:
+        _rest(state, entry)
+        _reply(state, entry, asked, compact_json(event.value), event.by)
+
+
+def _rest(state: RunState, entry: ev.Entry) -> None:
+    """Do not count the time in which a run has only waited for a timer or a signal."""
+    if dozes(state) and state.rest_since is None and state.last_at is not None:
+        state.rested += entry.at - state.last_at
+
+
+def _reply(state: RunState, entry: ev.Entry, asked: Question, reply: str, by: str) -> None:
+    state.questions[asked.id] = asked.evolve(reply=reply, by=by, answered_at=entry.at)
+    state.unanswered.pop(asked.id, None)
+    state.settled[f"?{asked.id}"] = state.seq
 
 
 def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
@@ -251,4 +280,5 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.ApprovalAnswered: calls.approval_answered,
     ev.QuestionAsked: _asked,
     ev.QuestionAnswered: _answered,
+    ev.SignalSent: _signal_sent,
 }

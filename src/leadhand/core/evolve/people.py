@@ -40,6 +40,8 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
         if event.args is not None and key in again:
             given = given.model_copy(update={"input": event.args})
             step = step._replace(stopped=None)  # another task begins afresh
+        if key in event.workers:
+            given = given.model_copy(update={"worker": event.workers[key]})
         if step.order and step.closed:
             order = state.orders[step.order]
             state.orders[step.order] = order._replace(open=order.open + 1)

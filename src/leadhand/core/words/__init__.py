@@ -149,8 +149,12 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "approval_answered approve args": ("Approved with other arguments", _BY, "attention people"),
     "approval_answered approve": ("Approved", _BY, "attention people"),
     "approval_answered": ("Denied", _BY, "attention people"),
+    "question_asked question.kind=timer": ("Sleeping", "{more}", "phase work"),
+    "question_asked question.kind=signal": ("Waiting for a signal", "{question.text} {more}", "phase work"),
     "question_asked": ("Question for you", "{question.text}", "attention phase people"),
+    "question_answered expired": ("Time is up", "{text}", "phase work"),
     "question_answered": ("Question answered", "{text} (by {who})", "good phase people"),
+    "signal_sent": ("Signal received", "{name} (by {who})", "good phase people"),
 }
 """The title and the text of events as formats, and then the tone (if not info), the level (if not detail) and the
 topics. The first row with the type of an event counts whose conditions hold: fields that are set, or that have a value.
@@ -258,6 +262,8 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
             return "", label(event.approval.tool, event.approval.args)
         case "approval_answered":
             return "effect" if event.approval_id.endswith(EFFECT) else "", ""
+        case "question_asked" if (until := event.question.expires_at) is not None:
+            return "", f"until {until:%Y-%m-%d %H:%M:%S} UTC"
         case _:
             return "", ""
 

@@ -6,14 +6,14 @@ import copy
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import CallState
-from leadhand.core.value import Json, Unfit, is_list, is_object, object_of
+from leadhand.core.value import Json, Unfit, is_object, object_of
 from leadhand.flows.desk import Code, Desk
 
 from .options import Stage, TaskField
@@ -34,21 +34,21 @@ class TaskEvent(BaseModel):
 
 
 class Task(BaseModel):
-    """A report as it is when a stage begins: read-only. What a stage changes, it returns as ``updates``.
+    """A stage's own copy of a report as it is when the stage begins. Which of the fields it changes is recorded.
 
-    ``plan`` has a title and sections, ``research`` what was found for each question, ``draft`` the latest text with its
-    citations (``[p1]``), ``feedback`` the verdict on it and its findings. ``claims`` are the claims of the draft
-    with their verdicts, ``passages`` what they can cite, by id. ``events`` are the lines that were reported before
-    this stage began.
+    ``plan`` has a title and sections, ``research`` what was found for each question; those of your own stages can be
+    any JSON. ``draft`` is the latest text with its citations (``[p1]``), ``feedback`` the verdict on it and its
+    findings. ``claims`` are the claims of the draft with their verdicts, ``passages`` what they can cite, by id.
+    ``events`` are the lines that were reported before this stage began.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(extra="ignore")
 
     topic: str = ""
-    plan: dict[str, Any] | None = None
-    research: tuple[dict[str, Any], ...] = ()
+    plan: Any = None
+    research: Any = ()
     draft: str | None = None
-    feedback: dict[str, Any] | None = None
+    feedback: Any = None
     final_report: str | None = None
     events: tuple[TaskEvent, ...] = ()
     revisions: int = 0
@@ -83,13 +83,9 @@ class AgentResult(BaseModel):
     @field_validator("updates")
     @classmethod
     def _check_updates(cls, given: dict[TaskField, Any]) -> dict[TaskField, Any]:
-        for name, value in given.items():
-            if name in ("draft", "final_report") and not isinstance(value, str):
+        for name in ("draft", "final_report"):
+            if not isinstance(given.get(name, ""), str):
                 raise ValueError(f"{name} has to be text")
-            if name == "plan" and not is_object(value):
-                raise ValueError("plan has to be an object with title and sections")
-            if name == "research" and not (is_list(value) and all(map(is_object, value))):
-                raise ValueError("research has to be a list of objects")
         return given
 
 
@@ -159,10 +155,6 @@ class BoundAgent:
     source: str = ""
     fingerprint: str = ""
 
-    def new(self) -> Agent:
-        """Return an instance that shares nothing with others."""
-        return self.agent() if isinstance(self.agent, type) else copy.deepcopy(self.agent)
-
     @property
     def description(self) -> str:
         """The docstring of the class, with its indentation removed."""
@@ -179,26 +171,29 @@ class BoundAgent:
             own |= {"after": None, "before": None}
         return {**{name: value for name, value in own.items() if value not in (None, ())}, **given}
 
-    def code(self, stage: Stage, topic: str) -> Code:
-        """Return the code of a stage that the agent carries out."""
+    async def carry_out(self, stage: Stage, desk: Desk) -> AgentResult:
+        """Carry out a stage with an instance that shares nothing with others."""
+        agent = self.agent() if isinstance(self.agent, type) else copy.deepcopy(self.agent)
+        agent._desk = desk  # pyright: ignore[reportPrivateUsage]
+        task = Task.model_validate({**object_of(desk.brief.get("task")), "events": await desk.lines()})
+        before = task.model_dump(mode="json", include=_FIELDS)
+        result: Any = await agent.run(task)
+        if not isinstance(result, AgentResult):
+            raise Unfit(f"run of {self.name} returned {type(result).__name__}, not an AgentResult")
+        if not result.ok:
+            message = result.error or f"{self.name} failed and gave no reason"
+            raise ToolError(message, type="agent_error", class_=FailureClass.INVALID)
+        after = task.model_dump(mode="json", include=_FIELDS)
+        changed = {name: value for name, value in after.items() if value != before[name]}
+        found = result.model_dump(mode="json")
+        found["updates"] = {**changed, **found["updates"]}
+        strange = [name for name in found["updates"] if name not in stage.gives]
+        if strange:
+            raise Unfit(f"it updates the {strange[0]}, and the stage {stage.name} gives {', '.join(stage.gives)}")
+        return AgentResult.model_validate(found)
 
-        async def carry_out(desk: Desk) -> AgentResult:
-            agent = self.new()
-            agent._desk = desk  # pyright: ignore[reportPrivateUsage]
-            events = await desk.lines()
-            task = Task.model_validate({"topic": topic, "events": events, **object_of(desk.brief.get("task"))})
-            result = await agent.run(task)
-            if not isinstance(cast("Any", result), AgentResult):
-                raise Unfit(f"run of {self.name} returned {type(result).__name__}, not an AgentResult")
-            if not result.ok:
-                message = result.error or f"{self.name} failed and gave no reason"
-                raise ToolError(message, type="agent_error", class_=FailureClass.INVALID)
-            strange = [name for name in result.updates if name not in stage.gives]
-            if strange:
-                raise Unfit(f"it updates the {strange[0]}, and the stage {stage.name} gives {', '.join(stage.gives)}")
-            return result
 
-        return carry_out
+_FIELDS = {*get_args(TaskField)}
 
 
 def completed(given: Mapping[str, Any], agents: Mapping[str, BoundAgent]) -> dict[str, Any]:
@@ -221,11 +216,20 @@ def _completed(stage: Any, agents: Mapping[str, BoundAgent]) -> Any:
     return stage if agent is None else {**agent.placed(stage), "agent": agent.name}
 
 
-def check_agents(stages: Sequence[Stage], agents: Mapping[str, BoundAgent]) -> None:
-    """Raise UsageError for a stage whose agent is not in this process. Nothing is ever imported by name."""
-    for stage in stages:
-        if stage.agent is not None and stage.agent not in agents:
-            how = f"Choose from: {', '.join(agents)}." if agents else "This process has none."
-            missing = " Pass the class with --agent FILE, or Leadhand(agents=[…])."
-            how += did_you_mean(stage.agent, agents) or missing
-            raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
+def code_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> Code | None:
+    """Return the code of a stage; None if a model carries it out."""
+
+    async def code(desk: Desk) -> AgentResult:
+        return await agent_of(stage, agents).carry_out(stage, desk)
+
+    return code if stage.agent else None
+
+
+def agent_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> BoundAgent:
+    """Return the agent of a stage. Raises UsageError if it is not in this process: nothing is imported by name."""
+    name = stage.agent or ""
+    if name not in agents:
+        how = f"Choose from: {', '.join(agents)}." if agents else "This process has none."
+        how += did_you_mean(name, agents) or " Pass the class with --agent FILE, or Leadhand(agents=[…])."
+        raise UsageError(f"the stage {stage.name} names the agent {name!r}, which is not here", how)
+    return agents[name]

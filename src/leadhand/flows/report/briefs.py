@@ -1,109 +1,123 @@
-"""The briefs of the roles of a report: each contains only what the role uses."""
+"""What the workers of a report are shown: each only what it uses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from leadhand.core.state import StepState
+from leadhand.core.judgement import Claim
+from leadhand.core.state import RunState, StepState
 from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.facts import earlier_facts, today
-from leadhand.flows.judging import judge_brief
+from leadhand.flows.judging import Entry
 from leadhand.flows.passages import Passage
-from leadhand.flows.plan_gate import denied_facts
-from leadhand.verify.judge import JUDGE
 
-from .judging import judged
 from .options import REVIEWER, WRITER, Stage
-from .progress import Item, Report, revises, used_research
-from .shapes import MOST_QUESTIONS
+from .progress import Draft, Report
+from .shapes import MOST_QUESTIONS, Research, Section
 from .task import report_task
 
 TOKENS_PER_WORD = 2
 """Tokens of a word of a draft with its citations, roughly."""
+Shows = Callable[[RunState, StepState], dict[str, Any]]
 
 
-def brief(report: Report, step: StepState) -> dict[str, Any]:
-    """Return what the worker of a step receives."""
-    given, name = step.step.input, step.step.worker
-    if name == JUDGE:
-        judging = report.judging(given["of"])
-        return judge_brief(report.state, given, judging.claims, judging.material)
-    stage = report.stages[name]
-    if stage.agent:
-        return {"task": report_task(report).model_dump(mode="json", exclude={"events"})}
-    facts: dict[str, Any] = {"topic": report.run.request}
-    now = today(report.state)
-    match stage.name:
-        case "planner":
-            return {
-                **facts,
-                **earlier_facts(report.state),
-                **now,
-                **denied_facts(report.state),
-                "most": MOST_QUESTIONS,
-            }
-        case "researcher":
-            return {**facts, **now, "question": given["question"]}
-        case "writer":
-            most = report.state.definition.limits.max_output_tokens // TOKENS_PER_WORD
-            return {**facts, **now, "most_words": most, **_writing(report, step)}
-        case "reviewer":
-            return {**facts, **_outline(report), **_judged_claims(report, given["number"])}
-        case _:
-            return {**facts, **now, **_stage(report, stage, given.get("number", 0))}
+def for_planner(denied: Sequence[Mapping[str, Any]]) -> Shows:
+    """``denied`` are the plans that a person denied, with the reasons."""
+    more: dict[str, Any] = {"denied": [*denied]} if denied else {}
+    return lambda state, _: {**_topic(state), **earlier_facts(state), **today(state), **more, "most": MOST_QUESTIONS}
+
+
+def for_researcher(section: Section) -> Shows:
+    return lambda state, _: {**_topic(state), **today(state), "question": section.question}
+
+
+def for_writer(report: Report, revised: Draft | None) -> Shows:
+    """Return what a draft is written from; of a revision, the draft before it and what has to change in it."""
+    passages, found = report.passages, [*report.found]
+    turns = list(in_turns(passages, [item.passages for item in found]))
+    outline = _outline(report)
+    text, remarks, cited = "", [], list[str]()
+    if revised is not None:
+        text, remarks, claims = revised.text, revised.remarks, revised.rounds.claims
+        wrong = {each.n for each in remarks}
+        first = [*(each for each in claims if each.n in wrong), *claims]
+        cited = [name for each in first for name in each.cites if name in passages]
+
+    def shows(state: RunState, _: StepState) -> dict[str, Any]:
+        room = context_budget(state, WRITER)
+        if revised is None:
+            facts = {**outline, "findings": _findings(found, passages, room // 2)}  # the other half is for passages
+        else:
+            problems = [{"statement": each.claim or None, "problem": each.problem} for each in remarks]
+            facts = {"draft": text, "problems": fitting(problems, (room - tokens(text)) // 2) or problems[:1]}
+        most = state.definition.limits.max_output_tokens // TOKENS_PER_WORD
+        shown = shown_passages(passages, [*cited, *turns], room - tokens(facts))
+        return {**_topic(state), **today(state), "most_words": most, **facts, "passages": shown}
+
+    return shows
+
+
+def for_stage(report: Report, stage: Stage, draft: Draft | None) -> Shows:
+    """Return what any other stage is shown: the plan; or the draft, if it judges, by claims with the judge's doubts."""
+    if draft is None:
+        plan = report.plan if report.outline is None else report.outline.model_dump(mode="json")
+        return lambda state, _: {**_topic(state), **today(state), **({} if plan is None else {"plan": plan})}
+    rounds = draft.rounds
+    facts: dict[str, Any] = {"draft": draft.text}
+    if stage.judges:
+        facts = {"claims": [_claim(*each) for each in rounds.verdicts(rounds.claims)]}
+    if stage.name == REVIEWER:
+        missing = {"judge_misses": [part.model_dump() for part in rounds.missing]} if rounds.missing else {}
+        return lambda state, _: {**_topic(state), **_outline(report), **facts, **missing}
+    names = dict.fromkeys(name for each in rounds.claims for name in each.cites)
+    passages = {name: passage for name, passage in report.passages.items() if name in names}
+
+    def shows(state: RunState, _: StepState) -> dict[str, Any]:
+        shown = shown_passages(passages, names, context_budget(state, stage.name))
+        return {**_topic(state), **today(state), **facts, "passages": shown}
+
+    return shows
+
+
+def _claim(claim: Claim, entry: Entry) -> dict[str, Any]:
+    """Return a claim with what the judge says of it, if it is doubted."""
+    doubted = {"judge": entry.verdict.value, "why": " ".join(doubt.why for doubt in entry.doubts)}
+    return {"n": claim.n, "text": claim.text, **(doubted if entry.doubts else {})}
+
+
+def for_code(report: Report) -> Shows:
+    """Return the task of a stage that a class of the user carries out."""
+    known = report_task(report).model_dump(mode="json", exclude={"events", "stages"})
+    return lambda state, _: {"task": {**_topic(state), **known}}
+
+
+def _topic(state: RunState) -> dict[str, Any]:
+    return {"topic": state.definition.request}
 
 
 def _outline(report: Report) -> dict[str, Any]:
-    plan, missing = report.plan, report.unanswered
-    facts: dict[str, Any] = {}
-    if plan is not None:
-        facts = {"title": plan.title, "sections": [section.heading for section in plan.sections]}
+    """Return the headings of the plan, and the questions that have no findings; a plan of another shape as it is."""
+    plan, missing = report.outline, report.missing
+    if plan is None:
+        return {"plan": report.plan}
+    facts = {"title": plan.title, "sections": [section.heading for section in plan.sections]}
     return {**facts, "missing": missing} if missing else facts
 
 
-def _writing(report: Report, draft: StepState) -> dict[str, Any]:
-    """Return what a draft is written from; of a revision, the draft before it and what has to change in it."""
-    keys = used_research(draft)
-    passages, items = report.passages(keys), report.items(keys)
-    order = list(in_turns(passages, [item.passages for item in items]))
-    if not revises(draft):
-        findings = _findings(items, passages)
-        most = max((len(each["statements"]) for each in findings), default=0)
-        while most > 1 and 2 * tokens(findings) > context_budget(
-            report.state, WRITER
-        ):  # the other half is for passages
-            most -= 1
-            findings = [{**each, "statements": each["statements"][:most]} for each in findings]
-        facts = {**_outline(report), "findings": findings}
-    else:
-        number = draft.step.input["number"] - 1
-        remarks, written = judged(report, number).remarks, report.text(number)
-        problems = [{"statement": each.claim or None, "problem": each.problem} for each in remarks]
-        room = (context_budget(report.state, WRITER) - tokens(written)) // 2  # the other half is for passages
-        facts = {"draft": written, "problems": fitting(problems, room) or problems[:1]}
-        claims, wrong = report.claims(number), {each.n for each in remarks}
-        cited = [*(each for each in claims if each.n in wrong), *claims]
-        order = [*(name for each in cited for name in each.cites if name in passages), *order]
-    room = context_budget(report.state, WRITER) - tokens(facts)
-    return {**facts, "passages": shown_passages(passages, order, room)}
-
-
-def _findings(items: Iterable[Item], passages: Mapping[str, Passage]) -> list[dict[str, Any]]:
+def _findings(found: Sequence[Research], passages: Mapping[str, Passage], room: int) -> list[dict[str, Any]]:
+    """Return the findings by section; if they do not fit, the first ones of each."""
     names = {passage.id: name for name, passage in passages.items()}
-    return [
-        {
-            "section": item.heading,
-            "statements": [
-                {
-                    "statement": finding.statement,
-                    "passages": [names[passage] for passage in finding.passages if passage in names],
-                }
-                for finding in item.findings
-            ],
-        }
-        for item in items
+    sections = [
+        [
+            {"statement": each.statement, "passages": [names[id_] for id_ in each.passages if id_ in names]}
+            for each in item.findings
+        ]
+        for item in found
     ]
+    if tokens(sections) > room:
+        sections = [fitting(statements, room // len(sections)) or statements[:1] for statements in sections]
+    return [{"section": item.heading, "statements": each} for item, each in zip(found, sections, strict=True)]
 
 
 def in_turns(passages: Mapping[str, Passage], items: Iterable[Sequence[Passage]]) -> Iterator[str]:
@@ -126,32 +140,3 @@ def shown_passages(passages: Mapping[str, Passage], order: Iterable[str], room: 
             break
         kept.add(name)
     return {name: facts for name, facts in shown.items() if name in kept}
-
-
-def _claims(report: Report, number: int, before: str) -> dict[str, Any]:
-    return {"claims": [{"n": each.n, "text": each.text} for each in report.claims(number, before)]}
-
-
-def _judged_claims(report: Report, number: int) -> dict[str, Any]:
-    """Return the claims of a draft with what the judge says of those that it doubts, and what it says is missing."""
-    judging = report.judging(number)
-    claims: list[dict[str, Any]] = []
-    for each, (verdict, doubts) in judging.verdicts(report.claims(number, REVIEWER)):
-        shown: dict[str, Any] = {"n": each.n, "text": each.text}
-        claims.append(
-            {**shown, "judge": verdict.value, "why": " ".join(doubt.why for doubt in doubts)} if doubts else shown
-        )
-    missing = [part.model_dump() for part in judging.round.missing]
-    return {"claims": claims, **({"judge_misses": missing} if missing else {})}
-
-
-def _stage(report: Report, stage: Stage, number: int) -> dict[str, Any]:
-    """Return what a stage with instructions of a user receives: what it needs for what it gives."""
-    if not number:
-        return {} if report.plan is None else {"plan": report.plan.model_dump(mode="json")}
-    passages = report.citable(number)
-    claims = report.claims(number, stage.name)
-    used = dict.fromkeys(name for each in claims for name in each.cites if name in passages)
-    shown = shown_passages({name: passages[name] for name in used}, used, context_budget(report.state, stage.name))
-    text = _claims(report, number, stage.name) if stage.judges else {"draft": report.text(number, stage.name)}
-    return {**text, "passages": shown}

@@ -4,121 +4,91 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leadhand.core.commands import Cited, Outcome
+from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import failure_gap, gap
 from leadhand.core.run import Gap
-from leadhand.core.state import StepState
+from leadhand.core.state import RunState, StepState
+from leadhand.flows.passages import of_passages
+from leadhand.flows.seam.results import FlowAnswer
 from leadhand.verify.judge import JUDGE
+from leadhand.verify.material import Material
 
-from .judging import judged
-from .progress import Report, draft_key, revises, stage_key, used_research
+from .progress import Draft, Report
 from .rendering import Numbered, body, findings_as_text, numbered, source_list
 from .shapes import Verdict
 
 LONGEST_NAME = 100
 
 
-def outcome(report: Report) -> Outcome:
-    """Return the outcome of a run as it is now."""
-    keys = _keys(report)
-    cited = _cited(report)
-    answer = body(_draft(report), cited)
-    judges = report.last and report.state.definition.check != "off"
-    return Outcome(
-        answer=answer,
-        uses=keys,
-        gaps=list(_gaps(report)),
-        sources=[Cited(source.title, source.url, _finder(report, keys, source)) for source in cited],
-        judgement=report.judging(report.last).judgement(answer) if judges else None,
+def answer_of(report: Report) -> FlowAnswer:
+    """Return the answer of a run as it is now: its latest draft, or without one, its findings."""
+    last, passages, sources = report.last, report.passages, _sources(report)
+    text = body(_text(report), sources)
+    found_by = {item.key: [*item.passages] for item in report.found if item.passages}
+    finders = {(each.title, each.url): key for key in reversed(found_by) for each in found_by[key]}
+    judges = report.run.state.definition.check != "off"
+
+    def material(state: RunState) -> Material:
+        return of_passages(state, passages)
+
+    return FlowAnswer(
+        text=text,
+        uses=[each for each in report.results if each.key in found_by],
+        gaps=[*_gaps(report)],
+        sources=[Cited(each.title, each.url, finders.get(each[:2], "")) for each in sources],
+        judgement=last.rounds.judgement(text) if last is not None and judges else None,
+        material=material,
     )
 
 
-def final_report(report: Report) -> str:
-    """Return the final report with its list of sources; "" while the run is not finished."""
-    finished = report.state.finished
-    if finished is None or not _draft(report):
-        return ""
-    listed = source_list(_cited(report), report.passages(_keys(report)))
+def final_report(report: Report) -> str | None:
+    """Return the final report with its list of sources; None while the run is not finished."""
+    finished = report.run.state.finished
+    if finished is None or not _text(report):
+        return None
+    listed = source_list(_sources(report), report.passages)
     return f"{finished.answer}\n\n{listed}" if listed else finished.answer
 
 
-def _keys(report: Report) -> list[str]:
-    """The steps whose findings the report uses."""
-    draft = report.of(draft_key(report.last))
-    keys = report.research if draft is None else used_research(draft)
-    return [item.key for item in report.items(keys) if item.passages]
+def _text(report: Report) -> str:
+    if report.last is not None:
+        return report.last.text
+    title = report.outline.title if report.outline is not None else report.run.request
+    return findings_as_text(title, report.found, report.passages)
 
 
-def _draft(report: Report) -> str:
-    """The latest draft; without one, the findings as they are."""
-    if report.last:
-        return report.text(report.last)
-    items = report.items(report.research)
-    if report.plan is None or not any(item.findings for item in items):
-        return ""
-    return findings_as_text(report.plan.title, items, report.passages(report.research))
-
-
-def _cited(report: Report) -> list[Numbered]:
-    passages = report.citable(report.last) if report.last else report.passages(report.research)
-    return numbered(_draft(report), passages)
-
-
-def _finder(report: Report, keys: list[str], source: Numbered) -> str:
-    """Return the step that found a source."""
-    found = (item.key for item in report.items(keys) for each in item.passages if (each.title, each.url) == source[:2])
-    return next(found, "")
-
-
-# --- gaps ------------------------------------------------------------------------------------------------------------
+def _sources(report: Report) -> list[Numbered]:
+    return numbered(_text(report), report.passages)
 
 
 def _gaps(report: Report) -> Iterator[Gap]:
-    state = report.state
-    for item in report.items(report.research):
+    for item in report.found:
         if not item.findings:
-            said = f"; {state.steps[item.key].step.worker}: {_short(item.summary)}" if item.summary else ""
+            step = report.run.state.steps[item.key]
+            said = f"; {step.step.worker}: {_short(item.summary)}" if item.summary else ""
             reason = f"no source answers it{said}"  # what the summary states has no source either
-            action = "ask more precisely, or give sources of your own"
-            yield gap(state.steps[item.key], FailureClass.INSUFFICIENT, reason, action)
-    yield from _writing_gaps(report)
-    if report.last:
-        yield from _review_gaps(report, report.last)
-    for stage in (*report.before, *report.rounds, *report.after):
-        if not stage.is_built_in:
-            found = report.of(stage_key(stage, 0 if stage in report.before else report.last))
-            if found is not None and found.closed and not found.ok and not found.counts:
-                yield not_done(f"the stage {stage.name}", found)
+            yield gap(step, FailureClass.INSUFFICIENT, reason, "ask more precisely, or give sources of your own")
+    yield from report.gaps
+    if report.last is not None:
+        yield from _review_gaps(report.last, report.max_revisions)
 
 
-def _writing_gaps(report: Report) -> Iterator[Gap]:
-    drafts = report.drafts
-    if not drafts or not drafts[-1].closed or drafts[-1].ok:
-        return
-    what = "the revision" if revises(drafts[-1]) and report.last else "the report"
-    instead = "the draft before it is used" if report.last else "the findings are listed instead"
-    yield not_done(what, drafts[-1], f"; {instead}")
-
-
-def _review_gaps(report: Report, number: int) -> Iterator[Gap]:
+def _review_gaps(draft: Draft, max_revisions: int) -> Iterator[Gap]:
     """What stages still want to have changed, a gap for each stage, and the reviews that gave no verdict."""
-    found = judged(report, number)
     wanted: dict[str, list[str]] = {}
-    for each in found.remarks:
+    for each in draft.remarks if draft.verdict is Verdict.NEEDS_REVISION else ():
         if each.by != JUDGE:
-            wanted.setdefault(each.by, []).append(
-                f"“{_short(each.claim)}”: {each.problem}" if each.claim else each.problem
-            )
-    for stage, problems in wanted.items() if found.verdict is Verdict.NEEDS_REVISION else ():
+            problem = f"“{_short(each.claim)}”: {each.problem}" if each.claim else each.problem
+            wanted.setdefault(each.by, []).append(problem)
+    for stage, problems in wanted.items():
         yield Gap(
             name=f"what the {stage} asks for",
             class_=FailureClass.INSUFFICIENT,
             reason="; ".join(problems),
-            next_action=f"allow more revisions (max_revisions was {report.run.options.max_revisions})",
+            next_action=f"allow more revisions (max_revisions was {max_revisions})",
         )
-    for review in found.unreviewed:
-        yield not_done("the review of the draft", review)
+    yield from (not_done("the review of the draft", each.state) for each in draft.unreviewed)
 
 
 def not_done(name: str, step: StepState, more: str = "") -> Gap:

@@ -14,290 +14,259 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import ValidationError
-
-from leadhand.core.blob import blob_of
-from leadhand.core.commands import Command, Finish, IssueStep, Outcome
+from leadhand.core.commands import FlowError
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.plan_approval import is_gated
-from leadhand.core.state import StepState
+from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
-from leadhand.core.value import Json, object_of, objects_of
 from leadhand.core.worker import Worker
-from leadhand.flows.desk import Code
-from leadhand.flows.flow import Flow, Result
-from leadhand.flows.judging import Round, judge_reply
-from leadhand.flows.passages import of_passages, passages_in
-from leadhand.flows.plan_gate import DENIED, held, page_id, plan_number, plan_refused
-from leadhand.flows.run_view import RunView, StepView
-from leadhand.verify.judge import JUDGE, reply_schema
-from leadhand.verify.material import Material
+from leadhand.flows.draft_rounds import DraftRounds
+from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
+from leadhand.flows.run_view import RunView
+from leadhand.flows.seam.context import FlowContext
+from leadhand.flows.seam.details import Details
+from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.pending import Pending
+from leadhand.flows.seam.results import Denied, FlowAnswer, Result
 
-from . import judging
-from .agents import BoundAgent, check_agents, completed
-from .briefs import brief
-from .final import outcome
+from . import briefs
+from .agents import BoundAgent, agent_of, code_of, completed
+from .checks import research_problems, review_checks, with_passages
+from .final import answer_of, not_done
 from .offline import RULES
-from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Options, Stage
-from .progress import Report, draft_key, stage_key, used_research
-from .roles import roles
-from .shapes import Evidence, Findings, Verdict
+from .options import PLANNER, RESEARCHER, REVIEWER, Options, Stage, ordered
+from .progress import Draft, Report, Review, plan_in, review_in, text_in
+from .shapes import Plan, Verdict
 from .task import ReportTask, report_task
-
-MOST_PASSAGES = 24
-"""Passages that one researcher can name."""
+from .workers import workers_of
 
 
-class ReportFlow(Flow):
-    """Plan a report, research its questions in parallel, write it from cited passages, review and revise it."""
-
-    name = "report"
-    version = 1
-    plans = True
-    description = "Write a report: plan, research in parallel, write with citations, review and revise."
-    offline = RULES
-    Options = Options
+class ReportFlow(FunctionFlow):
+    """The report flow of a process with these ``agents``."""
 
     def __init__(self, agents: Mapping[str, BoundAgent] = MappingProxyType({})) -> None:
-        self._agents = agents
+        def workers(options: Options) -> Sequence[Worker]:
+            return workers_of(options.stages, agents)
+
+        super().__init__(self._write, "report", RULES, workers, unfinished=self._unfinished)
+        self.Options, self._agents = Options, agents
 
     def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
         return completed(options, self._agents)
 
     def check_code(self, options: Options) -> None:
-        check_agents(options.stages, self._agents)
+        for stage in options.stages:
+            if stage.agent:
+                agent_of(stage, self._agents)
 
-    def roles(self, options: Options) -> Sequence[Worker]:
-        return roles(options, self._agents)
+    def task(self, run: RunView[Any], entries: Sequence[Entry]) -> ReportTask | None:
+        report = self._report(run.state)
+        return None if report is None else report_task(report, entries)
 
-    def code(self, run: RunView[Options], step: StepView) -> Code:
-        check_agents(run.options.stages, self._agents)
-        stage = Report(run).stages[step.worker]
-        return self._agents[stage.agent or ""].code(stage, run.request)
+    def _unfinished(self, state: RunState) -> FlowAnswer:
+        report = self._report(state)
+        return FlowAnswer(uses=()) if report is None else answer_of(report)
 
-    def next(self, run: RunView[Options]) -> Sequence[Command]:
-        return _next(Report(run))
+    def _report(self, state: RunState) -> Report | None:
+        """Return what a report has so far: the values of a pass over its log."""
+        run = self.bound()
+        now = run.advanced(state)
+        while now.missing:  # large data of tools, of which nothing is shown
+            now.loaded |= {(key, each.attempts): {} for key, each in now.missing.items()}
+            now.missing = {}
+            now = run.advanced(state)
+        now.close()
+        return now.kept
 
-    def brief(self, run: RunView[Options], step: StepState) -> dict[str, Any]:
-        return brief(Report(run), step)
-
-    def schema(self, run: RunView[Options], step: StepState) -> dict[str, Any] | None:
-        given = step.step
-        return reply_schema(given.input["claims"]) if given.worker == JUDGE else None
-
-    def problems(self, run: RunView[Options], step: StepView, result: Result) -> list[str]:
-        report = Report(run)
-        stage = report.stages.get(step.worker)
-        if stage is None or stage.agent:
-            return []
-        if "research" in stage.gives:
-            return _research_problems(result)
-        if stage.judges:
-            claims = report.claims(step.input["number"], stage.name)
-            return judging.problems(result.value, [each.n for each in claims])
-        return []
-
-    def accepted(self, run: RunView[Options], step: StepView, result: Result) -> Json:
-        if step.worker == JUDGE:
-            claims = Report(run).judging(step.input["of"]).claims
-            return judge_reply(run.state, step.input, claims, result.value, result.brief)
-        stage = run.options.stages
-        if any("research" in each.gives and not each.agent for each in stage if each.name == step.worker):
-            return _with_passages(result)
-        return result.value
-
-    def outcome(self, run: RunView[Options]) -> Outcome:
-        return outcome(Report(run))
-
-    def material(self, run: RunView[Options]) -> Material:
-        report = Report(run)
-        return of_passages(run.state, report.passages(report.research))
-
-    def task(self, run: RunView[Options], entries: Sequence[Entry]) -> ReportTask:
-        return report_task(Report(run), entries)
+    async def _write(
+        self, run: FlowContext, max_revisions: int = 1, review: bool = True, agents: tuple[Stage, ...] = ()
+    ) -> FlowAnswer:
+        """Write a report: plan, research in parallel, write with citations, review and revise."""
+        report = run.of.kept = Report(run, ordered(agents, review=review), max_revisions, self._agents)
+        await prepare(report)
+        if report.passages:
+            await write(report)
+        return answer_of(report)
 
 
-# --- what happens next -----------------------------------------------------------------------------------------------
+# --- before the writer -----------------------------------------------------------------------------------------------
 
 
-def _next(report: Report) -> Sequence[Command]:
-    if not report.state.steps and not _reading_tools(report) and not report.stages[RESEARCHER].agent:
-        how, message = (
-            "let it use web_search, or tools of your own that find sources",
-            "the run has no tool for sources",
-        )
-        return [Finish(failure=Failure.of(message, "no_tools", FailureClass.UNAVAILABLE, how))]
-    refused, gated = plan_refused(report.state), is_gated(report.state)
-    if refused is not None:
-        return [Finish(failure=refused)]
+async def prepare(report: Report) -> None:
+    """Carry out the stages before the writer: the plan, which a person may have to approve, and the research."""
+    if not reading_tools(report.run.state) and not any(each.agent for each in report.before if each.name == RESEARCHER):
+        how = "let it use web_search, or tools of your own that find sources"
+        raise FlowError(Failure.of("the run has no tool for sources", "no_tools", FailureClass.UNAVAILABLE, how))
+    planning: list[Stage] = []
+    approved: Any = None
     for stage in report.before:
-        if gated and "plan" not in stage.gives:
-            if report.plan is None:
-                continue  # nothing begins before there is a plan
-            gate = held(report.state, report.plan.model_dump(mode="json"), report.planner)
-            if gate is not None:
-                return gate
-        wanted = _before_writing(report, stage)
-        if wanted is not None:
-            return wanted
-    if report.plan is None:
-        return [Finish(failure=_plan_failure(report))]
-    if not report.passages(report.research):
-        return [Finish()]
-    return _rounds(report)
+        if "plan" in stage.gives:
+            planning.append(stage)
+        elif planning and report.plan is None:
+            raise no_plan(report)
+        elif is_gated(report.run.state) and report.plan != approved:
+            approved = await _approved(report, planning)
+        elif is_gated(report.run.state) and not planning:
+            continue  # nothing begins before there is a plan
+        await (_research(report, stage) if stage.name == RESEARCHER and not stage.agent else _add(report, stage))
 
 
-def _before_writing(report: Report, stage: Stage) -> Sequence[Command] | None:
-    """Return the next commands of a stage before the writer; None when it is done."""
-    if stage.name == RESEARCHER and not stage.agent:
-        return _research(report)
-    if (stage.name == RESEARCHER or "plan" in stage.needs) and report.plan is None:
-        return None
-    if "research" in stage.needs and not report.research:
-        return None
+async def _add(report: Report, stage: Stage, denied: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Carry out a stage before the writer; ``denied`` are plans that a person denied, with the reasons."""
+    key, shows = stage.key(), briefs.for_stage(report, stage, None)
     if stage.name == PLANNER:
-        return _carried_out(report, [_plan(report, stage)])
-    return _carried_out(report, [_assign(stage, stage_key(stage), report)])
+        key, shows = page_id(1, len(denied) + 1), briefs.for_planner(denied)
+    details = Details(title=stage.key(), shows=shows)
+    given: dict[str, Any] = {"from": report.results} if report.results else {}
+    if denied:
+        more = f"{report.run.worker(stage.name).instructions}\n\n{DENIED}".strip()
+        details = details.of(title=f"{stage.key()}, version {len(denied) + 1}", instructions=more)
+        given["denied"] = denied
+    result = report.given[stage.name] = await _carried_out(report, stage, asked(report, stage, key, given, details))
+    if "plan" in stage.gives:
+        report.plan = plan_in(stage, result) or report.plan
+    if "research" in stage.gives:
+        report.take_research(stage, result)
 
 
-def _plan(report: Report, stage: Stage) -> IssueStep:
-    """Return the step of the planner; after its plan was denied, it plans again."""
-    given, number = _assign(stage, stage_key(stage), report), plan_number(report.state)
-    if number == 1:
-        return given
-    role = report.state.worker(stage.name)
-    more = "\n\n".join(filter(None, [role.instructions if role is not None else "", DENIED]))
-    return given._replace(id=page_id(1, number), title=f"plan, version {number}", instructions=more)
+async def _approved(report: Report, planning: Sequence[Stage]) -> Any:
+    """Return the plan that a person has approved. For each reason of a person who denies one, another is made."""
+    denied: list[dict[str, Any]] = []
+    while report.plan is not None:
+        plan: Any = report.plan.model_dump(mode="json") if report.outline is not None else {"plan": report.plan}
+        if any(each["plan"] == plan for each in denied):
+            raise FlowError(made_again())
+        made = report.given[planning[-1].name]
+        said = await report.run.approve(plan if planning[-1].agent or not made.ok else Result(made.state, Plan))
+        if not isinstance(said, Denied):
+            return report.plan
+        denied.append({"plan": plan, "reason": said.reason})
+        if (failure := denial(said.reason, said.by, len(denied), late=said.late)) is not None:
+            raise FlowError(failure)
+        report.plan = None
+        for stage in planning:
+            await _add(report, stage, denied)
+    raise no_plan(report)
 
 
-def _research(report: Report) -> Sequence[Command] | None:
-    if report.plan is None:
-        return None
-    tools = _reading_tools(report) if report.stages[RESEARCHER].tools is None else None
-    wanted = [
-        IssueStep(
-            id=f"research-{number}",
-            worker=RESEARCHER,
-            title=section.heading,
-            input=section.model_dump(mode="json"),
-            tools=tools,
-        )
-        for number, section in enumerate(report.plan.sections, start=1)
-    ]
-    return _carried_out(report, wanted)
+async def _research(report: Report, stage: Stage) -> None:
+    """Have the questions of the plan researched in parallel."""
+    if report.outline is None:
+        raise no_plan(report)
+    steps: list[Pending[Result]] = []
+    for number, section in enumerate(report.outline.sections, start=1):
+        details = Details(title=section.heading, shows=briefs.for_researcher(section))
+        steps.append(asked(report, stage, f"research-{number}", section.model_dump(mode="json"), details))
+        report.questions[steps[-1].key] = section
+    results: list[Result] = await report.run.gather(steps, return_failures=True)
+    for section, result in zip(report.outline.sections, results, strict=True):
+        report.given[result.key] = result
+        report.take_research(stage, result, section)
 
 
-def _rounds(report: Report) -> Sequence[Command]:
-    drafts, number = report.drafts, len(report.drafts)
-    if not drafts or (drafts[-1].closed and used_research(drafts[-1]) != report.research):
-        return [_draft(report, number + 1)]  # also if a person added to the research of a finished report
-    if not drafts[-1].closed:
-        return []
-    if report.text(number):
-        for stage in (*report.rounds, None):
-            judge = report.judging(number).round if stage is None or stage.judges else Round()
-            if judge.wanted or judge.is_open:
-                return judge.wanted  # once the stages before have changed the draft
-            wanted = None if stage is None else _in_round(report, stage, number)
-            if wanted is not None:
-                return wanted
-        verdict = judging.judged(report, number).verdict
-        again = report.revisions < report.run.options.max_revisions and not judging.ran_out(report, number)
-        if again and verdict is Verdict.NEEDS_REVISION:
-            return [_draft(report, number + 1, revised=draft_key(number))]
-    if report.last:
-        judge = report.judging(report.last).again
-        if judge.wanted or judge.is_open:
-            return judge.wanted
-        for stage in report.after:
-            wanted = _in_round(report, stage, report.last)
-            if wanted is not None:
-                return wanted
-    return [Finish(failure=None if report.last else drafts[-1].failure)]
+# --- the rounds ------------------------------------------------------------------------------------------------------
 
 
-def _in_round(report: Report, stage: Stage, number: int) -> Sequence[Command] | None:
-    return _carried_out(report, [_assign(stage, stage_key(stage, number), report, number)])
+async def write(report: Report) -> None:
+    """Write the report, and revise it while its judges ask for that."""
+    draft, closed = await _drafted(report), None
+    while draft.text:
+        if not await _wants_revision(report, draft, report.rounds):
+            closed = draft
+            if not await _wants_revision(report, draft, report.after):
+                break
+        draft = await _drafted(report, draft)
+    if (last := report.last) is not None:
+        if closed is not last:  # its revision failed
+            await _wants_revision(report, last, report.after)
+        await last.rounds.judge_again()
 
 
-def _carried_out(report: Report, wanted: Sequence[IssueStep]) -> Sequence[Command] | None:
-    """Return those that are not assigned yet, nothing while some are open, None once all are settled."""
-    missing = [each for each in wanted if report.of(each.id) is None]
-    if missing:
-        return missing
-    return [] if any(not found.closed for each in wanted if (found := report.of(each.id)) is not None) else None
+async def _wants_revision(report: Report, draft: Draft, stages: Sequence[Stage]) -> bool:
+    """Carry out stages on a draft, and have it judged; return whether another draft follows."""
+    for stage in stages:
+        if stage.judges:
+            await draft.judge()  # once the stages before have changed it
+        await _in_round(report, stage, draft)
+    await draft.judge()
+    is_left = report.revisions < report.max_revisions and not draft.ran_out
+    return is_left and draft.verdict is Verdict.NEEDS_REVISION
 
 
-def _assign(stage: Stage, key: str, report: Report, number: int = 0) -> IssueStep:
-    titles = {PLANNER: "plan", RESEARCHER: "research", REVIEWER: f"review of draft {number}"}
-    return IssueStep(
-        id=key,
-        worker=stage.name,
-        title=titles.get(stage.name, f"{stage.name}, draft {number}" if number else stage.name),
-        input={"number": number} if number else {},
-        tools=_reading_tools(report) if "research" in stage.gives and not stage.agent and stage.tools is None else None,
-        judges=draft_key(number) if stage.judges and number else "",
+async def _drafted(report: Report, revised: Draft | None = None) -> Draft:
+    """Return a draft, of which one that is ``revised`` is the one before."""
+    number, stage = len(report.drafts) + 1, report.writer
+    rounds = DraftRounds(report.run, report.passages) if revised is None else revised.rounds.following()
+    draft = Draft(number, stage.key(number), rounds, revised)
+    report.drafts.append(draft)
+    title, what, instead = f"draft {number}", "the report", "the findings are listed instead"
+    given: dict[str, Any] = {"number": number, "from": report.results}
+    if revised is not None:
+        title, what, instead = f"{title}, a revision", "the revision", "the draft before it is used"
+        given |= {"revises": revised.result, "problems": revised.digest()}
+    step = asked(report, stage, draft.key, given, Details(title=title, shows=briefs.for_writer(report, revised)))
+    draft.key = step.key
+    draft.result = await _carried_out(report, stage, step)
+    draft.take(text_in(stage, draft.result))
+    if not draft.result.ok:
+        report.gaps.append(not_done(what, draft.result.state, f"; {instead}"))
+    return draft
+
+
+async def _in_round(report: Report, stage: Stage, draft: Draft) -> None:
+    """Carry out a stage that follows the writer: it judges a draft, or changes it."""
+    title = f"review of draft {draft.number}" if stage.name == REVIEWER else f"{stage.name}, draft {draft.number}"
+    details = Details(title=title, shows=briefs.for_stage(report, stage, draft))
+    claims = {each.n: each.text for each in draft.rounds.claims}
+    if stage.judges:
+        details = details.of(judges=draft.key, checks=review_checks(claims))
+    given = {"number": draft.number, "draft": draft.result, "of": draft.digest(), "missing": report.missing}
+    step = asked(report, stage, stage.key(draft.number), given, details)
+    judges = stage.judges and stage in report.rounds
+    draft.reviews += [Review(stage.name, step.key)] if judges else []
+    result = await _carried_out(report, stage, step)
+    if judges:
+        draft.reviews[-1] = review_in(stage, result, claims)
+    draft.take(text_in(stage, result))
+
+
+# --- steps -----------------------------------------------------------------------------------------------------------
+
+
+def asked(report: Report, stage: Stage, key: str, given: Mapping[str, Any], details: Details) -> Pending[Result]:
+    """Ask the worker of a stage."""
+    tools: Sequence[str] | None = None
+    if stage.agent:
+        details = details.of(shows=briefs.for_code(report), checks=None)
+    elif "research" in stage.gives:
+        tools = reading_tools(report.run.state) if stage.tools is None else None
+        details = details.of(checks=research_problems, keeps=with_passages)
+    worker, is_final = report.run.worker(stage.name), stage is report.writer
+    return report.run.step(
+        worker, key=key, input=given, details=details, tools=tools, final=is_final, code=code_of(stage, report.agents)
     )
 
 
-def _draft(report: Report, number: int, revised: str = "") -> IssueStep:
-    given: dict[str, Any] = {"number": number, "research": list(report.research)}
-    if revised:
-        given["revises"] = revised
-    title = f"draft {number}" if not revised else f"draft {number}, a revision"
-    return IssueStep(id=draft_key(number), worker=WRITER, title=title, input=given, final=True)
+async def _carried_out(report: Report, stage: Stage, step: Pending[Result]) -> Result:
+    """Return the result of a step, which may have failed; a stage of the user that did not do its part is a gap."""
+    result: Result = (await report.run.gather([step], return_failures=True))[0]
+    if not result.ok and not stage.is_built_in and not result.state.counts:
+        report.gaps.append(not_done(f"the stage {stage.name}", result.state))
+    return result
 
 
-def _plan_failure(report: Report) -> Failure:
-    plan = report.of(page_id(1, plan_number(report.state)))
-    if plan is not None and plan.failure is not None:
-        return plan.failure
-    how = "correct the stage that gives the plan"
-    return Failure.of("no stage gave a plan with a title and sections", "no_plan", FailureClass.INVALID, how)
-
-
-def _reading_tools(report: Report) -> list[str]:
+def reading_tools(state: RunState) -> list[str]:
     """The tools of the run that only read: those for sources and those of users, without the other built-in ones."""
-    tools = [tool for tool in report.state.definition.tools if tool.effect is Effect.PURE and not tool.delegate]
+    tools = [tool for tool in state.definition.tools if tool.effect is Effect.PURE and not tool.delegate]
     chosen = [tool.name for tool in tools if "web" in tool.toolset or not tool.import_path.startswith("leadhand.")]
     return chosen or [tool.name for tool in tools]
 
 
-# --- what researchers found ------------------------------------------------------------------------------------------
-
-
-def _research_problems(result: Result) -> list[str]:
-    """Return why findings are not accepted.
-
-    Accepted findings have the ids of their passages, in place of calls whose data is a reference: only these are read.
-    """
-    try:
-        findings = Findings.model_validate(result.value)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        return [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"]
-    known = {passage.id for call in result.calls for passage in passages_in(call)}
-    if any(blob_of(call.raw) for call in result.calls):
-        known |= {each["id"] for each in objects_of(object_of(result.value).get("passages"))}
-    found = [
-        f"finding {number} names the passage {name}, which no tool returned"
-        for number, finding in enumerate(findings.findings, start=1)
-        for name in finding.passages
-        if name not in known
-    ]
-    named = {name for finding in findings.findings for name in finding.passages}
-    if not findings.findings and not result.calls:
-        found.append("the answer says that nothing was found, and no tool was called")
-    if len(named) > MOST_PASSAGES:
-        found.append(f"the findings name {len(named)} passages, and the limit is {MOST_PASSAGES}")
-    return found[:8]
-
-
-def _with_passages(result: Result) -> Json:
-    """Return findings with the text of the passages that they name, as the tools returned it."""
-    findings = Findings.model_validate(result.value)
-    named = dict.fromkeys(name for finding in findings.findings for name in finding.passages)
-    returned = {passage.id: passage for call in result.calls for passage in passages_in(call)}
-    passages = tuple(returned[name] for name in named)
-    return Evidence(summary=findings.summary, findings=findings.findings, passages=passages).model_dump(mode="json")
+def no_plan(report: Report) -> FlowError:
+    """Return why a run ends without a plan that it can carry out."""
+    planned = report.given.get(PLANNER)
+    if planned is not None and planned.failure is not None:
+        return FlowError(planned.failure)
+    how = "correct the stage that gives the plan"
+    return FlowError(Failure.of("no stage gave a plan with a title and sections", "no_plan", FailureClass.INVALID, how))

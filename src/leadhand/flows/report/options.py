@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -20,14 +19,8 @@ TaskField = Literal["plan", "research", "draft", "feedback", "final_report"]
 
 GIVES: Mapping[str, TaskField] = {PLANNER: "plan", RESEARCHER: "research", WRITER: "draft", REVIEWER: "feedback"}
 """The built-in stages, in order, and what each adds to the task."""
-NEEDS: Mapping[str, tuple[TaskField, ...]] = {
-    PLANNER: (),
-    RESEARCHER: ("plan",),
-    WRITER: ("plan", "research"),
-    REVIEWER: ("draft",),
-}
-RESERVED = frozenset({"plan", "research", "draft", "review"})
-"""The steps of the built-in stages have these names."""
+STEPS: Mapping[str, str] = {PLANNER: "plan", RESEARCHER: "research", WRITER: "draft", REVIEWER: "review"}
+"""The names of the steps of the built-in stages."""
 DECLARED_GIVES: tuple[TaskField, ...] = ("feedback", "draft", "research")
 """What a stage without code can give: a verdict with findings, another draft, or more research."""
 
@@ -74,6 +67,11 @@ class Stage(Value):
         """Whether the stage gives a verdict on the draft."""
         return "feedback" in self.gives
 
+    def key(self, number: int = 0) -> str:
+        """Return the name of the step of the stage: of a round, with the number of its draft."""
+        name = STEPS.get(self.name, self.name)
+        return f"{name}{'-' if self.is_built_in else '.'}{number}" if number else name
+
 
 class Options(Flow.Options):
     """The options of a report run."""
@@ -84,7 +82,7 @@ class Options(Flow.Options):
     agents: tuple[Stage, ...] = ()
     """Stages to change, to add, or to leave out (``{"name": "reviewer", "off": true}``)."""
 
-    @cached_property
+    @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages that run, in order, with everything that they need and give filled in.
 
@@ -101,110 +99,84 @@ class Options(Flow.Options):
 
 def ordered(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, ...]:
     """Return the built-in stages with these changes, in order. Raises UsageError if they do not fit together."""
-    by_name: dict[str, Stage] = {}
+    every = {name: _complete(Stage(name=name)) for name in GIVES}
+    names = [each.name for each in changes]
     for each in changes:
-        if each.name in by_name:
-            how = "Give each stage a name of its own, and change it once."
-            raise UsageError(f"two stages are named {each.name}", how)
-        by_name[each.name] = each
-        _check(each)
-    stages = [_complete(by_name.get(name, Stage(name=name))) for name in GIVES]
-    waiting = [_complete(each) for each in changes if not each.is_built_in]
-    last: dict[str, str] = {}  # the latest stage that was put after each one; the next one follows it
-    while waiting:
-        names = [each.name for each in stages]
-        placed = next((each for each in waiting if (each.after or each.before) in names), None)
-        if placed is None:
-            _refuse_place(waiting, [*names, *(each.name for each in waiting)])
-        assert placed is not None
-        waiting.remove(placed)
-        if placed.before is not None:
-            stages.insert(names.index(placed.before), placed)
-        else:
-            assert placed.after is not None
-            behind = placed.after
-            while behind in last:
-                behind = last[behind]
-            stages.insert(names.index(behind) + 1, placed)
-            last[placed.after] = placed.name
+        if names.count(each.name) > 1:
+            raise UsageError(f"two stages are named {each.name}", "Give each stage a name of its own.")
+        for problem in _problems(each):
+            raise UsageError(*problem)
+        every[each.name] = _complete(each)
+
+    def placed(name: str) -> Iterator[Stage]:
+        """Yield a stage with those that stand before and after it."""
+        for each in every.values():
+            if each.before == name:
+                yield from placed(each.name)
+        yield every[name]
+        for each in every.values():
+            if each.after == name:
+                yield from placed(each.name)
+
+    stages = [each for name in GIVES for each in placed(name)]
+    for each in every.values():
+        place = each.after or each.before or ""
+        if each not in stages and place not in every:
+            how = _known(place, (name for name in every if name != each.name))
+            raise UsageError(f"the stage {each.name} stands by {place!r}, and there is no such stage", how)
+    if circle := [each.name for each in every.values() if each not in stages]:
+        how = "Place one of them after a built-in stage."
+        raise UsageError(f"the places of {' and '.join(circle)} depend on each other", how)
     kept = tuple(each for each in stages if not each.off and (review or each.name != REVIEWER))
     _check_needs(kept, stages)
     return kept
 
 
-def _check(stage: Stage) -> None:
-    name = stage.name
+def _problems(stage: Stage) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a stage, and what to do."""
+    name, gives, placed = stage.name, GIVES.get(stage.name), stage.after is not None or stage.before is not None
     if stage.agent is not None and stage.worker is not None:
-        raise UsageError(f"the stage {name} names both an agent and a worker", "Give one of them.")
-    if stage.is_built_in:
+        yield f"the stage {name} names both an agent and a worker", "Give one of them."
+    if gives is not None:
         if stage.off and name != REVIEWER:
-            raise UsageError(
-                f"the stage {name} cannot be switched off, since the stages after it need its {GIVES[name]}",
-                f'Replace it with a class of your own: {{"name": "{name}", "agent": …}}',
-            )
-        if stage.after is not None or stage.before is not None:
-            raise UsageError(
-                f"the stage {name} has a fixed place, so it takes no after or before",
-                f"The built-in stages are, in this order: {', '.join(GIVES)}.",
-            )
-        if stage.gives and GIVES[name] not in stage.gives:
-            raise UsageError(
-                f"the stage {name} has to give the {GIVES[name]}, and {stage.agent or 'this one'} gives"
-                f" {', '.join(stage.gives)}",
-                f"Add it: gives = ({GIVES[name]!r},), or give the stage another name and a place.",
-            )
+            how = f'Replace it with a class of your own: {{"name": "{name}", "agent": …}}'
+            yield f"the stage {name} cannot be switched off, since the stages after it need its {gives}", how
+        if placed:
+            yield f"the stage {name} has a fixed place, so it takes no after or before", "Leave them out."
+        if stage.gives and gives not in stage.gives:
+            given = f"{stage.agent or 'this one'} gives {', '.join(stage.gives)}"
+            yield f"the stage {name} has to give the {gives}, and {given}", f"Add it: gives = ({gives!r},)."
         return
-    if name in RESERVED:
-        raise UsageError(f"a stage cannot be named {name}", _known(name, GIVES, "The built-in stages are"))
+    if name in STEPS.values():
+        yield f"a stage cannot be named {name}", _known(name, GIVES)
     if stage.agent is None and stage.instructions is None and stage.worker is None:
-        raise UsageError(
-            f"there is no stage {name}",
-            f"{_known(name, GIVES, 'The built-in stages are')} To add one, give it instructions, or the agent"
-            " or the worker that carries it out.",
-        )
+        how = f"{_known(name, GIVES)} To add one, give it instructions, or the agent or the worker that does it."
+        yield f"there is no stage {name}", how
     if stage.after is not None and stage.before is not None:
-        raise UsageError(f"the stage {name} names both after and before", "Give one of them.")
+        yield f"the stage {name} names both after and before", "Give one of them."
     if stage.agent is None and (len(stage.gives) > 1 or not set(stage.gives) <= set(DECLARED_GIVES)):
-        raise UsageError(
-            f"the stage {name} cannot give {', '.join(stage.gives)}",
-            f"A stage with instructions gives one of: {', '.join(DECLARED_GIVES)}. A Python class can give more.",
-        )
+        how = f"A stage with instructions gives one of: {', '.join(DECLARED_GIVES)}. A Python class can give more."
+        yield f"the stage {name} cannot give {', '.join(stage.gives)}", how
 
 
 def _complete(stage: Stage) -> Stage:
     if stage.is_built_in:
-        return stage.evolve(needs=stage.needs or NEEDS[stage.name], gives=stage.gives or (GIVES[stage.name],))
+        return stage.evolve(gives=stage.gives or (GIVES[stage.name],))
     after = WRITER if stage.after is None and stage.before is None else stage.after
     return stage.evolve(after=after, gives=stage.gives or DECLARED_GIVES[:1])
-
-
-def _refuse_place(waiting: Sequence[Stage], names: Sequence[str]) -> None:
-    for each in waiting:
-        place = each.after or each.before or ""
-        if place not in names:
-            side = "after" if each.after else "before"
-            raise UsageError(
-                f"the stage {each.name} stands {side} {place!r}, and there is no such stage",
-                _known(place, [name for name in names if name != each.name], "There are"),
-            )
-    circle = " and ".join(each.name for each in waiting)
-    raise UsageError(f"the places of {circle} depend on each other", "Place one of them after a built-in stage.")
 
 
 def _check_needs(stages: Iterable[Stage], all_stages: Sequence[Stage]) -> None:
     """Raise UsageError for a stage that needs what no stage before it gives."""
     given: set[TaskField] = set()
     for each in stages:
-        for need in each.needs:
-            if need not in given:
-                giver = next((other for other in all_stages if need in other.gives and other.name != each.name), None)
-                how = f"Place it after {giver.name}." if giver is not None else f"Add a stage that gives the {need}."
-                if giver is not None and giver not in stages:
-                    how = f"Leave {giver.name} on, or leave {each.name} out."
-                raise UsageError(f"the stage {each.name} needs the {need}, which no stage before it gives", how)
+        for need in set(each.needs) - given:
+            giver = next((other.name for other in all_stages if need in other.gives and other is not each), None)
+            how = f"Place it after {giver}, which has to be on." if giver else f"Add a stage that gives the {need}."
+            raise UsageError(f"the stage {each.name} needs the {need}, which no stage before it gives", how)
         given.update(each.gives)
 
 
-def _known(name: str, known: Iterable[str], label: str) -> str:
-    names = list(known)
-    return f"{label}: {', '.join(names)}.{did_you_mean(name, names)}"
+def _known(name: str, known: Iterable[str]) -> str:
+    names = [*known]
+    return f"The stages are: {', '.join(names)}.{did_you_mean(name, names)}"

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from leadhand.flows.passages import Passage
 from leadhand.verify.claims import citations_in
 
-from .progress import Item
+from .shapes import Research
 
 _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
@@ -61,18 +61,14 @@ def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) ->
     return "\n".join(lines)
 
 
-def findings_as_text(title: str, items: Iterable[Item], passages: Mapping[str, Passage]) -> str:
-    """Return the findings as a draft, for a report that no model could write."""
+def findings_as_text(title: str, found: Iterable[Research], passages: Mapping[str, Passage]) -> str:
+    """Return findings as a draft, for a report that no model could write; "" without findings."""
     names = {passage.id: name for name, passage in passages.items()}
-    parts = [f"# {title}"]
-    for item in items:
-        lines = [
-            f"- {finding.statement} [{', '.join(names[each] for each in finding.passages if each in names)}]"
-            for finding in item.findings
-        ]
-        if lines:
-            parts += [f"## {item.heading}", "\n".join(lines)]
-    return "\n\n".join(parts)
+    parts: list[str] = []
+    for item in (each for each in found if each.findings):
+        cited = ((each, ", ".join(names[id_] for id_ in each.passages if id_ in names)) for each in item.findings)
+        parts += [f"## {item.heading}", "\n".join(f"- {each.statement} [{marks}]" for each, marks in cited)]
+    return "\n\n".join([f"# {title}", *parts]) if parts else ""
 
 
 def link_to(passage: Passage) -> str:

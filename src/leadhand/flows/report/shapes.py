@@ -1,4 +1,4 @@
-"""What the roles of the report flow answer."""
+"""What the workers of the report flow answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Section(Answer):
     question: str = Field(min_length=1, max_length=1_000)
 
 
-class Outline(Answer):
+class Plan(Answer):
     """The plan of a report."""
 
     title: str = Field(min_length=1, max_length=300)
@@ -53,25 +53,29 @@ class Findings(Answer):
     findings: tuple[Finding, ...] = ()
 
 
-class Evidence(Findings):
-    """Findings with the passages that they name, which code takes from the tool calls."""
+class Research(Answer):
+    """Findings with the passages that they name, which code takes from the tool calls, for a question of the plan.
 
+    ``key`` is the step that found them.
+    """
+
+    key: str = ""
+    summary: str = ""
+    heading: str = ""
+    question: str = ""
+    findings: tuple[Finding, ...]
     passages: tuple[Passage, ...] = ()
 
 
-class DraftFinding(Value):
+class DraftFinding(Answer):
     """A finding of a reviewer: what is wrong with a claim, by its number, or with the whole draft (null)."""
 
     claim: int | None = None
     problem: str = Field(min_length=1, max_length=1_000)
 
 
-class ReviewFinding(DraftFinding, Answer):
-    """What is wrong with a claim, or with the whole draft (null)."""
-
-
 class DraftReview(Answer):
     """The review of a whole draft."""
 
     verdict: Verdict
-    findings: tuple[ReviewFinding, ...] = ()
+    findings: tuple[DraftFinding, ...] = ()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
-from operator import attrgetter
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -19,11 +17,10 @@ from leadhand.flows.progress_lines import progress_lines
 
 from .agents import TaskEvent
 from .final import final_report
-from .judging import judged
 from .options import Stage
-from .progress import Item, Report, revises, stage_key, used_research
+from .progress import Draft, Report
 from .rendering import link_to
-from .shapes import Finding, Outline
+from .shapes import Finding, Plan
 
 
 class ResearchedQuestion(Value):
@@ -103,7 +100,7 @@ class StageState(Value):
 class ReportTask(Value):
     """The work on a report. ``draft``, ``feedback`` and ``claims`` are those of the latest of ``drafts``."""
 
-    plan: Outline | None
+    plan: Plan | Json
     research: tuple[ResearchedQuestion, ...]
     draft: str | None
     feedback: ReportFeedback | None
@@ -118,87 +115,74 @@ class ReportTask(Value):
 
 def report_task(report: Report, entries: Iterable[Entry] = ()) -> ReportTask:
     """Return the task of a run; ``entries`` are its log, from which its events are."""
-    latest = report.last
-    steps = {key: each.step for key, each in report.state.steps.items()}
-    passages = report.passages(report.research).values()
+    last, steps = report.last, report.run.state.steps
+    events = progress_lines({key: each.step for key, each in steps.items()}, entries)
     return ReportTask(
         plan=report.plan,
         research=tuple(_research(report)),
-        draft=report.text(latest) or None,
-        feedback=_feedback(report, latest) if latest else None,
-        final_report=final_report(report) or None,
+        draft=last.text if last is not None else None,
+        feedback=_feedback(last) if last is not None else None,
+        final_report=final_report(report),
         revisions=report.revisions,
-        stages=tuple(_stage(report, stage) for stage in report.run.options.stages),
-        drafts=tuple(_draft(report, number, draft) for number, draft in enumerate(report.drafts, start=1)),
-        claims=_claims(report, latest) if latest else (),
-        passages={each.id: CitedPassage(**dict(each), link=link_to(each)) for each in passages},
-        events=tuple(map(TaskEvent.model_validate, progress_lines(steps, entries))),
+        stages=tuple(_stage(stage, steps.values()) for stage in report.stages),
+        drafts=tuple(_draft(report, draft) for draft in report.drafts),
+        claims=_claims(last) if last is not None else (),
+        passages={each.id: CitedPassage(**dict(each), link=link_to(each)) for each in report.passages.values()},
+        events=tuple(map(TaskEvent.model_validate, events)),
     )
+
+
+def _step(report: Report, key: str) -> dict[str, Any]:
+    """Return the status of a step and why it failed."""
+    step = report.run.state.steps.get(key)
+    error = step.failure.message if step is not None and step.failure is not None else None
+    return {"key": key, "status": StepStatus.PENDING if step is None else step.status, "error": error}
 
 
 def _research(report: Report) -> Iterator[ResearchedQuestion]:
     """Yield every question with its findings; also those of stages that users added."""
-    found: dict[str, list[Item | None]] = {each.key: [None] for each in report.questions}
-    for key, items in groupby(report.items(report.research), attrgetter("key")):
-        found[key] = [*items]
-    for key, items in found.items():
-        step = report.state.steps[key]
-        given = step.step.input
-        for item in items:
-            about = {"heading": given.get("heading", key), "question": given.get("question", "")}
-            if item is not None:
-                about = {**item._asdict(), "passages": [each.id for each in item.passages]}
-            yield ResearchedQuestion.model_validate({**about, "key": key, "status": step.status, "error": _error(step)})
+    for key in dict.fromkeys([*report.questions, *report.found_by]):
+        section = report.questions.get(key)
+        about = {"heading": key, "question": ""} if section is None else section.model_dump()
+        for item in [dict(each) for each in report.found if each.key == key] or [about]:
+            passages = [each.id for each in item.get("passages", ())]
+            yield ResearchedQuestion.model_validate({**item, "passages": passages, **_step(report, key)})
 
 
-def _draft(report: Report, number: int, draft: StepState) -> ReportDraft:
+def _draft(report: Report, draft: Draft) -> ReportDraft:
+    answers = {each.key: each.state.value for each in (review.result for review in draft.reviews) if each and each.ok}
     return ReportDraft(
-        **dict(_feedback(report, number)),
-        key=draft.key,
-        number=number,
-        status=draft.status,
-        revises=revises(draft) or None,
-        research=used_research(draft),
-        text=report.text(number) or None,
-        claims=_claims(report, number),
-        reviews=tuple(_reviews(report, number)),
-        error=_error(draft),
+        **dict(_feedback(draft)),
+        **_step(report, draft.key),
+        number=draft.number,
+        revises=draft.revises.key if draft.revises is not None else None,
+        research=tuple(report.found_by),
+        text=draft.text or None,
+        claims=_claims(draft),
+        reviews=tuple(
+            StageReview(stage=each.stage, answer=answers.get(each.key), **_step(report, each.key))
+            for each in draft.reviews
+        ),
     )
 
 
-def _reviews(report: Report, number: int) -> Iterator[StageReview]:
-    for stage in (each for each in report.rounds if each.judges):
-        if (step := report.of(stage_key(stage, number))) is not None:
-            answer = step.value if step.ok else None
-            yield StageReview(key=step.key, stage=stage.name, status=step.status, answer=answer, error=_error(step))
+def _feedback(draft: Draft) -> ReportFeedback:
+    found = [ReportFinding(by=by, claim=n, text=text or None, problem=why) for by, n, text, why in draft.remarks]
+    verdict = None if draft.verdict is None else draft.verdict.value
+    unreviewed = tuple(each.key for each in draft.unreviewed)
+    return ReportFeedback(verdict=verdict, findings=tuple(found), unreviewed=unreviewed)
 
 
-def _feedback(report: Report, number: int) -> ReportFeedback:
-    verdict, remarks, unreviewed = judged(report, number)
-    found = (ReportFinding(by=by, claim=n, text=claim or None, problem=problem) for by, n, claim, problem in remarks)
-    decided = None if verdict is None else verdict.value
-    return ReportFeedback(verdict=decided, findings=tuple(found), unreviewed=tuple(each.key for each in unreviewed))
-
-
-def _claims(report: Report, number: int) -> tuple[ReportClaim, ...]:
+def _claims(draft: Draft) -> tuple[ReportClaim, ...]:
     """Return every claim of a draft with its verdict, its passages, and why it is doubted."""
-    judgement = report.judging(number).judgement(report.text(number))
-    why: dict[int, list[str]] = {}
-    for each in judgement.doubts:
-        why.setdefault(each.n, []).append(each.why)
-    return tuple(
-        ReportClaim(**dict(each), why=" ".join(why[each.n]) if each.n in why else None) for each in judgement.claims
-    )
+    judgement = draft.rounds.judgement(draft.text)
+    why = {each.n: " ".join(doubt.why for doubt in judgement.doubts if doubt.n == each.n) for each in judgement.claims}
+    return tuple(ReportClaim(**dict(each), why=why[each.n] or None) for each in judgement.claims)
 
 
-def _stage(report: Report, stage: Stage) -> StageState:
+def _stage(stage: Stage, steps: Iterable[StepState]) -> StageState:
     """Return a stage with the state of its latest step."""
-    steps = [each for each in report.state.steps.values() if each.step.worker == stage.name]
-    status = steps[-1].status if steps else StepStatus.PENDING
-    if any(not each.closed for each in steps):
-        status = StepStatus.RUNNING
-    return StageState(name=stage.name, status=status, steps=tuple(each.key for each in steps))
-
-
-def _error(step: StepState) -> str | None:
-    return None if step.failure is None else step.failure.message
+    own = [each for each in steps if each.step.worker == stage.name]
+    status = own[-1].status if own else StepStatus.PENDING
+    status = status if all(each.closed for each in own) else StepStatus.RUNNING
+    return StageState(name=stage.name, status=status, steps=tuple(each.key for each in own))

@@ -5,33 +5,32 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from inspect import cleandoc
 from typing import Any, Protocol
 
 from leadhand.core import commands as do
-from leadhand.core.approval import Approval, ApprovalStatus, Question
 from leadhand.core.blob import blob_of
 from leadhand.core.ids import attempt_id, order_id
 from leadhand.core.judgement import Judgement
-from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
-from leadhand.core.tool import Effect
-from leadhand.core.value import Json, compact_json, is_object, object_of
-from leadhand.core.work_order import ProposedSubtask
+from leadhand.core.text import is_blank
+from leadhand.core.value import Json, compact_json, object_of, text_of
+from leadhand.core.work_order import ProposedSubtask, WorkOrder
 from leadhand.core.work_result import ResultData
-from leadhand.core.worker import ALL_TOOLS
+from leadhand.core.worker import ALL_TOOLS, EVERY_WORKER
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code, Desk
-from leadhand.flows.plan_gate import page_id
-from leadhand.flows.work_order.plans import issue
 from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
 from .identity import encoded, sha
+from .orders import asked_order
 from .passes import Pass
 from .pending import Asking, Join, Pending
-from .results import Approved, Denied, FlowMisuse, Result, StepFailed, said_by
-from .worker import Given, Worker, fingerprinted
+from .results import FlowMisuse, Result, StepFailed, said_by
+from .waits import Waits
+from .worker import Given, Worker, fingerprinted, version_of
 
 LONGEST_SUMMARY = 300
 """Characters of a value as JSON that stand for it as text."""
@@ -54,7 +53,7 @@ async def unjudged(_run: FlowContext, _text: Result | str, _uses: Sequence[Resul
     return Judgement()
 
 
-class FlowContext:
+class FlowContext(Waits):
     """A run as its flow sees it. What it returns can be awaited; nothing else can."""
 
     def __init__(
@@ -62,18 +61,20 @@ class FlowContext:
     ) -> None:
         """``workers`` are those that have a definition besides those of the run, such as the one of subtasks.
         ``inside`` is the step of a flow inside of another one, which has a ``request`` of its own."""
-        self._pass, self._workers, self._inside = of, workers, inside
+        super().__init__(of)
+        self._workers, self._inside = workers, inside
         self._random = random.Random(state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
-        self._orders: set[str] = set()
-        self._asked, self._noted = 0, 0
+        self._orders: dict[str, WorkOrder] = {}
         self.request: str = state.definition.request if request is None else request
         self.earlier: Follows | None = state.definition.follows
         """The run that this one follows up; what it answered was not checked in this run."""
         self.today: date = state.created_at.date()
         """The day on which the run was started, in UTC."""
         self.deps: Any = None
+        self.own: Mapping[str, Worker] = {}
+        """The workers of the program that the run knows by name, by name and by fingerprint."""
         self.fits: Callable[[Json], list[str]] | None = None
         """Why a value does not fit the typed answer that was asked for, one sentence each (None: nobody asked)."""
         self.verifier: Verifier | None = None
@@ -86,11 +87,6 @@ class FlowContext:
     def of(self) -> Pass:
         """The pass that this context belongs to."""
         return self._pass
-
-    @property
-    def state(self) -> RunState:
-        """The full state of the run, for built-in flows; its shape can change between releases."""
-        return self._pass.state
 
     def now(self) -> datetime:
         """Return the time of the latest result that the flow has received; it is the same in each pass."""
@@ -122,9 +118,14 @@ class FlowContext:
         """
         return self._asked_of(worker, key, tools, model, {**(input or {}), **fields}, optional=optional, final=final)
 
-    def begin(self, worker: Worker, *, input: Mapping[str, Any] | None = None, **fields: Any) -> None:
-        """Begin early what the first equal ``ask`` claims. What nobody claims is left out."""
-        self._asked_of(worker, None, None, None, {**(input or {}), **fields}, early=True)
+    def begin(self, what: Worker | str, /, *, input: Mapping[str, Any] | None = None, **fields: Any) -> None:
+        """Begin early what the first equal ``ask`` of a worker, or ``call`` of a tool, claims. What nobody claims is
+        left out."""
+        given = {**(input or {}), **fields}
+        if isinstance(what, str):
+            self._called(what, None, given, early=True)
+        else:
+            self._asked_of(what, None, None, None, given, early=True)
 
     def asking(self, worker: Worker, *, elements: str, input: Mapping[str, Any] | None = None, **fields: Any) -> Asking:
         """Ask a worker, and read the list ``elements`` of its structured answer while it is written."""
@@ -134,13 +135,18 @@ class FlowContext:
 
     def call(self, tool: str, /, *, key: str | None = None, optional: bool = False, **args: Any) -> Pending[Result]:
         """Call a tool without a model: logged, limited and approved like any call."""
+        return self._called(tool, key, args, optional=optional)
+
+    def _called(
+        self, tool: str, key: str | None, args: Mapping[str, Any], *, optional: bool = False, early: bool = False
+    ) -> Pending[Result]:
         worker = fingerprinted(Recorded(name=f"call.{tool}", loop="code", tools=(tool,), counts=True))
-        step = self._step("call", key or tool, worker, args, optional=optional)
+        step = self._step("call", key or tool, worker, args, optional=optional, early=early)
 
         async def called(desk: Desk) -> str:
             made = await desk.call(tool, **desk.brief)
-            said = made.raw if isinstance(made.raw, str) else compact_json(made.raw)[:LONGEST_SUMMARY]
-            return made.summary or said
+            text = made.summary or text_of(made.raw)
+            return text if not is_blank(text) else compact_json(made.raw)[:LONGEST_SUMMARY]
 
         step.code = called
         return step
@@ -184,22 +190,14 @@ class FlowContext:
     ) -> Pending[list[Result]]:
         """Issue a work order; await it for the results of its subtasks, in order, failed ones with ``ok=False``.
 
-        ``repairs`` is the id of the order that it repairs.
+        ``repairs`` is the id of the order that it repairs, and ``repairs_subtask`` of a subtask the key of the one that
+        this one replaces. Raises ValueError for an order that cannot be carried out; nothing of it runs.
         """
-        state, proposed = (
-            self.state,
-            [ProposedSubtask.model_validate(encoded(each, "subtasks").logged) for each in subtasks],
-        )
+        state = self.state
         fresh = order_id(len(state.orders) + sum(each.key.startswith("wo-") for each in self._pass.new) + 1)
-        known = (
-            key
-            for key, each in state.orders.items()
-            if key not in self._orders
-            and each.order == issue(proposed, key, goal, repairs, workers=state.definition.declared)
-        )
-        key = next(known, fresh)
-        order = issue(proposed, key, goal, repairs, workers=state.definition.declared)
-        self._orders.add(key)
+        order = asked_order(state, goal, subtasks, repairs, self._orders, fresh)
+        key = order.work_order_id
+        self._orders[key] = order
 
         def commands(_: RunState) -> Sequence[do.Command]:
             return [do.IssueOrder(order=order, workers=tuple(self._workers.values()))]
@@ -227,7 +225,9 @@ class FlowContext:
         worker = Recorded(name=f"flow.{flow.name}", loop="code", tools=(ALL_TOOLS,)).evolve(**(limits or {}))
         step = self._step("flow", name, fingerprinted(worker), given)
         context = FlowContext(self._pass, self.state, self._workers, request, step.key)
-        context.__dict__ |= {each: getattr(self, each) for each in ("deps", "fits", "verifier", "judging", "judged")}
+        context.__dict__ |= {
+            each: getattr(self, each) for each in ("deps", "own", "fits", "verifier", "judging", "judged")
+        }
         data = failure = None
         try:
             made = await flow(context, **options)
@@ -238,52 +238,6 @@ class FlowContext:
         self._pass.conclude(step, [do.Conclude(step.key, data, failure)])
         return await step
 
-    # --- people ------------------------------------------------------------------------------------------------------
-
-    async def person(self, question: str, *, choices: Sequence[str] = ()) -> str:
-        """Ask the person who started the run, and return what they answer."""
-        digest = sha([question, list(choices)])
-        same = [key for key, each in self.state.questions.items() if each.text == question and key.startswith("q-")]
-        free = (key for key in same if f"?{key}" not in self._pass.steps)
-        key = next(free, f"q-{digest[:8]}" + (f"-{len(same) + 1}" if same else ""))
-        asked = Question(id=key, text=question, choices=tuple(choices))
-
-        def read(now: RunState) -> str:
-            return now.questions[key].reply or ""
-
-        pending = Pending[str](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
-        return await self._added(pending, is_known=key in self.state.questions)
-
-    async def approve(self, plan: Result | Mapping[str, Any]) -> Approved | Denied:
-        """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``."""
-        if not is_gated(self.state):
-            return Approved()
-        self._asked += 1
-        key = page_id(1, self._asked)
-        shown = plan.value if isinstance(plan, Result) else encoded(plan, "plan").logged
-        shown = shown.model_dump(mode="json") if hasattr(shown, "model_dump") else shown
-        step = plan if isinstance(plan, Result) else None
-        attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))
-        asked = Approval(
-            approval_id=key,
-            kind="plan",
-            attempt=attempt,
-            tool="",
-            args=shown if is_object(shown) else {"plan": shown},
-            effect=Effect.PURE,
-            asked_for="" if step is None else step.state.step.name,
-        )
-
-        def read(now: RunState) -> Approved | Denied:
-            answered = now.approvals[key]
-            if answered.status is ApprovalStatus.APPROVED:
-                return Approved(answered.by)
-            late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
-            return Denied(answered.reason or late, answered.by)
-
-        pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
-        return await self._added(pending, is_known=key in self.state.approvals)
-
     async def judge(self, result: Result | str, *, uses: Sequence[Result] | None = None) -> Judgement:
         """Have the claims of a text judged beside what ``uses`` (None: all steps so far) found out.
 
@@ -293,8 +247,7 @@ class FlowContext:
 
     def note(self, text: str) -> None:
         """Write a line into the log of the run, once, whatever the passes."""
-        self._noted += 1
-        key = f"!{self._noted}"
+        key = self._numbered(f"!{sha(text)[:8]}")
         if key not in self.state.settled:
             pending = Pending[None](self._pass.waived, key, lambda _: [do.Note(text, key)], lambda _: None)
             self._pass.add(pending, is_known=False)
@@ -344,14 +297,10 @@ class FlowContext:
         known = self._named.setdefault(worker.name, worker)
         if (known.base or known) != (worker.base or worker):
             raise FlowMisuse(f"two different workers are called {worker.name!r}: give them different names")
-        written = encoded(given, "input")
-        facts = written.logged or {"request": self.request}
-        recorded = worker.recorded(Given(self.request, facts, deps=self.deps))
-        recorded = recorded if not elements else fingerprinted(recorded.evolve(elements=elements))
         return self._step(
             "ask",
             key or worker.name,
-            recorded,
+            worker.recorded(elements=elements) if elements else worker.recorded(),
             given,
             worker=worker,
             tools=tools,
@@ -376,6 +325,7 @@ class FlowContext:
         early: bool = False,
         details: Details = PLAIN,
     ) -> Pending[Result]:
+        worker = worker or self.own.get(recorded.fingerprint) or self.own.get(recorded.name)
         if self._inside:
             name, given = f"{self._inside}/{name}", given or {"request": self.request}
         written = {field: encoded(value, field) for field, value in given.items()}
@@ -399,7 +349,7 @@ class FlowContext:
                     break
                 except ValueError:  # its value does not fit the output any more
                     of_pass.unfit.add(key)
-            worker_key, definition = self._version(recorded)
+            worker_key, definition = (known.step.worker, None) if known is not None else self._version(recorded)
             logged: dict[str, Json] = {field: each.logged for field, each in written.items()}
             needs = dict.fromkeys(needed for each in written.values() for needed in each.steps)
             command = do.IssueStep(
@@ -418,7 +368,7 @@ class FlowContext:
                 line=of_pass.line(),
                 optional=optional,
                 doing=details.doing,
-                instructions=details.instructions,
+                instructions=self._instructions(worker, logged) or details.instructions,
                 judges=details.judges,
                 parent=attempt_id(self._inside, 1) if self._inside else None,
                 definition=definition,
@@ -429,13 +379,22 @@ class FlowContext:
 
             pending = Pending[Result](of_pass.waived, key, lambda _: [command], read)
             pending.worker, pending.optional, pending.details, pending.input = worker, optional, details, logged
+            pending.recorded = recorded
             return self._added(pending, is_known=known is not None)
 
         return of_pass.begun(of, make) if early else make()
 
+    def _instructions(self, worker: Worker | None, given: dict[str, Json]) -> str | None:
+        """Return the instructions that a worker has for one step alone, with those that the run gives it."""
+        if worker is None or isinstance(worker.instructions, str):
+            return None
+        text = worker.instructions(Given(self.request, given or {"request": self.request}, deps=self.deps))
+        more = self.state.definition.instructions
+        return "\n\n".join(filter(None, (cleandoc(text), more.get(EVERY_WORKER), more.get(worker.name))))
+
     def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:
         """Return the name under which the run knows a worker, and its definition if the run does not know it yet."""
-        for name in (recorded.name, f"{recorded.name}.{recorded.fingerprint}"):
+        for name in (recorded.name, version_of(recorded)):
             known = self.state.worker(name) or self._defined.get(name)
             if known is None:  # the first step of the worker defines it
                 self._defined[name] = found = recorded.evolve(name=name)
@@ -443,10 +402,6 @@ class FlowContext:
             if known.fingerprint == recorded.fingerprint:
                 return name, None
         raise FlowMisuse(f"two versions of the worker {recorded.name} have one fingerprint")
-
-    def _added(self, pending: Pending[Any], *, is_known: bool) -> Pending[Any]:
-        self._pass.add(pending, is_known=is_known)
-        return pending
 
     def _result(self, state: RunState, key: str, output: Any) -> Result:
         """Return the result of a step; its large data has to be loaded before."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from types import CodeType
+from functools import cached_property
 from typing import Any, overload
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ValidationError
 
 from leadhand.core import commands as do
 from leadhand.core.approval import Question
@@ -16,9 +16,8 @@ from leadhand.core.commands import Command, FlowError, Outcome
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
 from leadhand.core.ids import step_of
-from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, Value, one_line, shown
+from leadhand.core.value import Json, Value, fitting, one_line, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
@@ -29,18 +28,17 @@ from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import Verifier
 
 from .context import FlowContext, Judging, unjudged
+from .definition import RESERVED, Function, named_values, options_of, subtask_workers
 from .details import PLAIN, Details
 from .identity import resolved
-from .outcomes import outcome_of, outcome_with
+from .outcomes import outcome_of, outcome_with, steps_asked
 from .passes import Pass, Stale
 from .pending import Pending
 from .results import FlowAnswer, FlowMisuse, Retry, StepFailed
-from .worker import Given, Worker
+from .worker import Given, Worker, version_of, with_tools
 
-Function = Callable[..., Coroutine[Any, Any, Any]]
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
-RESERVED = frozenset({"request", "flow", "options", "limits", "deps", "worker"})
-"""Names of what every door takes besides the options of a flow."""
+GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
 GO_ON, STOP = "continue", "stop"
 
 
@@ -62,9 +60,11 @@ class FunctionFlow(Flow):
         plans: bool = True,
         reads_artifacts: bool = False,
         unfinished: Callable[[RunState], FlowAnswer] | None = None,
+        own: Mapping[str, Worker] | None = None,
     ) -> None:
         """``workers`` are those of a built-in flow, or with some options (None: the workers that the function names).
-        ``unfinished`` returns the answer of a run that ends before its function returns."""
+        ``unfinished`` returns the answer of a run that ends before its function returns, ``own`` are the workers of
+        the program that it knows by name."""
         self.function = function
         self.name = name or function.__name__.replace("_", "-")  # type: ignore[misc]
         self.description = inspect.getdoc(function) or ""  # type: ignore[misc]
@@ -72,7 +72,9 @@ class FunctionFlow(Flow):
         self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in rules}  # type: ignore[misc]
         self.plans, self.reads_artifacts = plans, reads_artifacts  # type: ignore[misc]
         self.unfinished = unfinished
-        self.Options = _options(self.name, function)  # type: ignore[misc, assignment]
+        taken = RESERVED if workers is None else frozenset[str]()
+        self.Options = options_of(self.name, function, taken)  # type: ignore[misc, assignment]
+        self._own = own
         self._workers = workers
         self.__wrapped__ = function
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
@@ -92,9 +94,20 @@ class FunctionFlow(Flow):
         """Return the workers that the function names as globals or from its closure, with the one of subtasks."""
         if self._workers is not None:
             return self._workers(options) if callable(self._workers) else self._workers
-        named = _named(self.function)
-        workers = {each.name: each for each in named if isinstance(each, Worker) and isinstance(each.instructions, str)}
-        return [each.recorded() for each in workers.values()]
+        tools = {inner.name for each in self.named for inner in each.workers}
+        return [each.recorded().evolve(declared=each.name in tools) for each in self.named]
+
+    @cached_property
+    def named(self) -> Sequence[Worker]:
+        """The workers that the function names, with those among their tools."""
+        if self._workers is not None:
+            return ()
+        return tuple(with_tools(each for each in named_values(self.function) if isinstance(each, Worker)))
+
+    @property
+    def own(self) -> Mapping[str, Worker]:
+        """The workers of the program that runs know by name, by name and by fingerprint."""
+        return {each.name: each for each in self.named} if self._own is None else self._own
 
     def bound(self) -> FunctionRun:
         """Return one run of the flow."""
@@ -115,7 +128,7 @@ class FunctionRun(Flow):
         self.fits: Callable[[Json], list[str]] | None = None
         self.verifier: Verifier | None = None
         self.judging: Judging = unjudged
-        self.close: Close = _as_it_is
+        self.ending: Close = _as_it_is
         """Ends the flow with further steps, which give its answer a shape and judge it."""
         self.clock: Callable[[], float] = lambda: 0.0
 
@@ -145,17 +158,22 @@ class FunctionRun(Flow):
             self._pass.close()
         self.passes += 1
         options = dict(self.checked_options(state.definition.options))
-        of_subtasks = _subtask_workers(state.definition)
+        of_subtasks = subtask_workers(state.definition)
 
         async def whole(context: FlowContext) -> Outcome:
             made = await self._flow.function(context, **copy.deepcopy(options))
-            stated = outcome_with(context.of, made)
+            try:
+                stated = fitting(Outcome, outcome_with(context.of, made))
+            except (TypeError, ValueError) as error:
+                what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
+                raise FlowMisuse(what) from error
             answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
-            return await self.close(context, stated, answer)
+            return await self.ending(context, stated, answer)
 
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
             context = FlowContext(of, state, of_subtasks)
+            context.own = self._flow.own
             context.deps, context.fits, context.verifier = self.deps, self.fits, self.verifier
             context.judging = self.judging
             return whole(context)
@@ -174,9 +192,35 @@ class FunctionRun(Flow):
             now = self.advanced(state)
 
     def wants(self, state: RunState, key: str) -> bool:
-        """Whether the flow has asked for a step again; after a take-over, others do not begin."""
-        step = state.steps[key].step
-        return not step.digest or self._pass is None or key in self._pass.steps
+        """Whether the flow has asked for a step, or for what it belongs to, again; after a take-over, others do not
+        begin."""
+        if self._pass is None:
+            return True
+        step = state.steps[key]
+        while step.step.parent is not None:
+            step = state.steps[step_of(step.step.parent)]
+        asked = step.order or (step.key if step.step.digest else "")
+        return not asked or asked in self._pass.steps
+
+    def changed_worker(self, state: RunState, key: str) -> Recorded | None:
+        """Return the worker of a step as the function defines it today; None if it is as the step has it."""
+        pending = self._pending(state, key)
+        today, known = None if pending is None else pending.recorded, state.worker(state.steps[key].step.worker)
+        if today is None or known is None or known.fingerprint == today.fingerprint:
+            return None
+        first = state.worker(today.name)
+        name = today.name if first is None or first.fingerprint == today.fingerprint else version_of(today)
+        return today.evolve(name=name)
+
+    @property
+    def diverges(self) -> bool:
+        """Whether the flow asks for what is new, and not yet again for what it asked for before."""
+        return self._pass is not None and bool(self._pass.strays and self._pass.unclaimed)
+
+    def close(self) -> None:
+        """End the pass of the run, which nothing drives any more."""
+        if self._pass is not None:
+            self._pass.close()
 
     # --- as a flow of the engine -------------------------------------------------------------------------------------
 
@@ -189,31 +233,35 @@ class FunctionRun(Flow):
             failure = None if error is None or isinstance(error, StepFailed) else self._fault(now, error)
             return [*notes, *self._forgotten(now), do.Finish(failure=failure)]
         wanted = list(now.commands())
-        if not wanted or not now.strays:
+        if not wanted or not self.diverges:
             return [*notes, *wanted]
         return [*notes, *self._diverged(state, now, wanted)]
 
     def _diverged(self, state: RunState, now: Pass, wanted: Sequence[Command]) -> Iterator[Command]:
         """Yield what a run does whose flow asks for other steps than before: nothing new, if one of those has acted."""
         key, line = now.strays[0]
-        before = next(iter(now.unclaimed), key)
-        what = f"the flow asks at line {line} for {key}, which is new, and not yet again for {before}"
-        acted = next((each for each in now.unclaimed if state.steps[each].has_acted), None)
-        if acted is None:
-            if not state.redone:  # what follows from a result that is another one now is new
-                yield do.Note(what, f"!new-{key}")
-            yield from wanted
-            return
-        id_ = f"other-{key}"
-        asked = state.questions.get(id_)
-        if asked is None:
-            text = f"{what}. {acted} has acted, or may have: if the flow goes on, this may happen a second time."
-            yield do.Ask(Question(id=id_, text=text, choices=(GO_ON, STOP)))
-        elif asked.reply == GO_ON:
-            yield from wanted
-        elif asked.reply is not None:
-            message = f"{what}; {acted} has acted, and {asked.by or 'a person'} stopped the run"
-            yield do.Finish(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX))
+        what = f"the flow asks at line {line} for {key}, which is new, and not yet again for "
+        for acted in now.unclaimed:
+            if not any(state.steps[each].has_acted for each in steps_asked(state, acted)):
+                continue
+            id_ = f"again-{acted}"
+            asked = state.questions.get(id_)
+            if asked is None:
+                text = f"{what}{acted}, which has acted, or may have: if the run goes on, this may happen once more."
+                yield do.Ask(Question(id=id_, text=text, choices=(GO_ON, STOP), holds=True))
+                return
+            if asked.reply is None:
+                return
+            if asked.reply.strip().casefold() != GO_ON:
+                message = f"{what}{acted}, which has acted, and {asked.by or 'a person'} stopped the run"
+                yield do.Finish(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX))
+                return
+            for each in steps_asked(state, acted):
+                if not state.steps[each].closed:
+                    yield do.GiveUp(each, GIVEN_UP)
+        if not state.redone:  # what follows from a result that is another one now is new
+            yield do.Note(f"{what}{next(iter(now.unclaimed))}", f"!new-{key}")
+        yield from wanted
 
     def _forgotten(self, now: Pass) -> Iterator[Command]:
         """Yield notes about steps that were asked for, never awaited, and are not finished."""
@@ -222,6 +270,8 @@ class FunctionRun(Flow):
                 yield do.Note(f"{key} was asked for at line {pending.line} and never awaited", f"!lost-{key}")
 
     def _fault(self, now: Pass, error: BaseException) -> Failure:
+        if isinstance(error, FlowError):
+            return error.failure
         if isinstance(error, FlowMisuse):
             return Failure.of(str(error), "flow_error", FailureClass.UNAVAILABLE, FIX)
         message = (
@@ -242,7 +292,7 @@ class FunctionRun(Flow):
 
     def problems(self, run: RunView[Any], step: StepView, result: Returned) -> list[str]:
         pending = self._pending(run.state, step.id)
-        worker = None if pending is None else pending.worker
+        worker = self._flow.own.get(step.worker) if pending is None else pending.worker
         if (checks := self._details(run.state, step.id).checks) is not None:
             return list(checks(run.state, run.state.steps[step.id], result))
         if worker is None:
@@ -306,42 +356,6 @@ Close = Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome
 
 async def _as_it_is(_run: FlowContext, outcome: Outcome, _answer: FlowAnswer) -> Outcome:
     return outcome
-
-
-def _named(function: Function) -> list[object]:
-    """Return the values that a function names as globals or from its closure, also in functions inside of it."""
-    names: dict[str, None] = {}
-    codes: list[CodeType] = [function.__code__]
-    for code in codes:  # it grows
-        names |= dict.fromkeys(code.co_names)
-        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
-    around = inspect.getclosurevars(function).nonlocals
-    return [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
-
-
-def _subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:
-    """Return the workers that carry out the subtasks of orders, which a run defines with its first order."""
-    from leadhand.flows.work_order.roles import RoleName, roles
-
-    return {each.name: each for each in roles() if each.name == RoleName.WORK}
-
-
-def _options(name: str, function: Function) -> type[BaseModel]:
-    """Return the options of a flow: the parameters of its function after the first."""
-    if not inspect.iscoroutinefunction(function):
-        raise UsageError(f"the flow {name} is not a coroutine function", "Define it with `async def`.")
-    parameters = [*inspect.signature(function, eval_str=True).parameters.values()]
-    if not parameters:
-        raise UsageError(f"the flow {name} takes no argument", "Its first parameter is the run: `async def flow(run)`.")
-    fields: dict[str, Any] = {}
-    for each in parameters[1:]:
-        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY):
-            raise UsageError(f"the flow {name} takes {each}", "Name each option as a parameter of its own.")
-        if each.name in RESERVED:
-            raise UsageError(f"the flow {name} has an option {each.name!r}, a name that is taken", "Rename it.")
-        kind = Any if each.annotation is each.empty else each.annotation
-        fields[each.name] = (kind, ... if each.default is each.empty else each.default)
-    return create_model(f"Options of {name}", __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 
 @overload

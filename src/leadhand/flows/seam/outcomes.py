@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from leadhand.core.commands import Outcome
 from leadhand.core.outcome import gap_of
+from leadhand.core.state import RunState
 
 from .passes import Pass
 from .results import FlowAnswer, Result, StepFailed, said_by
@@ -24,7 +25,7 @@ def outcome_of(now: Pass, unfinished: FlowAnswer | None = None) -> Outcome:
     stated = cast("Outcome", now.main.value) if returned else outcome_with(now, unfinished)
     gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
     early = now.unclaimed_early()
-    left_out = [key for key in (*now.unclaimed, *early) if key in state.steps]
+    left_out = [each for key in (*now.unclaimed, *early) for each in steps_asked(state, key)]
     waived = {key for key, each in now.steps.items() if each.optional or (now.main.done and not each.was_awaited)}
     return stated._replace(
         gaps=[*stated.gaps, *gaps],
@@ -32,6 +33,13 @@ def outcome_of(now: Pass, unfinished: FlowAnswer | None = None) -> Outcome:
         left_out=left_out,
         returned=returned,
     )
+
+
+def steps_asked(state: RunState, key: str) -> Sequence[str]:
+    """Return the steps of what a flow asks for: itself, or the subtasks of an order."""
+    if (order := state.orders.get(key)) is not None:
+        return order.order.subtask_keys()
+    return (key,) if key in state.steps else ()
 
 
 def outcome_with(now: Pass, made: object) -> Outcome:

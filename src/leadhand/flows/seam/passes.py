@@ -60,7 +60,7 @@ class Pass:
         self.unfit: set[str] = set()
         """Finished steps whose values do not fit the output of their workers any more: they are asked for again."""
         self.unclaimed: dict[str, None] = {}
-        """Steps of the log that were not asked for yet."""
+        """Steps and orders of the log that were not asked for yet."""
         self.strays: list[tuple[str, str]] = []
         """Steps that are new although steps of the log have not been asked for, with their lines."""
         self.slow: list[str] = []
@@ -71,7 +71,11 @@ class Pass:
         """Steps whose large data has to be loaded before their results can be handed over."""
         self.loaded: dict[tuple[str, int], Json] = {}
         """Large data by step and number of attempts."""
+        self.kept: Any = None
+        """What a built-in flow keeps of the pass, for doors and for a run that ends early."""
         self._equals: dict[Identity, dict[str, str]] = {}
+        self.numbered: Counter[str] = Counter()
+        """How often each key of a question, an approval or a note was used."""
         self._last: Counter[str] = Counter()
         """The number of the latest step of each name."""
         self._numbers: Counter[tuple[Identity, str]] = Counter()
@@ -89,6 +93,7 @@ class Pass:
                 identity = each.step.kind, each.step.key, each.step.digest
                 self._equals.setdefault(identity, {})[key] = each.step.place
                 self.unclaimed[key] = None
+        self.unclaimed |= dict.fromkeys(state.orders)
         self.current = self.main = Task(begin(self))
         self._start(self.main)
 
@@ -221,11 +226,16 @@ class Pass:
             return False
         key = self._ready[0][1]
         pending = self.steps[key]
-        result = pending.read(self.state)
+        try:
+            result = pending.read(self.state)
+        except ValueError as error:  # a result that does not fit the output is asked for again by another pass
+            raise Stale(key) from error
         if self.missing:  # it is read again when its data has been loaded
             return False
         heapq.heappop(self._ready)
         pending.settle(result)
+        if (asked := self.state.questions.get(key[1:])) is not None and asked.answered_at is not None:
+            self.now = max(self.now, asked.answered_at)
         for each in cast("list[Any]", result) if isinstance(result, list) else [result]:
             if isinstance(each, Result):
                 self._used[each.key] = _version(each.state)
@@ -283,7 +293,7 @@ class Pass:
             task.done, task.value = True, stop.value
         except BaseException as error:
             task.done, task.error = True, error
-            if "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError":
+            if _needs_loop(error):
                 task.error = FlowMisuse(f"the flow uses asyncio at line {self.raised_at(error)}: {HOW}")
         if (seconds := self.clock() - began) > LONG_S:
             self.slow.append(f"line {self._line_of(task.coroutine)} blocked the loop for {seconds:.1f} s: {HOW}")
@@ -294,6 +304,10 @@ class Pass:
             what = "asyncio.sleep(0)" if waits is None else f"a {type(waits).__module__}.{type(waits).__name__}"
             task.done = True
             task.error = FlowMisuse(f"the flow awaits {what} at line {self._line_of(task.coroutine)}: {HOW}")
+            if isinstance(waits, asyncio.Future):
+                future = cast("asyncio.Future[Any]", waits)
+                future.cancel()
+                future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             task.coroutine.close()
         self._tasks.pop(id(task), None)
         if isinstance(task.error, FlowMisuse) and task is not self.main:  # no gather hides it
@@ -339,6 +353,10 @@ class Pass:
 
 _FRAMES = ("cr_frame", "gi_frame", "ag_frame")
 _INNER = ("cr_await", "gi_yieldfrom", "ag_await")
+
+
+def _needs_loop(error: BaseException) -> bool:
+    return "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError"
 
 
 def _place(file: str, line: int) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from leadhand.core.commands import Command
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
+from leadhand.core.worker import Worker as Recorded
 
 from .details import PLAIN
 from .results import FlowMisuse, Result, StepFailed
@@ -66,6 +67,8 @@ class Pending(Waited, Generic[_T]):
         self._waived = waived
         self.key, self.commands, self.read = key, commands, read
         self.worker: Worker | None = None
+        self.recorded: Recorded | None = None
+        """What the log would record of the worker today."""
         self.details = PLAIN
         self.input: Mapping[str, Json] = {}
         self.code: Callable[..., Any] | None = None
@@ -149,7 +152,7 @@ class Element(Waited):
 class Asking:
     """The answer of a worker while it is written: ``async with run.asking(…) as reply: async for element in reply``.
 
-    It is not an asynchronous generator, since those are closed by the loop of the thread.
+    It is not an asynchronous generator, since the loop of the thread would close that.
     """
 
     def __init__(self, step: Pending[Result], name: str, read: Callable[[Element], None]) -> None:

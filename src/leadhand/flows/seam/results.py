@@ -141,10 +141,11 @@ class Approved(NamedTuple):
 
 
 class Denied(NamedTuple):
-    """A person denied a plan, for this reason, or did not approve it in time."""
+    """A person denied a plan, for this reason, or did not approve it in time (``late``)."""
 
     reason: str = ""
     by: str = ""
+    late: bool = False
 
 
 class Retry(Exception):

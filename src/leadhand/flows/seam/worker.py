@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from leadhand.core.errors import UsageError
-from leadhand.core.tool import CallState
-from leadhand.core.value import Json, one_line
-from leadhand.core.worker import ALL_TOOLS, LIMITS
+from leadhand.core.tool import CallState, ToolSpec
+from leadhand.core.value import Json, one_line, shown
+from leadhand.core.worker import ALL_TOOLS, LIMITS, CallSettings
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.seam.identity import sha
 
@@ -37,23 +36,28 @@ Validate = Callable[[Any, Given], object]
 class Worker:
     """Somebody who carries out work: a model with instructions, tools and limits.
 
-    ``instructions`` are Markdown text, or a function that returns it from what the worker is given. ``tools`` are names
-    of tools (None: every tool of the run, (): none). ``output`` is a pydantic model or a JSON schema that the answer
-    must match (None: text). ``model`` is a full model name (None: the model of the run). With ``loop="turns"``, the
-    model is called until it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools.
-    ``limits`` are those of one step: ``max_turns``, ``max_requests``, ``max_tokens``, ``budget`` (US dollars).
-    ``validate`` receives each answer, and raises Retry to send it back.
+    ``instructions`` are Markdown text, or a function that returns it from what the worker is given. ``tools`` are
+    names of tools, tools, or workers, which are called like tools (None: every tool of the run, (): none). ``output``
+    is a pydantic model or a JSON schema that the answer must match (None: text), ``input`` the JSON schema of what the
+    worker is given (None: anything). ``model`` is a full model name (None: the model of the run), or a list of them:
+    the next one is called if one is unavailable. ``settings`` are ``temperature``, ``reasoning_effort`` (``minimal``,
+    ``low``, ``medium`` or ``high``) and ``max_output_tokens``. With ``loop="turns"``, the model is called until it
+    answers without calling a tool; with ``"reply"``, it gives one answer and has no tools. ``limits`` are those of one
+    step: ``max_turns``, ``max_requests``, ``max_tokens``, ``budget`` (US dollars). ``validate`` receives each answer,
+    and raises Retry to send it back.
     """
 
     name: str
     instructions: str | Callable[[Given], str] = ""
     description: str = ""
     output: Any = None
-    tools: Sequence[str] | None = None
-    model: str | None = None
+    tools: Sequence[Any] | None = None
+    model: str | Sequence[str] | None = None
+    settings: Mapping[str, Any] | None = None
     loop: Literal["turns", "reply"] = "turns"
     limits: Mapping[str, int | float] | None = None
     validate: Validate | None = None
+    input: Mapping[str, Any] | None = None
     base: Worker | None = field(default=None, repr=False, compare=False)
     """What it is a new version of."""
 
@@ -61,39 +65,111 @@ class Worker:
         return hash(self.name)
 
     def __post_init__(self) -> None:
-        if unknown := sorted({*(self.limits or {})} - {*LIMITS}):
-            raise UsageError(
-                f"the worker {self.name} has no limit {unknown[0]!r}", f"Choose from: {', '.join(LIMITS)}."
-            )
+        _check_names("limit", self.name, self.limits, LIMITS)
+        _check_names("setting", self.name, self.settings, tuple(CallSettings.model_fields))
         if isinstance(self.tools, str):
             raise UsageError(f"the tools of the worker {self.name} are one text", "Give a list of names.")
+        if self.model is not None and not self.models:
+            raise UsageError(f"the list of models of the worker {self.name} is empty", "Name one, or leave it out.")
+        for each in self.workers:
+            if callable(each.instructions):
+                what = f"the worker {each.name} is a tool of {self.name}, and its instructions are a function"
+                raise UsageError(what, "Give it instructions as text.")
         try:
             self.recorded()
         except ValueError as error:
             raise UsageError(f"the worker {self.name!r} cannot be used: {one_line(error)}", "Correct it.") from error
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The full names of its own models, the first choice first."""
+        return (self.model,) if isinstance(self.model, str) else tuple(self.model or ())
+
+    @property
+    def workers(self) -> tuple[Worker, ...]:
+        """The workers among its tools."""
+        return tuple(each for each in self.tools or () if isinstance(each, Worker))
+
+    @property
+    def own_tools(self) -> tuple[Any, ...]:
+        """The tools that it was given as they are, not by name."""
+        return tuple(each for each in self.tools or () if not isinstance(each, Worker | str))
+
     def version(self, **changes: Any) -> Worker:
         """Return a new version of the worker: the same name, with these changes."""
         return replace(self, base=self.base or self, **changes)
 
-    def recorded(self, given: Given | None = None) -> Recorded:
-        """Return the worker as the log records it, with a fingerprint of the definition."""
-        text = self.instructions
-        if not isinstance(text, str):
-            text = "" if given is None else inspect.cleandoc(text(given))
+    def recorded(self, **changes: Any) -> Recorded:
+        """Return the worker as the log records it, with these changes and a fingerprint of the definition."""
+        first, *others = self.models or (None,)
+        code = self.validate or (None if isinstance(self.instructions, str) else self.instructions)
         found = Recorded(
             name=self.name,
-            instructions=text,
+            instructions=self.instructions if isinstance(self.instructions, str) else "",
             description=self.description,
+            input=None if self.input is None else dict(self.input),
             output=self.output,
-            tools=(ALL_TOOLS,) if self.tools is None else tuple(self.tools),
-            model=self.model,
+            tools=(ALL_TOOLS,) if self.tools is None else tuple(map(_tool_name, self.tools)),
+            model=first,
+            fallbacks=tuple(others),
+            settings=CallSettings(**self.settings) if self.settings else None,
             loop=self.loop,
             counts=True,
+            code="" if code is None else f"{code.__module__}:{getattr(code, '__qualname__', type(code).__qualname__)}",
+            **(self.limits or {}),  # pyright: ignore[reportArgumentType]
         )
-        return fingerprinted(found.evolve(**self.limits) if self.limits else found)
+        return fingerprinted(found.evolve(**changes) if changes else found)
 
 
 def fingerprinted(worker: Recorded) -> Recorded:
     """Return a worker with the digest of its definition, by which another version of it is known."""
     return worker.evolve(fingerprint=sha(worker.model_dump(mode="json", exclude={"fingerprint"}))[:8])
+
+
+def with_tools(workers: Iterable[Worker]) -> Iterator[Worker]:
+    """Yield workers, each with the workers among its tools before it, and no second version of one.
+
+    Raises UsageError for two different ones of one name.
+    """
+    known: dict[str, Worker] = {}
+    for each in workers:
+        for one in (*with_tools(each.workers), each):
+            before = known.get(one.name)
+            if before is None:
+                known[one.name] = one
+                yield one
+            elif (before.base or before) != (one.base or one):
+                raise UsageError(f"two different workers are called {one.name!r}", "Give them different names.")
+
+
+def as_tool(worker: Recorded) -> ToolSpec:
+    """Return a worker as a tool of another one: a call is a task for it."""
+    task = {"type": "string", "description": "The task, with everything that the worker has to know."}
+    return ToolSpec(
+        name=worker.name,
+        description=worker.description or f"Have the worker {worker.name} do a task.",
+        parameters={
+            "type": "object",
+            "properties": {"input": worker.input or task},
+            "required": ["input"],
+            "additionalProperties": False,
+        },
+        delegate=True,
+    )
+
+
+def _check_names(what: str, worker: str, given: Mapping[str, Any] | None, known: Sequence[str]) -> None:
+    if unknown := sorted({*(given or {})} - {*known}):
+        raise UsageError(f"the worker {worker} has no {what} {unknown[0]!r}", f"Choose from: {', '.join(known)}.")
+
+
+def _tool_name(tool: object) -> str:
+    name = tool if isinstance(tool, str) else getattr(tool, "name", None) or getattr(tool, "__name__", None)
+    if not isinstance(name, str):
+        raise ValueError(f"{shown(tool)} is not a tool")
+    return name
+
+
+def version_of(worker: Recorded) -> str:
+    """Return the name of another version of a worker in a run."""
+    return f"{worker.name}.{worker.fingerprint}"

@@ -27,6 +27,8 @@ def chat_body(
     """The body of ``POST /chat/completions`` for the server's ``model``, with the opaque data of ``adapter``."""
     messages = list(request.messages)
     body: dict[str, Any] = {"model": model, abilities.token_limit: request.max_tokens}
+    chosen = {"temperature": request.temperature, "reasoning_effort": request.reasoning_effort}
+    body |= {name: value for name, value in chosen.items() if value is not None}
     if request.tools and abilities.tools:
         body["tools"] = [_function(tool) for tool in request.tools]
     elif request.tools or not abilities.tools:

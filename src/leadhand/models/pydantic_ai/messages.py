@@ -215,8 +215,12 @@ def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestPara
 
 
 def settings(request: ModelRequest, model: Model, cache_markers: Mapping[str, bool]) -> ModelSettings:
-    """Model settings: max_tokens, cache markers, and the client's own retries disabled where supported."""
+    """Model settings: those of the request, cache markers, and the client's own retries disabled where supported."""
     chosen = ModelSettings(max_tokens=request.max_tokens, timeout=request.deadline_s, max_retries=0)
+    if request.temperature is not None:
+        chosen["temperature"] = request.temperature
+    if request.reasoning_effort is not None:
+        chosen["thinking"] = cast("Any", request.reasoning_effort)
     for name in type(model).unsupported_settings & {"timeout", "max_retries"}:
         chosen.pop(name)
     return cast("ModelSettings", {**chosen, **cache_markers})

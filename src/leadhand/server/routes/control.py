@@ -1,10 +1,10 @@
-"""Control runs: cancel, pause, resume, retry, skip, supply, answer, fork and follow up."""
+"""Control runs: cancel, pause, resume, retry, skip, supply, answer, signal, fork and follow up."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Response
 from fastapi import Body as BodyParameter
 from fastapi.responses import JSONResponse
 from pydantic import Field, StringConstraints
@@ -92,6 +92,10 @@ class ReplyBody(Body):
         description="The answer in words, or one of the choices."
     )
     question_id: str = Field("", max_length=200, description="The question; empty for the oldest that is open.")
+
+
+class SignalBody(Body):
+    value: Any = Field(None, description="What the flow receives, as JSON.")
 
 
 class ForkBody(Body):
@@ -233,6 +237,21 @@ async def answer_question(
         with conflicts():
             await questions.reply(service.runtime, run_id, body.text, by=principal.name, question_id=body.question_id)
         await service.resume_answered(run_id)
+    return await service.runtime.document(run_id)
+
+
+@router.post("/signals/{name}", status_code=202)
+async def send_signal(
+    run_id: RunId,
+    name: Annotated[str, Path(description="The name for which the flow waits.", min_length=1, max_length=200)],
+    service: TheService,
+    principal: Runner,
+    body: Annotated[SignalBody | None, BodyParameter()] = None,
+) -> RunDocument:
+    """Send a signal to the flow of a run. It is kept until the flow waits for it."""
+    with conflicts():
+        value = None if body is None else body.value
+        await questions.signal(service.runtime, run_id, name, value, by=principal.name)
     return await service.runtime.document(run_id)
 
 

@@ -27,7 +27,7 @@ from leadhand.server.problems import Problem, invalid, responses
 from leadhand.server.routes.dependencies import CallersTrace, Reader, RunId, Runner, TheAccess, TheService, WaitSeconds
 from leadhand.server.schemas import RunAnswer, RunsPage
 from leadhand.server.service import Service
-from leadhand.server.start_request import Body, Submission, asked_for, loosens
+from leadhand.server.start_request import Body, Submission, asked_for, loosens, of_worker
 from leadhand.server.waits import until_rest
 
 router = APIRouter(route_class=Route, prefix="/api/runs", tags=["runs"])
@@ -74,6 +74,7 @@ async def start_run(
     """Start a run. The server executes it in the background, and the next server continues it after a restart."""
     if loosens(submission.approve, submission.approve_rules, service.runtime.settings):
         require(principal, Scope.APPROVE)
+    submission = of_worker(submission)
     state, again = await service.started_before(submission, principal, idempotency_key), True
     if state is None:
         asked = asked_for(submission, service.runtime, principal)  # what is never allowed is refused first

@@ -1,0 +1,59 @@
+"""What the definition of a function says of the flow: its options, and the workers that it names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping
+from types import CodeType, SimpleNamespace
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+from leadhand.core.errors import UsageError
+from leadhand.core.run import RunDefinition
+from leadhand.core.worker import Worker as Recorded
+
+Function = Callable[..., Coroutine[Any, Any, Any]]
+RESERVED = frozenset({"request", "flow", "options", "limits", "deps", "worker"})
+"""Names of what every door takes besides the options of a flow."""
+
+
+def named_values(function: Function) -> list[object]:
+    """Return the values that a function names as globals or from its closure, also in functions inside of it."""
+    names: dict[str, None] = {}
+    codes: list[CodeType] = [function.__code__]
+    for code in codes:  # it grows
+        names |= dict.fromkeys(code.co_names)
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    around = inspect.getclosurevars(function).nonlocals
+    return [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
+
+
+def subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:
+    """Return the workers that carry out the subtasks of orders, which a run defines with its first order."""
+    from leadhand.flows.work_order.roles import RoleName, roles
+
+    return {each.name: each for each in roles() if each.name == RoleName.WORK}
+
+
+def options_of(name: str, function: Function, taken: frozenset[str]) -> type[BaseModel]:
+    """Return the options of a flow: the parameters of its function after the first, with no name that is taken."""
+    if not inspect.iscoroutinefunction(function):
+        raise UsageError(f"the flow {name} is not a coroutine function", "Define it with `async def`.")
+    parameters = [*inspect.signature(function).parameters.values()]
+    if not parameters:
+        raise UsageError(f"the flow {name} takes no argument", "Its first parameter is the run: `async def flow(run)`.")
+    fields: dict[str, Any] = {}
+    written = {each.name: each.annotation for each in parameters[1:] if each.annotation is not each.empty}
+    around = inspect.getclosurevars(function).nonlocals
+    try:  # the annotation of the run need not be defined where the function is
+        kinds = get_type_hints(SimpleNamespace(__annotations__=written), function.__globals__, {**around}, True)
+    except NameError as error:
+        raise UsageError(f"the flow {name} has an option of an unknown type: {error}", "Import the type.") from error
+    for each in parameters[1:]:
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY):
+            raise UsageError(f"the flow {name} takes {each}", "Name each option as a parameter of its own.")
+        if each.name in taken:
+            raise UsageError(f"the flow {name} has an option {each.name!r}, a name that is taken", "Rename it.")
+        fields[each.name] = (kinds.get(each.name, Any), ... if each.default is each.empty else each.default)
+    return create_model(f"Options of {name}", __config__=ConfigDict(extra="forbid", frozen=True), **fields)

@@ -1,0 +1,128 @@
+"""What a flow waits for besides work: people, times and signals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from leadhand.core import commands as do
+from leadhand.core.approval import Approval, ApprovalStatus, Question
+from leadhand.core.ids import attempt_id
+from leadhand.core.plan_approval import is_gated
+from leadhand.core.state import RunState
+from leadhand.core.tool import Effect
+from leadhand.core.value import Json, is_object
+from leadhand.flows.plan_gate import page_id
+
+from .identity import encoded, sha
+from .passes import Pass
+from .pending import Pending
+from .results import Approved, Denied, Result
+
+_T = TypeVar("_T")
+
+
+class Waits:
+    """The part of a run as its flow sees it that waits."""
+
+    def __init__(self, of: Pass) -> None:
+        self._pass = of
+        self._numbers = of.numbered
+
+    @property
+    def state(self) -> RunState:
+        """The full state of the run, for built-in flows; its shape can change between releases."""
+        return self._pass.state
+
+    def person(
+        self,
+        question: str,
+        choices: Sequence[str] | None = None,
+        timeout: float | None = None,
+        default: str | None = None,
+    ) -> Pending[str]:
+        """Ask who started the run; await it for the answer, or after ``timeout`` seconds for the ``default``.
+
+        They may answer with one of the ``choices``, or in other words.
+        """
+        given = list(choices or ())
+        asked = Question(
+            id=f"q-{sha([question, given])[:8]}", text=question, choices=tuple(given), default=default or ""
+        )
+        return self._waits(asked, timeout, lambda reply: reply)
+
+    def sleep(self, until: float | timedelta | datetime) -> Pending[None]:
+        """Wait for seconds, or until a time; the run may be taken over by another process in between.
+
+        Time in which a run only waits does not count towards its time limit.
+        """
+        seconds = until.total_seconds() if isinstance(until, timedelta) else until
+        given = encoded(seconds, "until").logged
+        if isinstance(seconds, datetime):
+            at = seconds if seconds.tzinfo is not None else seconds.replace(tzinfo=UTC)
+            asked = Question(id=f"t-{sha(given)[:8]}", kind="timer", text="", expires_at=at)
+            return self._waits(asked, None, lambda _: None)
+        return self._waits(Question(id=f"t-{sha(given)[:8]}", kind="timer", text=""), seconds, lambda _: None)
+
+    def wait_for(self, signal: str, timeout: float | None = None) -> Pending[Json]:
+        """Wait for a signal of this name, and return its value; None if none comes within ``timeout`` seconds.
+
+        Each signal is received once, by the first that waits for its name; it may be sent before that.
+        """
+        asked = Question(id=f"s-{sha(signal)[:8]}", kind="signal", text=signal)
+        return self._waits(asked, timeout, lambda reply: json.loads(reply) if reply else None)
+
+    def _waits(self, asked: Question, timeout_s: float | None, value: Callable[[str], _T]) -> Pending[_T]:
+        asked = asked.evolve(id=self._numbered(asked.id))
+        key = f"?{asked.id}"
+        pending = Pending[_T](
+            self._pass.waived,
+            key,
+            lambda _: [do.Ask(asked, timeout_s)],
+            lambda now: value(now.questions[asked.id].reply or ""),
+        )
+        return self._added(pending, is_known=asked.id in self.state.questions)
+
+    async def approve(self, plan: Result | Mapping[str, Any]) -> Approved | Denied:
+        """Ask a person whether a plan may be carried out, if the run was started with ``--approve-plan``."""
+        if not is_gated(self.state):
+            return Approved()
+        given: Any = (plan.value or plan.text) if isinstance(plan, Result) else plan
+        shown = encoded(given, "plan").logged
+        step = plan if isinstance(plan, Result) else None
+        args = shown if is_object(shown) else {"plan": shown}
+        number, known = 1, self.state.approvals
+        while (key := page_id(1, number)) in self._numbers or (key in known and known[key].args != args):
+            number += 1
+        self._numbers[key] += 1
+        attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))
+        asked = Approval(
+            approval_id=key,
+            kind="plan",
+            attempt=attempt,
+            tool="",
+            args=args,
+            effect=Effect.PURE,
+            asked_for="" if step is None else step.state.step.name,
+        )
+
+        def read(now: RunState) -> Approved | Denied:
+            answered = now.approvals[key]
+            if answered.status is ApprovalStatus.APPROVED:
+                return Approved(answered.by)
+            late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
+            return Denied(answered.reason or late, answered.by, late=bool(late))
+
+        pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
+        return await self._added(pending, is_known=key in self.state.approvals)
+
+    def _numbered(self, key: str) -> str:
+        """Return a key of a question or a note, with a number if this pass has used it before."""
+        self._numbers[key] += 1
+        return key if self._numbers[key] == 1 else f"{key}-{self._numbers[key]}"
+
+    def _added(self, pending: Pending[_T], *, is_known: bool) -> Pending[_T]:
+        self._pass.add(pending, is_known=is_known)
+        return pending

@@ -1,1 +1,0 @@
-"""The worker flow: a worker of the project leads a run."""
