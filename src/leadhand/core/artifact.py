@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Iterator
 
 from .errors import UsageError
 
 ALGORITHM = "sha256:"
-MEDIA_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}(; ?[\w.+-]{1,100}=[\w.+-]{1,100})*", re.ASCII)
 LONGEST_PATH = 500
 """The longest path, in bytes of UTF-8."""
 LONGEST_NAME = 200

@@ -7,6 +7,11 @@ from pydantic import AfterValidator, Field
 
 from .value import Value, plain_json, unset
 
+LONGEST_ID, LONGEST_TITLE = 200, 1_000
+"""The most characters in the id of a step or a todo, and in a title."""
+_TYPE = r"[A-Za-z0-9_.+-]{1,100}"
+MEDIA_TYPE = f"^{_TYPE}/{_TYPE}(; ?{_TYPE}={_TYPE})*$"
+
 
 class Delegate(Value):
     """Delegate a task to another worker; the call that asked receives the whole result.
@@ -18,7 +23,7 @@ class Delegate(Value):
     """
 
     type: Literal["delegate"] = "delegate"
-    title: str = ""
+    title: str = Field(default="", max_length=LONGEST_TITLE)
     worker: str | None = None
     input: Annotated[dict[str, Any], AfterValidator(plain_json)] = {}
     tools: tuple[str, ...] | None = None
@@ -54,7 +59,7 @@ class WriteArtifact(Value):
     type: Literal["write_artifact"] = "write_artifact"
     path: str
     content: str | None = None
-    media_type: str = "text/markdown"
+    media_type: str = Field(default="text/markdown", pattern=MEDIA_TYPE)
     digest: str = ""
     size: int = 0
 
@@ -62,8 +67,8 @@ class WriteArtifact(Value):
 class Todo(Value):
     """One entry of the run's todo list."""
 
-    id: str
-    content: str
+    id: str = Field(max_length=LONGEST_ID)
+    content: str = Field(max_length=LONGEST_TITLE)
     status: Literal["pending", "in_progress", "completed"] = "pending"
     priority: str | None = None
 

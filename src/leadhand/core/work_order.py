@@ -13,9 +13,6 @@ from .ids import subtask_key
 from .limits import Ceiling
 from .value import Json, Value, is_object, unset
 
-LONGEST_ID, LONGEST_TITLE = 200, 1_000
-"""The most characters in the id of a step or a todo, and in a title."""
-
 
 class Subtask(Value):
     """One part of a work order.

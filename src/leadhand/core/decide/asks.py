@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval
-from leadhand.core.artifact import MEDIA_TYPE, confined
+from leadhand.core.artifact import confined
 from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.errors import UsageError
 from leadhand.core.evolve import apply_events, draft
@@ -20,7 +20,7 @@ from leadhand.core.rights import MAX_DEPTH, tools_of
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import DYNAMIC_WORKERS
 from leadhand.core.value import shown
-from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE, Step
+from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
 
 NO_MORE_CHILDREN = "no more of these may be started: continue with what the others found"
@@ -112,8 +112,6 @@ def _problem(state: RunState, step: StepState, ask: Ask) -> str:
     mine = tools_of(state, step.step)
     match ask:
         case Delegate():
-            if len(ask.title) > LONGEST_TITLE:
-                return f"the title of a delegation is longer than {LONGEST_TITLE:,} characters"
             if len(ancestors(state, step.step)) >= MAX_DEPTH:
                 return f"delegation is limited to {MAX_DEPTH} levels"
             caller = state.worker(step.step.worker)
@@ -141,8 +139,6 @@ def _problem(state: RunState, step: StepState, ask: Ask) -> str:
                 path = confined(ask.path)
             except UsageError as error:
                 return error.what
-            if not MEDIA_TYPE.fullmatch(ask.media_type):
-                return f"{shown(ask.media_type)} is not a media type: use one such as text/markdown"
             below = next((each for each in state.artifacts if each.startswith(f"{path}/")), None)
             other = next((each for each in _folders(path) if each in state.artifacts), below)
             if other is not None:
@@ -151,11 +147,7 @@ def _problem(state: RunState, step: StepState, ask: Ask) -> str:
         case SetTodos():
             ids = Counter(todo.id for todo in ask.todos)
             double = next((each for each, count in ids.items() if count > 1), None)
-            if double is not None:
-                return f"two todos have the id {shown(double)}: give each its own"
-            if any(len(todo.id) > LONGEST_ID or len(todo.content) > LONGEST_TITLE for todo in ask.todos):
-                return f"a todo has at most {LONGEST_ID} characters in its id and {LONGEST_TITLE:,} in its content"
-            return ""
+            return "" if double is None else f"two todos have the id {shown(double)}: give each its own"
 
 
 def _repeats(state: RunState, parent: StepState, key: str) -> str:
