@@ -395,14 +395,12 @@ export interface components {
       readonly type: "define_worker";
     };
     readonly Delegate: {
-      readonly budget: number | null;
       readonly input: {
         readonly [key: string]: unknown;
       };
       readonly instructions: string | null;
       readonly key?: string;
       readonly max_calls?: number | null;
-      readonly max_requests: number | null;
       readonly model: string | null;
       readonly output?: {
         readonly [key: string]: unknown;
@@ -1516,7 +1514,6 @@ export interface components {
       readonly steps: readonly string[];
     };
     readonly Step: {
-      readonly ceiling: components["schemas"]["Ceiling"] | null;
       readonly counts: boolean;
       readonly digest?: string;
       readonly doing?: string;

@@ -17,9 +17,9 @@ class Delegate(Value):
     """Delegate a task to another worker; the call that asked receives the whole result.
 
     ``worker`` names a worker of the run (None: the caller itself). ``input`` is the task. ``tools`` restricts the
-    worker's tools, which never exceed its own and the caller's. ``max_requests``, ``max_calls`` (tool calls) and
-    ``budget`` (USD) are its limits. ``output`` is the JSON schema of its answer, an object, instead of the worker's.
-    A task that the caller has delegated under the same ``key`` is not started again, unless it failed.
+    worker's tools, which never exceed its own and the caller's. ``max_calls`` limits its tool calls. ``output`` is the
+    JSON schema of its answer, an object, instead of the worker's. A task that the caller has delegated under the same
+    ``key`` is not started again, unless it failed.
     """
 
     type: Literal["delegate"] = "delegate"
@@ -29,8 +29,6 @@ class Delegate(Value):
     tools: tuple[str, ...] | None = None
     model: str | None = None
     instructions: str | None = None
-    max_requests: int | None = Field(default=None, ge=1)
-    budget: float | None = Field(default=None, ge=0)
     max_calls: int | None = Field(default=None, ge=1, exclude_if=operator.not_)
     output: Annotated[dict[str, Any] | None, AfterValidator(plain_json)] = Field(default=None, exclude_if=unset)
     key: str = Field(default="", exclude_if=operator.not_)

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from .approval import Preview
 from .ids import subtask_key
-from .limits import Ceiling
 from .value import Json, Value, is_object, unset
 
 
@@ -144,15 +143,14 @@ class Step(Value):
     ``step_id`` is the key of a subtask (``wo-001.0``), or an id that the flow chose. ``input`` is the task,
     ``needs`` are the ids of steps whose results it uses. ``parent`` is the attempt that asked for it (None: the
     flow).
-    ``tools`` restricts the tools of its worker (None: all of them). ``ceiling`` limits what it may spend, besides
-    its worker's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions``, ``doing`` and
-    ``output`` (the JSON schema of its answer) replace the worker's. ``key`` identifies the task for its parent.
-    ``subtask`` is the subtask that it carries out, with the tool that must be called. If it ``counts``, its result
-    belongs to the answer. A ``final`` step writes the answer: its text is shown while it is written, and it may
-    use the allowance reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept
-    for reviews. A flow knows its steps again by ``kind`` (``ask`` a worker, ``call`` a tool, ``do`` a function),
-    ``key`` and the ``digest`` of the input, equal ones by the ``place`` (path of branches, number of the ask);
-    ``line`` is where it asked. An ``optional`` step is not a gap if it fails.
+    ``tools`` restricts the tools of its worker (None: all of them). ``max_calls`` limits the tool calls that it may
+    make; ``model``, ``instructions``, ``doing`` and ``output`` (the JSON schema of its answer) replace the worker's.
+    ``key`` identifies the task for its parent. ``subtask`` is the subtask that it carries out, with the tool that must
+    be called. If it ``counts``, its result belongs to the answer. A ``final`` step writes the answer: its text is shown
+    while it is written, and it may use the allowance reserved for the answer. If it ``judges`` a work order (by id), it
+    may use the part that is kept for reviews. A flow knows its steps again by ``kind`` (``ask`` a worker, ``call`` a
+    tool, ``do`` a function), ``key`` and the ``digest`` of the input, equal ones by the ``place`` (path of branches,
+    number of the ask); ``line`` is where it asked. An ``optional`` step is not a gap if it fails.
     """
 
     step_id: str
@@ -163,7 +161,6 @@ class Step(Value):
     needs: tuple[str, ...] = ()
     parent: str | None = None
     tools: tuple[str, ...] | None = None
-    ceiling: Ceiling | None = None
     model: str | None = None
     instructions: str | None = None
     max_calls: int | None = Field(default=None, ge=1, exclude_if=operator.not_)

@@ -14,7 +14,6 @@ from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtif
 from leadhand.core.errors import UsageError
 from leadhand.core.evolve import apply_events, draft
 from leadhand.core.ids import step_of_call
-from leadhand.core.limits import Ceiling, nanousd
 from leadhand.core.relations import ancestors, call_of, child_id, children_of, parent_of
 from leadhand.core.rights import MAX_DEPTH, tools_of
 from leadhand.core.state import AttemptState, RunState, StepState
@@ -192,13 +191,9 @@ def _worker(state: RunState, step: StepState, ask: DefineWorker) -> Worker:
 
 def _child(parent: StepState, attempt: AttemptState, ask: Delegate, step_id: str) -> Step:
     """Return the step of a delegation. Its tools follow from those above it: see ``tools_of``."""
-    ceiling = None
-    if ask.max_requests is not None or ask.budget is not None:
-        dollars = None if ask.budget is None else nanousd(ask.budget)
-        ceiling = Ceiling(requests=ask.max_requests, nanousd=dollars)
     given = ask.model_dump(include={"title", "input", "tools", "model", "instructions", "max_calls", "output", "key"})
     worker = ask.worker or parent.step.worker
-    return Step(step_id=step_id, worker=worker, parent=attempt.attempt, ceiling=ceiling, **given)
+    return Step(step_id=step_id, worker=worker, parent=attempt.attempt, **given)
 
 
 def _results_of(call_id: str, children: Sequence[StepState]) -> ev.CallAnswered:
