@@ -199,14 +199,9 @@ class Limits(Value):
 
     def within(self, most: "Limits") -> "Limits":
         """Return the limits that are within both. ``batch_size`` stays as it is: it bounds nothing."""
-        return self.evolve(
-            **{name: smaller(getattr(self, name), getattr(most, name)) for name in LIMITING},
-        )
+        names = [name for name in Limits.model_fields if name != "batch_size"]
+        return self.evolve(**{name: smaller(getattr(self, name), getattr(most, name)) for name in names})
 
     @property
     def ceiling(self) -> Ceiling:
         return Ceiling(requests=self.max_requests, tokens=self.max_tokens, nanousd=self.budget_nanousd)
-
-
-LIMITING = tuple(name for name in Limits.model_fields if name != "batch_size")
-"""The fields of limits of which less is stricter."""

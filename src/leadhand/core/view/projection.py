@@ -25,9 +25,6 @@ from .patches import Part, show
 from .steps import OF_CALLS, step_values
 
 LONGEST_REQUEST = 2_000
-_OF_SPENDING = frozenset({
-    "run_started", "run_changed", "model_call_returned", "attempt_returned", "attempt_parked",
-})  # fmt: skip
 _STOPS = frozenset({"attempt_returned", "attempt_parked", "step_settled"})
 """Events of an attempt that ends, and no longer waits for anything."""
 
@@ -87,8 +84,6 @@ class Projection:
         else:
             apply_entry(self.state, entry)
         values = self._values(self.state, entry, at)
-        if event.type in _OF_SPENDING:
-            values["spend"] = _spend(self.state)
         patch = show(shown, values)
         shown["last_seq"], shown["last_at"] = entry.seq, at
         return Change(entry.seq, entry.at, event.type, words(entry), patch)
@@ -104,7 +99,7 @@ class Projection:
         if event.type == "run_finished" or (event.type == "run_status_set" and event.by):
             touched |= {key: None for key, step in state.steps.items() if not step.closed}
         steps = {key: step_values(state, key, lanes.get(key, {}), entry, at) for key in touched}
-        values: Part = {"steps": steps}
+        values: Part = {"steps": steps, "spend": _spend(state)}
         if event.type in OF_CALLS:
             return values  # most events of a run, which change nothing else
         values |= {"run": _run(state, shown["run"], entry, at), "counts": _counts(state)}
