@@ -138,7 +138,8 @@ class Budget:
         for ceiling in event.shared:
             account = self.shared.get(ceiling.scope, Account())._replace(ceiling=ceiling)
             if not amount.fits(left := account.left()):
-                raise refused(event, ceiling, left, shared=True)
+                hopeless = not (account.spent + amount).fits(ceiling)
+                raise refused(event, ceiling, left, shared=True, hopeless=hopeless)
             self.shared[ceiling.scope] = account.reserve(amount)
         reservation = Reservation(amount, scopes, tuple(each.scope for each in event.shared))
         self.open[event.attempt] = {**self.open.get(event.attempt, {}), event.call_id: reservation}

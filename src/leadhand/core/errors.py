@@ -205,9 +205,10 @@ class StaleAttempt(LeadhandError):
 class BudgetRefused(LeadhandError):
     """A reservation exceeds an allowance, so nothing was written.
 
-    ``scope`` is the exceeded scope, "" for the run. ``shared``: the scope is a budget of many runs. ``elsewhere``:
-    other living processes have reservations there, which they may give back. ``short_of`` is what the call needs of the
-    run's limits that it exceeds.
+    ``scope`` is the exceeded scope, "" for the run. ``shared``: the scope is a budget of many runs. ``hopeless``: it
+    would exceed the budget even without what others have reserved. ``elsewhere``: other living processes have
+    reservations there, which they may give back. ``short_of`` is what the call needs of the run's limits that it
+    exceeds.
     """
 
     code = "exhausted"
@@ -220,12 +221,14 @@ class BudgetRefused(LeadhandError):
         *,
         scope: str = "",
         shared: bool = False,
+        hopeless: bool = False,
         short_of: Money | None = None,
     ) -> None:
         super().__init__(what, how)
         self.short_of = short_of
         self.scope = scope
         self.shared = shared
+        self.hopeless = hopeless
         self.elsewhere = False
 
 

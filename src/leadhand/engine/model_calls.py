@@ -221,7 +221,7 @@ class ModelCalls:
                 return [log.run_id, *(allowance.scope for allowance in began.shared)]
             except BudgetRefused as refused:
                 here = self._under_way[refused.scope if refused.shared else log.run_id]
-                if not (here or refused.elsewhere):
+                if refused.hopeless or not (here or refused.elsewhere):
                     failure = Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED, refused.how)
                     raise ModelError(failure.evolve(short_of=refused.short_of)) from refused
                 async with without_slot():

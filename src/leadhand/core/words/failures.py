@@ -131,6 +131,7 @@ def refused(
     kept: Money = NOTHING,
     *,
     shared: bool = False,
+    hopeless: bool = False,
 ) -> BudgetRefused:
     """Return the error of a reservation that exceeds what is left of a ceiling: of a scope, or of the run."""
     scope, needed = ceiling.scope, event.reserved
@@ -140,7 +141,7 @@ def refused(
     lacking = " and ".join(_lacking(kind, *amounts, owner) for kind, amounts in over.items())
     if shared:
         how = "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one"
-        return BudgetRefused(lacking, how, scope=scope, shared=True)
+        return BudgetRefused(lacking, how, scope=scope, shared=True, hopeless=hopeless)
     if scope:
         return BudgetRefused(lacking, "raise the ceiling of that step or of its worker", scope=scope)
     beside = ", besides what is kept for the steps after it" if any(kept.row) else ""
@@ -158,4 +159,5 @@ def _lacking(kind: str, needed: int, left: int, owner: str) -> str:
         case "tokens":
             return f"the next model call may need {needed:,} tokens, and {owner} has {left:,} left"
         case _:
-            return f"the next model call may cost ${_number(usd(needed))}, and {owner} has ${_number(usd(left))} left"
+            cost, rest = (_number(round(usd(each), 6)) for each in (needed, left))
+            return f"the next model call may cost ${cost}, and {owner} has ${rest} left"
