@@ -30,7 +30,7 @@ from scale import server
 from leadhand import Leadhand
 from leadhand.app.runtime import Runtime
 from leadhand.core.events import AttemptStarted, RunClaimed
-from leadhand.flows import Finish, Flow, IssueStep, Outcome, Worker
+from leadhand.flows import FlowContext, flow
 
 SECONDS = 5.0
 AT_ONCE = 25
@@ -40,38 +40,19 @@ DEATHS = 3
 PEERS = Path(__file__).with_name("peers")
 
 
-async def rest(desk):
+async def rest(n: int, seconds: float, file: str) -> str:
     """One subtask: it writes when it began, if it is asked to, and rests."""
-    if desk.brief["file"]:
-        Path(desk.brief["file"]).write_text(repr(time.time()))  # noqa: ASYNC240 (a few bytes)
-    await asyncio.sleep(desk.brief["seconds"])
+    if file:
+        Path(file).write_text(repr(time.time()))  # noqa: ASYNC240 (a few bytes)
+    await asyncio.sleep(seconds)
     return "rested"
 
 
-class Rests(Flow):
+@flow
+async def rests(run: FlowContext, count: int = 1, seconds: float = SECONDS, file: str = ""):
     """So many subtasks that take some seconds and no CPU."""
-
-    name = "rests"
-
-    class Options(Flow.Options):
-        count: int = 1
-        seconds: float = SECONDS
-        file: str = ""
-
-    def roles(self, options):
-        return [Worker(name="sleeper", loop="code", counts=True)]
-
-    def next(self, run):
-        if not run.steps:
-            given = {"seconds": run.options.seconds, "file": run.options.file}
-            return [IssueStep(id=f"s{n}", worker="sleeper", input=given) for n in range(run.options.count)]
-        return [] if run.open else [Finish()]
-
-    def code(self, run, step):
-        return rest
-
-    def outcome(self, run):
-        return Outcome(answer="done", uses=list(run.steps))
+    await run.gather(run.do(rest, n=n, seconds=seconds, file=file) for n in range(count))
+    return "done"
 
 
 class Site:
@@ -107,7 +88,7 @@ class Site:
     async def client(self) -> AsyncIterator[Runtime]:
         """A client that starts runs and drives none."""
         async with Leadhand(
-            offline=True, flows=[Rests()], database=self.url, home=self._folder / "client", max_workers=10_000
+            offline=True, flows=[rests], database=self.url, home=self._folder / "client", max_workers=10_000
         ) as lead:
             yield await lead.runtime()
 

@@ -25,9 +25,9 @@ import psutil
 import psycopg
 from world import carry_out
 
-from leadhand import Leadhand
+from leadhand import Leadhand, Worker
 from leadhand.core.events import RunRequested
-from leadhand.flows import Finish, Flow, IssueStep, Outcome, Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.stores.opening import open_store
 
 SUBTASKS = 500
@@ -40,22 +40,14 @@ OTHERS = (
 )
 
 
-class Answers(Flow):
+clerk = Worker("clerk", "Answer.", loop="reply")
+
+
+@flow(offline={clerk: lambda facts, request: f"answer {facts['n']}"})
+async def answers(run: FlowContext):
     """One model call for each step, and nothing else."""
-
-    name = "answers"
-    offline = {"clerk": lambda facts, request: f"answer {facts['n']}"}
-
-    def roles(self, options):
-        return [Worker(name="clerk", instructions="Answer.", loop="reply", counts=True)]
-
-    def next(self, run):
-        if not run.steps:
-            return [IssueStep(id=f"a{n}", worker="clerk", input={"n": n}) for n in range(int(run.request))]
-        return [] if run.open else [Finish()]
-
-    def outcome(self, run):
-        return Outcome(answer="done", uses=list(run.steps))
+    await run.gather(run.ask(clerk, n=n) for n in range(int(run.request)))
+    return "done"
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
@@ -124,12 +116,12 @@ async def with_a_tool(url: str) -> None:
 
 
 async def with_a_model(url: str) -> None:
-    async with Leadhand(database=url, flows=[Answers()], offline=True, max_workers=200, timeout=None) as lead:
+    async with Leadhand(database=url, flows=[answers], offline=True, max_workers=200, timeout=None) as lead:
         await asyncio.gather(*(lead.run(str(SUBTASKS), flow="answers") for _ in range(RUNS)))
 
 
 async def small_runs(url: str) -> None:
-    async with Leadhand(database=url, flows=[Answers()], offline=True, timeout=None) as lead:
+    async with Leadhand(database=url, flows=[answers], offline=True, timeout=None) as lead:
         for _ in range(10):
             await asyncio.gather(*(lead.run("1", flow="answers") for _ in range(20)))
 

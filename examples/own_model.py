@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from leadhand import Leadhand
+from leadhand import Leadhand, Worker
 from leadhand.core.conversation import AssistantMessage, UserMessage
 from leadhand.core.limits import Usage
-from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 
@@ -30,21 +30,16 @@ class Mirror:
         """Close connections, if there are any."""
 
 
-class TurnRound(Flow):
+mirror = Worker("mirror", "Turn `text` around.", loop="reply")
+
+
+@flow
+async def turn_round(run: FlowContext):
     """Have one worker answer the request."""
-
-    name = "turn-round"
-
-    def roles(self, options: Flow.Options) -> list[Worker]:
-        return [Worker(name="mirror", instructions="Turn `text` around.", loop="reply", counts=True)]
-
-    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
-        if not run.steps:
-            return [IssueStep(id="it", worker="mirror", input={"text": run.request})]
-        return [] if run.open else [Finish()]
+    return await run.ask(mirror, text=run.request, final=True)
 
 
 if __name__ == "__main__":
-    lead = Leadhand("mirror:glass", models={"mirror": Mirror()}, flows=[TurnRound()])
+    lead = Leadhand("mirror:glass", models={"mirror": Mirror()}, flows=[turn_round])
     answer = lead.run_sync("Good morning", flow="turn-round")
     print(answer.text, answer.status, answer.cost_usd)

@@ -15,13 +15,13 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AttemptReturned, ModelCallReturned, StepSettled
 from leadhand.core.ids import step_of
 from leadhand.core.judgement import Claim
-from leadhand.core.state import StepState
 from leadhand.core.value import Json, compact_json
-from leadhand.flows import Finish, Flow, IssueStep, RunView, StepView, Worker
-from leadhand.flows.answer_judging import verifying
+from leadhand.flows import FlowContext
 from leadhand.flows.context_budget import context_budget, tokens
-from leadhand.flows.desk import Code
 from leadhand.flows.judging import calls_shown, shards_of
+from leadhand.flows.rounds import verifying
+from leadhand.flows.seam.details import Details
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.verify.judge import JUDGE, Verifier, judge_facts, judging_workers, reply_schema
 
 from .cases import Draft
@@ -78,50 +78,37 @@ class Replies:
 class Asked:
     """The questions by digest, how many of them were asked now, and the failures of those without a reply."""
 
-    questions: Mapping[str, Question]
+    questions: Mapping[str, Question] = field(default_factory=dict[str, Question])
     now: int = 0
     failures: list[Failure] = field(default_factory=list[Failure])
 
 
-class Asking(Flow):
-    """Has a judge reply to everything about some drafts that is not among the ``replies`` yet.
+def asking(
+    drafts: Sequence[Draft], replies: Replies, judge: str, verifier: Verifier | None, asked: Asked
+) -> FunctionFlow:
+    """Return a flow that has a judge reply to everything about some drafts that is not among the ``replies`` yet.
 
-    ``judge`` is the name of the model, or of the verifier that judges in its place.
+    ``judge`` is the name of the model, or of the verifier that judges in its place. The questions go to ``asked``.
     """
+    worker = judging_workers("judge", (), verifier=verifier is not None)[0]
 
-    name = "measure-judge"
+    def digest(question: Question) -> str:
+        of = [judge, worker.instructions, _schema(question), dict(question.facts)]
+        return hashlib.sha256(compact_json(of).encode(errors="replace")).hexdigest()[:32]
 
-    def __init__(self, drafts: Sequence[Draft], replies: Replies, judge: str, verifier: Verifier | None) -> None:
-        self._drafts = drafts
-        self._replies = replies
-        self._verifier = verifier
-        self._worker = judging_workers("judge", (), verifier=verifier is not None)[0]
-        self._judge = judge
-        self.questions: dict[str, Question] = {}
+    def details(question: Question) -> Details:
+        return Details(shows=lambda *_: dict(question.facts), schema=lambda *_: _schema(question))
 
-    def roles(self, options: Flow.Options) -> list[Worker]:
-        return [self._worker]
+    async def measure(run: FlowContext) -> str:
+        about = questions_about(drafts, context_budget(run.state, JUDGE))
+        asked.questions = {digest(each): each for each in about}
+        code = verifying(verifier) if verifier is not None else None
+        new = {key: each for key, each in asked.questions.items() if key not in replies}
+        steps = (run.step(worker, key=key, input={}, details=details(each), code=code) for key, each in new.items())
+        await run.gather(steps, return_failures=True)
+        return "asked"
 
-    def next(self, run: RunView[Flow.Options]) -> list[IssueStep] | list[Finish]:
-        if not self.questions:
-            room = context_budget(run.state, JUDGE)
-            self.questions = {self._digest(each): each for each in questions_about(self._drafts, room)}
-        if not run.steps and (new := [key for key in self.questions if key not in self._replies]):
-            return [IssueStep(id=key, worker=JUDGE) for key in new]
-        return [] if any(each.open for each in run.steps.values()) else [Finish()]
-
-    def _digest(self, question: Question) -> str:
-        asked = [self._judge, self._worker.instructions, _schema(question), dict(question.facts)]
-        return hashlib.sha256(compact_json(asked).encode(errors="replace")).hexdigest()[:32]
-
-    def brief(self, run: RunView[Flow.Options], step: StepState) -> dict[str, Any]:
-        return dict(self.questions[step.key].facts)
-
-    def schema(self, run: RunView[Flow.Options], step: StepState) -> dict[str, Any]:
-        return _schema(self.questions[step.key])
-
-    def code(self, run: RunView[Flow.Options], step: StepView) -> Code:
-        return verifying(self._verifier)
+    return FunctionFlow(measure, "measure-judge", workers=[worker])
 
 
 def questions_about(drafts: Iterable[Draft], room: int) -> Iterator[Question]:
@@ -151,8 +138,8 @@ async def ask(
 
     ``limits`` are arguments of Leadhand, such as a budget. Raises ConfigurationError for a model that cannot be used.
     """
-    flow = Asking(drafts, replies, model, verifier)
-    asked = Asked(flow.questions)
+    asked = Asked()
+    flow = asking(drafts, replies, model, verifier, asked)
     open_: dict[str, Reply] = {}
     with tempfile.TemporaryDirectory() as home:
         async with Leadhand(
@@ -189,7 +176,6 @@ async def ask(
                     case _:
                         pass
             await run.wait()
-    asked.questions = flow.questions
     return asked
 
 

@@ -6,31 +6,23 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from leadhand import FailureClass, Leadhand
+from leadhand import FailureClass, Leadhand, Worker
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure
 from leadhand.core.events import StepSettled
 from leadhand.core.limits import Usage
-from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
+WRITER = Worker("writer", "Write.", tools=())
 
-class Three(Flow):
+
+@flow
+async def three(run: FlowContext, style: str = "short") -> str:
     """Three answers at once."""
-
-    name = "three"
-
-    class Options(Flow.Options):
-        style: str = "short"
-
-    def roles(self, options: Options) -> list[Worker]:
-        return [Worker(name="writer", instructions="Write.", counts=True)]
-
-    def next(self, run: RunView[Options]) -> list[IssueStep | Finish]:
-        if not run.steps:
-            return [IssueStep(id=name, worker="writer", input={"name": name}) for name in ("good", "bad", "slow")]
-        return [] if run.open else [Finish()]
+    asked = (run.ask(WRITER, key=name, name=name) for name in ("good", "bad", "slow"))
+    return "\n\n".join(str(each) for each in await run.gather(asked, return_failures=True) if each.ok)
 
 
 class Uneven:
@@ -59,7 +51,7 @@ class Uneven:
 
 async def orphaned(home: Path, **team: Any) -> str:
     """A run with a result and a failure, whose process ended while it worked at the rest."""
-    async with Leadhand(models=Uneven(), flows=[Three], home=home, **team) as lead:
+    async with Leadhand(models=Uneven(), flows=[three], home=home, **team) as lead:
         runtime = await lead.runtime()
         state = await runtime.start("write", flow="three", options={"style": "long"})
         runtime.driving(state)

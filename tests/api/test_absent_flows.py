@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from api.absent import Three, orphaned
+from api.absent import orphaned, three
 from server.doors import door
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, UsageError
@@ -16,7 +16,7 @@ from leadhand.app import operator
 from leadhand.cli.app import main
 from leadhand.core.events import RunRequested, StepRequested
 from leadhand.core.run import ENDED
-from leadhand.flows import Flow
+from leadhand.flows import FlowContext, flow
 from leadhand.hooks import BeforeAnswer, Block, before_answer
 from leadhand.testing.scripted_model import ScriptedModel
 
@@ -91,7 +91,7 @@ async def test_a_run_is_paused_without_its_flow_and_resumed_with_it(tmp_path: Pa
     assert (await document(run_id, tmp_path))["status"] == "paused"
 
     models = ScriptedModel(["the slow answer"])
-    async with Leadhand(models=models, flows=[Three], home=tmp_path) as lead:
+    async with Leadhand(models=models, flows=[three], home=tmp_path) as lead:
         answer = await (await lead.resume(run_id)).answer()
     assert answer.status is RunStatus.PARTIAL
     assert answer.text.split("\n\n")[:2] == ["the good answer", "the slow answer"]
@@ -122,7 +122,11 @@ async def test_a_paused_run_is_cancelled_from_python_at_once_even_without_its_fl
 
 async def test_a_run_whose_flow_no_longer_takes_its_options_can_be_cancelled(tmp_path: Path) -> None:
     run_id = await orphaned(tmp_path)
-    changed = type("Changed", (Three,), {"Options": Flow.Options})
+
+    @flow(name="three")
+    async def changed(run: FlowContext) -> str:
+        return ""
+
     async with Leadhand(models=ScriptedModel([]), flows=[changed], home=tmp_path) as lead:
         with pytest.raises(UsageError) as refused:
             await lead.resume(run_id)

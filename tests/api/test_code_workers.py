@@ -1,4 +1,5 @@
-"""Workers that Python code carries out: their calls are those of any worker, and their faults stay theirs."""
+"""Steps of built-in flows that Python code carries out: its calls are those of any worker, and what goes wrong in it
+stays there."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from pydantic import BaseModel
 from leadhand import Answer, Leadhand, Run, tool
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass, ToolError
-from leadhand.flows import Desk, Finish, Flow, IssueStep, Outcome, RunView, StepView, Worker
+from leadhand.core.worker import Worker
+from leadhand.flows import Desk, FlowContext
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports import ModelError
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives
 
@@ -26,35 +29,20 @@ class Facts(BaseModel):
     facts: list[str]
 
 
-class Coded(Flow):
-    """One step that code carries out, and one beside it that a model does."""
+def coded(code: Callable[[Desk], Any], **worker: Any) -> FunctionFlow:
+    """Return a flow of one step that code carries out, and one beside it that a model does."""
+    coder = Worker(name="coder", loop="code", **{"instructions": "Be exact.", "counts": True, **worker})
+    other = Worker(name="other", instructions="Say hello.", loop="reply", counts=True)
 
-    name = "coded"
-
-    def __init__(self, code: Callable[[Desk], Any], **worker: Any) -> None:
-        self._code = code
-        self._worker = {"instructions": "Be exact.", "counts": True, **worker}
-
-    def roles(self, options: Any) -> list[Worker]:
-        return [
-            Worker(name="coder", loop="code", **self._worker),
-            Worker(name="other", instructions="Say hello.", loop="reply", counts=True),
+    async def both(run: FlowContext) -> str:
+        steps = [
+            run.step(coder, key="coder-1", input={"topic": run.request}, code=code),
+            run.step(other, key="other-1", input={}),
         ]
+        done = await run.gather(steps, return_failures=True)
+        return "; ".join(each.text for each in done if each.ok) or "nothing"
 
-    def next(self, run: RunView[Any]) -> list[Any]:
-        if not run.steps:
-            return [
-                IssueStep(id="coder-1", worker="coder", input={"topic": run.request}),
-                IssueStep(id="other-1", worker="other"),
-            ]
-        return [] if run.open else [Finish()]
-
-    def code(self, run: RunView[Any], step: StepView) -> Any:
-        return self._code
-
-    def outcome(self, run: RunView[Any]) -> Outcome:
-        done = [each for each in run.steps.values() if each.ok]
-        return Outcome(answer="; ".join(each.text for each in done) or "nothing", uses=[each.id for each in done])
+    return FunctionFlow(both, "coded", workers=[coder, other])
 
 
 def models(*steps: Any) -> ScriptedModel:
@@ -69,8 +57,7 @@ async def ran(
     home: Path, code: Callable[[Desk], Any], *steps: Any, worker: dict[str, Any] | None = None, **settings: Any
 ) -> tuple[Answer, Run, ScriptedModel]:
     model = models(*steps)
-    flow = Coded(code, **(worker or {}))
-    async with Leadhand(models=model, flows=[flow], home=home, **settings) as lead:
+    async with Leadhand(models=model, flows=[coded(code, **(worker or {}))], home=home, **settings) as lead:
         run = await lead.start("heat pumps", flow="coded")
         return await run.answer(), run, model
 
@@ -99,7 +86,7 @@ async def test_its_model_calls_are_recorded_with_what_was_asked_and_its_text_is_
         return f"{said} {len(found.facts)} facts"
 
     model = models("A machine.", gives({"facts": ["a", "b"]}))
-    async with Leadhand(models=model, flows=[Coded(code)], home=home) as lead:
+    async with Leadhand(models=model, flows=[coded(code)], home=home) as lead:
         run = await lead.start("heat pumps", flow="coded")
         answer = await run.answer()
         assert answer.text == "A machine. 2 facts; hello"
@@ -250,7 +237,7 @@ async def test_code_that_blocks_or_hangs_ends_with_its_attempt_and_holds_up_nobo
             late.clear()
         return "late"
 
-    async with Leadhand(models=models(), flows=[Coded(code)], home=home, attempt_timeout=0.5) as lead:
+    async with Leadhand(models=models(), flows=[coded(code)], home=home, attempt_timeout=0.5) as lead:
         run = await lead.start("heat pumps", flow="coded")
         assert (await run.answer()).text == "done; hello"
         entries = await (await lead.runtime()).store.read(run.run_id)
@@ -291,18 +278,6 @@ async def test_its_model_calls_are_limited(home: Path):
     assert failure_of(run).type == "allowance"
 
 
-async def test_a_flow_without_code_for_a_worker_fails_the_step_with_the_reason(home: Path):
-    class Without(Coded):
-        code = Flow.code
-
-    flow = Without(crash)
-    async with Leadhand(models=models(), flows=[flow], home=home) as lead:
-        run = await lead.start("x", flow="coded")
-        await run.answer()
-    assert failure_of(run).type == "flow_error"
-    assert "coder" in failure_of(run).message
-
-
 # --- it waits for people, and is run again ---------------------------------------------------------------------------
 
 
@@ -325,7 +300,7 @@ async def test_a_call_that_needs_approval_parks_it_and_its_finished_calls_are_no
         return f"{first.raw}, {seen.raw}, {second.raw}"
 
     model = models("5")
-    settings = {"flows": [Coded(code, tools=("send", "look"))], "tools": [send, look], "home": home}
+    settings = {"flows": [coded(code, tools=("send", "look"))], "tools": [send, look], "home": home}
     async with Leadhand(models=model, **settings) as lead:
         run = await lead.start("heat pumps", flow="coded")
         await run.wait()
@@ -362,7 +337,7 @@ async def test_a_call_that_begins_just_before_the_attempt_parks_is_finished_firs
         first, seen = await asyncio.gather(desk.call("send", amount=5), begun_late())
         return f"{first.raw}, {seen.raw}"
 
-    settings = {"flows": [Coded(code, tools=("send", "look"))], "tools": [send, look], "home": home}
+    settings = {"flows": [coded(code, tools=("send", "look"))], "tools": [send, look], "home": home}
     async with Leadhand(models=models(), **settings) as lead:
         run = await lead.start("heat pumps", flow="coded")
         await run.wait()
@@ -384,7 +359,7 @@ async def test_an_approval_covers_the_call_that_was_shown_and_no_other(home: Pat
     async def code(desk: Desk) -> str:
         return str((await desk.call("send", amount=next(amounts))).raw)
 
-    async with Leadhand(models=models(), flows=[Coded(code, tools=("send",))], tools=[send], home=home) as lead:
+    async with Leadhand(models=models(), flows=[coded(code, tools=("send",))], tools=[send], home=home) as lead:
         run = await lead.start("heat pumps", flow="coded")
         await run.wait()
         (question,) = await lead.approvals()
@@ -408,7 +383,7 @@ async def test_code_that_asks_something_else_the_next_time_is_asked_anew_and_a_n
         return said
 
     model = models("first", "second")
-    async with Leadhand(models=model, flows=[Coded(code)], home=home) as lead:
+    async with Leadhand(models=model, flows=[coded(code)], home=home) as lead:
         run = await lead.start("heat pumps", flow="coded")
         answer = await run.answer()
         (note,) = await notes(lead, run.run_id)
@@ -428,7 +403,7 @@ async def test_a_cancelled_run_stops_its_code(home: Path):
             stopped.set()
         return "late"
 
-    async with Leadhand(models=models(), flows=[Coded(code)], home=home) as lead:
+    async with Leadhand(models=models(), flows=[coded(code)], home=home) as lead:
         run = await lead.start("heat pumps", flow="coded")
         await started.wait()
         await run.cancel()

@@ -1,71 +1,144 @@
-"""Flows as users write them: needs within one round, steps that cannot be issued, retries without an order."""
+"""Flows as users write them: steps that cannot be asked for, options that cannot be stored, retries of steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from leadhand import FailureClass, Leadhand, RunStatus, ToolError, UsageError, tool
-from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+from leadhand import FailureClass, Leadhand, RunStatus, ToolError, UsageError, Worker, tool
+from leadhand.flows import FlowContext, Retry, flow
 from leadhand.testing.scripted_model import ScriptedModel
 
-
-class Listed(Flow):
-    """Issue a fixed list of steps at once, and answer with the texts of those that completed."""
-
-    name = "listed"
-    work: tuple[IssueStep, ...] = ()
-
-    def roles(self, options: Any) -> list[Worker]:
-        return [Worker(name="worker", instructions="Answer.", counts=True)]
-
-    def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.steps:
-            return self.work
-        return [] if run.open else [Finish()]
-
-    def outcome(self, run: RunView[Any]) -> Outcome:
-        done = [each for each in run.of("worker") if each.ok]
-        return Outcome(answer=" ".join(each.text for each in done), uses=[each.id for each in done])
+WORKER = Worker("worker", "Answer.", tools=())
 
 
-def flow_of(*work: IssueStep) -> Flow:
-    return type("Own", (Listed,), {"work": work})()
+@flow
+async def listed(run: FlowContext, any: Any = None) -> str:
+    """Ask for two texts at once."""
+    return " ".join(map(str, await run.gather(run.ask(WORKER, key=key) for key in ("one", "two"))))
 
 
-async def answered(flow: Flow, home: Path, *texts: str) -> Any:
-    async with Leadhand(models=ScriptedModel([*texts]), flows=[flow], home=home) as lead:
-        return await lead.run("x", flow="listed")
+async def another_worker(run: FlowContext) -> Any:
+    return run.ask(Worker("worker", "Answer otherwise."))
 
 
-async def test_a_step_may_need_another_one_of_the_same_round(tmp_path: Path) -> None:
-    flow = flow_of(IssueStep(id="two", worker="worker", needs=("one",)), IssueStep(id="one", worker="worker"))
-    answer = await answered(flow, tmp_path, "first", "second")
-    assert answer.status is RunStatus.SUCCEEDED
-    assert sorted(answer.text.split()) == ["first", "second"]
+async def unknown_tool(run: FlowContext) -> Any:
+    return run.call("weather", town="Oslo")
+
+
+async def tool_of_nobody(run: FlowContext) -> Any:
+    return run.ask(WORKER, tools=["weather"])
+
+
+async def tool_of_another_kind(run: FlowContext) -> Any:
+    return run.ask(WORKER.version(tools=("weather",)))
+
+
+async def no_worker(run: FlowContext) -> Any:
+    return run.ask("worker")  # type: ignore[arg-type]
+
+
+async def set_as_input(run: FlowContext) -> Any:
+    return run.ask(WORKER, towns={"Oslo"})
+
+
+async def step_as_input(run: FlowContext) -> Any:
+    return run.ask(WORKER, first=run.ask(WORKER, key="first"))
+
+
+async def tools_as_text(run: FlowContext) -> Any:
+    return run.ask(WORKER, tools="weather")
+
+
+async def plain_function(run: FlowContext) -> Any:
+    return run.do(str.upper, text="x")  # type: ignore[arg-type]
+
+
+async def no_step(run: FlowContext) -> Any:
+    return run.gather(["one"])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(
-    ("other", "named"),
+    ("wants", "named"),
     [
-        (IssueStep(id="two", worker="unknown"), "'unknown'"),
-        (IssueStep(id="two", worker="worker", needs=("three",)), "'three'"),
-        (IssueStep(id="a/b", worker="worker"), "'a/b'"),
-        (IssueStep(id="one", worker="worker", input={"other": 1}), "one"),
+        (another_worker, "'worker'"),
+        (unknown_tool, "weather"),
+        (tool_of_nobody, "weather"),
+        (tool_of_another_kind, "weather"),
+        (no_worker, "'worker'"),
+        (set_as_input, "`towns`"),
+        (step_as_input, "`first`"),
+        (tools_as_text, "`tools`"),
+        (plain_function, "upper"),
+        (no_step, "str"),
     ],
 )
-async def test_a_run_whose_flow_makes_an_impossible_step_does_not_succeed(
-    other: IssueStep, named: str, tmp_path: Path
+async def test_a_run_whose_flow_asks_for_what_cannot_be_done_does_not_succeed(
+    wants: Any, named: str, tmp_path: Path
 ) -> None:
-    answer = await answered(flow_of(IssueStep(id="one", worker="worker"), other), tmp_path, "first")
-    assert answer.status in (RunStatus.FAILED, RunStatus.PARTIAL)
+    @flow
+    async def impossible(run: FlowContext) -> Any:
+        await run.ask(WORKER)
+        return await (await wants(run))
+
+    models = ScriptedModel(["first"], lenient=True)
+    async with Leadhand(models=models, flows=[impossible], home=tmp_path) as lead:
+        answer = await lead.run("x", flow="impossible")
+    assert answer.status is RunStatus.PARTIAL
+    assert "first" in answer.text
     failure = answer.document["failure"]
-    assert failure["type"] == "flow_error"
-    assert "listed" in failure["message"]
     assert named in failure["message"]
+    if wants not in (unknown_tool, tool_of_nobody, tool_of_another_kind, another_worker):
+        assert failure["type"] == "flow_error"
+        line = inspect.getsourcelines(wants)[1] + 1
+        assert f"line {line} of test_flows_of_users.py" in failure["message"]
+
+
+@pytest.mark.parametrize("gathered", [False, True])
+async def test_a_step_that_a_flow_returns_without_awaiting_it_is_no_answer(*, gathered: bool, tmp_path: Path) -> None:
+    @flow
+    async def hasty(run: FlowContext) -> Any:
+        step = run.ask(WORKER)
+        return run.gather([step]) if gathered else step
+
+    async with Leadhand(models=ScriptedModel(["first"], lenient=True), flows=[hasty], home=tmp_path) as lead:
+        answer = await lead.run("x", flow="hasty")
+    assert answer.document["failure"]["type"] == "flow_error"
+    assert "not awaited" in answer.document["failure"]["message"]
+
+
+MISTAKEN = Worker("mistaken", "Look.", tools=("loook",))
+OTHERS = {"mistaken": MISTAKEN}
+
+
+async def helper(run: FlowContext) -> Any:
+    return await run.ask(MISTAKEN)
+
+
+@flow
+async def by_a_helper(run: FlowContext) -> Any:
+    return await helper(run)
+
+
+@flow
+async def by_another_flow(run: FlowContext) -> Any:
+    return await by_a_helper(run)
+
+
+@flow
+async def by_a_dict(run: FlowContext) -> Any:
+    return await run.ask(OTHERS[run.request])
+
+
+@pytest.mark.parametrize("made", [by_a_helper, by_another_flow, by_a_dict], ids=lambda made: made.name)
+async def test_workers_are_known_before_a_run_wherever_its_flow_names_them(made: Any, tmp_path: Path) -> None:
+    async with Leadhand(models=ScriptedModel([]), flows=[made], home=tmp_path) as lead:
+        with pytest.raises(UsageError, match=r"mistaken .*'loook'"):
+            await lead.run("mistaken", flow=made.name)
+        assert await (await lead.runtime()).store.runs() == []
 
 
 def nested(levels: int) -> Any:
@@ -81,67 +154,68 @@ def nested(levels: int) -> Any:
     ids=["101", "240", "300", "object", "large"],
 )
 async def test_options_that_cannot_be_stored_are_refused(given: Any, tmp_path: Path) -> None:
-    class Open(Listed):
-        class Options(Flow.Options):
-            any: Any = None
-
-    async with Leadhand(models=ScriptedModel([]), flows=[Open()], home=tmp_path) as lead:
+    async with Leadhand(models=ScriptedModel([]), flows=[listed], home=tmp_path) as lead:
         with pytest.raises(UsageError, match="listed"):
             await lead.start("x", flow="listed", any=given)
 
 
 async def test_a_step_without_an_order_is_retried(tmp_path: Path) -> None:
-    flow = flow_of(IssueStep(id="one", worker="worker"), IssueStep(id="two", worker="worker", needs=("one",)))
     refused = ["second"]
-    flow.problems = lambda run, step, result: ["not yet"] if result.text in refused else []  # type: ignore[method-assign]
+
+    def check(text: str, given: Any) -> None:
+        if text in refused:
+            raise Retry("not yet")
+
+    checked = Worker("checked", "Answer.", tools=(), validate=check)
+
+    @flow
+    async def chain(run: FlowContext) -> str:
+        one = await run.ask(WORKER)
+        return f"{one} {await run.ask(checked, one=one)}"
+
     models = ScriptedModel(["first", *["second"] * 20])
-    async with Leadhand(models=models, flows=[flow], home=tmp_path) as lead:
-        run = await lead.start("x", flow="listed")
+    async with Leadhand(models=models, flows=[chain], home=tmp_path) as lead:
+        run = await lead.start("x", flow="chain")
         assert (await run.wait()).status is RunStatus.PARTIAL
         refused.clear()
-        await run.retry("two")
+        await run.retry("checked")
         answer = await run.answer()
     assert answer.status is RunStatus.SUCCEEDED
-    assert answer.text.split() == ["first", "second"]
+    assert answer.text == "first second"
 
 
-class Powered(Listed):
+@tool
+def power(town: str) -> str:
+    """Look up the power of a town."""
+    raise ToolError(f"dark in {town}", class_=FailureClass.UNAVAILABLE)
+
+
+LOOKER = Worker("looker", "Look.", tools=("power",))
+
+
+@flow
+async def powered(run: FlowContext):
     """One worker with one tool, which fails."""
-
-    name = "powered"
-    work = (IssueStep(id="one", worker="worker", input={"town": "Oslo"}),)
-
-    def roles(self, options: Any) -> list[Worker]:
-        return [Worker(name="worker", instructions="Look.", counts=True, tools=("power",))]
+    return await run.ask(LOOKER, town="Oslo")
 
 
 async def test_the_offline_model_does_not_repeat_a_failure_as_an_answer(tmp_path: Path) -> None:
-    @tool
-    def power(town: str) -> str:
-        """Look up the power of a town."""
-        raise ToolError(f"dark in {town}", class_=FailureClass.UNAVAILABLE)
-
-    async with Leadhand(tools=[power], flows=[Powered], offline=True, home=tmp_path) as lead:
+    async with Leadhand(tools=[power], flows=[powered], offline=True, home=tmp_path) as lead:
         answer = await lead.run("x", flow="powered")
     assert answer.status is RunStatus.FAILED
     assert "dark in Oslo" in str(answer.gaps)
 
 
-class Leaving(Listed):
+@flow
+async def leaving(run: FlowContext) -> str:
     """Exit the interpreter instead of deciding."""
-
-    name = "leaving"
-
-    def next(self, run: RunView[Any]) -> Iterable[Any]:
-        raise SystemExit(3)
+    raise SystemExit(3)
 
 
 async def test_a_flow_that_exits_the_interpreter_ends_its_own_run_only(tmp_path: Path) -> None:
-    async with Leadhand(
-        flows=[Leaving, flow_of(IssueStep(id="one", worker="worker"))], models=ScriptedModel(["first"]), home=tmp_path
-    ) as lead:
+    async with Leadhand(flows=[leaving, listed], models=ScriptedModel(["first", "second"]), home=tmp_path) as lead:
         left = await lead.run("x", flow="leaving")
         other = await lead.run("x", flow="listed")
     assert (left.status, other.status) == (RunStatus.FAILED, RunStatus.SUCCEEDED)
-    assert "Leaving.next" in left.document["failure"]["message"]
-    assert "SystemExit: 3" in left.document["failure"]["message"]
+    assert left.document["failure"]["type"] == "flow_error"
+    assert "SystemExit" in left.document["failure"]["message"]

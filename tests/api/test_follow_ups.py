@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, tool
+from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
 from leadhand.app import follow_ups
 from leadhand.app.upkeep import delete_runs
 from leadhand.core.asks import WriteArtifact
@@ -19,7 +19,7 @@ from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import Usage
 from leadhand.core.run import RunDefinition
-from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 LIE = "The tower is 9,999 m high."
@@ -122,25 +122,14 @@ def note_of(path: str, text: str) -> ToolReturn:
     return ToolReturn(raw="written", asks=(WriteArtifact(path=path, content=text),))
 
 
-class Notes(Flow):
+WRITER = Worker("writer", "Write.", tools=("note",))
+
+
+@flow(name="notes", reads_artifacts=True)
+async def writes_notes(run: FlowContext, path: str = "memory/a.md") -> str:
     """Writes one file with a tool, and can read those of earlier runs."""
-
-    name = "notes"
-    reads_artifacts = True
-
-    class Options(Flow.Options):
-        path: str = "memory/a.md"
-
-    def roles(self, options: Any) -> list[Worker]:
-        return [Worker(name="writer", instructions="Write.", counts=True, tools=("note",))]
-
-    def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.steps:
-            return [IssueStep(id="one", worker="writer", input={"path": run.options.path, "text": run.request})]
-        return [] if run.open else [Finish()]
-
-    def outcome(self, run: RunView[Any]) -> Outcome:
-        return Outcome(answer="written", uses=["one"])
+    await run.ask(WRITER, path=path, text=run.request)
+    return "written"
 
 
 class Writer(Liar):
@@ -155,7 +144,7 @@ class Writer(Liar):
 
 
 def notes(home: Path) -> Leadhand:
-    return Leadhand(models=Writer(), tools=[note_of], flows=[Notes], home=home)
+    return Leadhand(models=Writer(), tools=[note_of], flows=[writes_notes], home=home)
 
 
 def files(definition: RunDefinition) -> list[tuple[str, str]]:

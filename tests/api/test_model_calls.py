@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from api.test_code_workers import Coded, Facts
+from api.test_code_workers import Facts, coded
 
 from leadhand import Leadhand
 from leadhand.app.model_calls import model_call
@@ -21,7 +21,7 @@ async def test_the_prompt_of_code_is_what_it_asked_with_its_rejected_answers(hom
 
     steps = [gives({"facts": "none"}), gives({"facts": ["they heat"]}).costing(input_tokens=900, output_tokens=20)]
     model = ScriptedModel().on(lambda request: request.worker == "other", always="hello").on(lambda _: True, *steps)
-    async with Leadhand(models=model, flows=[Coded(code)], home=home) as lead:
+    async with Leadhand(models=model, flows=[coded(code)], home=home) as lead:
         run = await lead.start("heat pumps", flow="coded")
         await run.answer()
         runtime = await lead.runtime()
@@ -42,7 +42,7 @@ async def test_the_prompt_of_code_is_what_it_asked_with_its_rejected_answers(hom
 
 @pytest.mark.parametrize("name", ["wo-009.0/t1", "1", "0", "99999", "", "²"])
 async def test_what_is_no_model_call_is_refused(home: Path, name: str) -> None:
-    async with Leadhand(models=ScriptedModel(lambda _: says("hi")), flows=[Coded(_hello)], home=home) as lead:
+    async with Leadhand(models=ScriptedModel(lambda _: says("hi")), flows=[coded(_hello)], home=home) as lead:
         run = await lead.start("heat pumps", flow="coded")
         await run.answer()
         with pytest.raises(UsageError):

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from leadhand import ConfigurationError, Leadhand
+from leadhand import ConfigurationError, Leadhand, Worker
 from leadhand.app import operator
 from leadhand.app.document.run_document import run_line
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
-from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+from leadhand.flows import FlowContext, flow
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
@@ -42,33 +43,23 @@ class Models:
         """Nothing to close."""
 
 
-def greeting(worker_model: str | None, model: str | None) -> Flow:
+def greeting(worker_model: str | None, model: str | None) -> FunctionFlow:
     """Return a flow with one step."""
+    greeter = Worker("greeter", "Greet them.", model=worker_model, tools=())
 
-    class Greet(Flow):
+    @flow
+    async def greet(run: FlowContext) -> str:
         """Greet somebody."""
+        await run.ask(greeter, model=model)
+        return "Hi."
 
-        name = "greet"
-        version = 1
-
-        def roles(self, options: Flow.Options) -> list[Worker]:
-            return [Worker(name="greeter", instructions="Greet them.", model=worker_model, counts=True)]
-
-        def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
-            if not run.steps:
-                return [IssueStep(id="greet", worker="greeter", model=model)]
-            return [] if run.open else [Finish()]
-
-        def outcome(self, run: RunView[Flow.Options]) -> Outcome:
-            return Outcome(answer="Hi.", uses=[*run.steps])
-
-    return Greet()
+    return greet
 
 
 async def test_a_worker_with_a_model_of_unknown_price_is_refused_under_a_budget(home: Path) -> None:
     models = Models()
-    flow = greeting(UNKNOWN, None)
-    async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, budget=0.05) as lead:
+    made = greeting(UNKNOWN, None)
+    async with Leadhand("mine:known", models={"mine": models}, flows=[made], home=home, budget=0.05) as lead:
         with pytest.raises(ConfigurationError, match=UNKNOWN):
             await lead.run("Hello", flow="greet")
     assert models.asked == []
@@ -76,8 +67,8 @@ async def test_a_worker_with_a_model_of_unknown_price_is_refused_under_a_budget(
 
 async def test_a_step_to_a_model_of_unknown_price_calls_no_model_under_a_budget(home: Path) -> None:
     models = Models()
-    flow = greeting(None, UNKNOWN)
-    async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, budget=0.05) as lead:
+    made = greeting(None, UNKNOWN)
+    async with Leadhand("mine:known", models={"mine": models}, flows=[made], home=home, budget=0.05) as lead:
         answer = await lead.run("Hello", flow="greet")
         await (await lead.resume(answer.run_id, max_requests=50)).answer()
 
@@ -92,8 +83,8 @@ async def test_without_a_budget_of_the_user_or_with_leave_it_is_called(
     home: Path, given: dict[str, Any], names: tuple[str | None, str | None]
 ) -> None:
     models = Models()
-    flow = greeting(*names)
-    async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home, **given) as lead:
+    made = greeting(*names)
+    async with Leadhand("mine:known", models={"mine": models}, flows=[made], home=home, **given) as lead:
         answer = await lead.run("Hello", flow="greet")
         listing = await (await lead.runtime()).store.run(answer.run_id)
 
@@ -106,8 +97,8 @@ async def test_without_a_budget_of_the_user_or_with_leave_it_is_called(
 async def test_a_budget_that_a_run_gets_later_needs_known_prices_too(
     home: Path, names: tuple[str | None, str | None]
 ) -> None:
-    models, flow = Models(), greeting(*names)
-    async with Leadhand("mine:known", models={"mine": models}, flows=[flow], home=home) as lead:
+    models, made = Models(), greeting(*names)
+    async with Leadhand("mine:known", models={"mine": models}, flows=[made], home=home) as lead:
         models.is_down = True
         run = await lead.run("Hello", flow="greet")
         assert run.status == "failed"
@@ -120,16 +111,16 @@ async def test_a_budget_that_a_run_gets_later_needs_known_prices_too(
                 assert UNKNOWN in (await (await given).answer()).gaps[0].reason
     assert models.asked == []
     async with Leadhand(
-        "mine:known", models={"mine": models}, flows=[flow], home=home, allow_unknown_price=True
+        "mine:known", models={"mine": models}, flows=[made], home=home, allow_unknown_price=True
     ) as lead:
         await (await lead.fork(run.run_id, 1, budget=0.05)).answer()
     assert models.asked == [UNKNOWN]
 
 
 async def test_a_ceiling_in_money_needs_known_prices_of_a_fork_whatever_else_is_allowed(home: Path) -> None:
-    models, flow = Models(), greeting(UNKNOWN, None)
+    models, made = Models(), greeting(UNKNOWN, None)
     async with Leadhand(
-        "mine:known", models={"mine": models}, flows=[flow], home=home, allow_unknown_price=True
+        "mine:known", models={"mine": models}, flows=[made], home=home, allow_unknown_price=True
     ) as lead:
         run = await lead.run("Hello", flow="greet")
         runtime = await lead.runtime()

@@ -10,37 +10,22 @@ from typing import Any
 import pytest
 from memory_store import MemoryStore
 
-from leadhand import ConfigurationError, Leadhand, LeadhandError, RunStatus, UsageError
+from leadhand import ConfigurationError, Leadhand, LeadhandError, RunStatus, UsageError, Worker
 from leadhand.app import flows as registry
 from leadhand.app import installed
 from leadhand.app.clock import SystemClock
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.source_files import all_flows
-from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.flows import FlowContext, Retry, flow
 from leadhand.testing.scripted_model import ScriptedModel
 
+ECHO = Worker("echo", "Repeat `text`.", loop="reply")
 
-class Echo(Flow):
+
+@flow
+async def echo(run: FlowContext, times: int = 1) -> str:
     """Have one worker answer the request."""
-
-    name = "echo"
-
-    class Options(Flow.Options):
-        times: int = 1
-
-    def roles(self, options: Options) -> list[Worker]:
-        return [Worker(name="echo", instructions="Repeat `text`.", loop="reply", counts=True)]
-
-    def next(self, run: RunView[Options]) -> list[IssueStep | Finish]:
-        if not run.steps:
-            return [
-                IssueStep(id=f"echo-{n}", worker="echo", input={"text": run.request}) for n in range(run.options.times)
-            ]
-        return [] if run.open else [Finish()]
-
-
-class Echo2(Echo):
-    version = 2
+    return " ".join(map(str, await run.gather(run.ask(ECHO, text=run.request) for _ in range(times))))
 
 
 def model(*texts: str) -> Any:
@@ -48,29 +33,25 @@ def model(*texts: str) -> Any:
 
 
 async def test_a_flow_of_ones_own_runs_with_its_options(tmp_path: Path):
-    async with Leadhand(flows=[Echo], models=model("one", "two"), home=tmp_path) as lead:
+    async with Leadhand(flows=[echo], models=model("one", "two"), home=tmp_path) as lead:
         answer = await lead.run("Say it", flow="echo", times=2)
     assert answer.status is RunStatus.SUCCEEDED
     assert sorted(answer.text.split()) == ["one", "two"], "they are answered in parallel, in any order"
     assert answer.document["flow"] == "echo"
 
 
-class Elsewhere(Echo):
+@flow
+async def elsewhere(run: FlowContext) -> str:
     """Name another model when the step is made."""
-
-    name = "elsewhere"
-
-    def next(self, run: RunView[Echo.Options]) -> list[IssueStep | Finish]:
-        made = super().next(run)
-        return [each._replace(model="mine:large") if isinstance(each, IssueStep) else each for each in made]
+    return str(await run.ask(ECHO, text=run.request, model="mine:large"))
 
 
 async def test_a_step_cannot_use_another_model_in_an_offline_run(tmp_path: Path):
     mine = model("one", "two")
-    async with Leadhand(flows=[Elsewhere], models={"mine": mine}, offline=True, home=tmp_path) as lead:
+    async with Leadhand(flows=[elsewhere], models={"mine": mine}, offline=True, home=tmp_path) as lead:
         answer = await lead.run("Say it", flow="elsewhere")
     (gap,) = answer.gaps
-    assert (gap.step, gap.class_) == ("echo-0", "unavailable")
+    assert (gap.step, gap.class_) == ("echo", "unavailable")
     assert "mine:large" in gap.reason
     assert "--offline" in gap.next_action
     assert mine.requests == []
@@ -89,7 +70,7 @@ async def test_a_step_cannot_use_another_model_in_an_offline_run(tmp_path: Path)
 async def test_a_wrong_flow_or_option_is_refused_before_a_run_is_made(
     flow: str, options: dict[str, Any], field: str, tmp_path: Path
 ):
-    async with Leadhand(flows=[Echo()], offline=True, home=tmp_path) as lead:
+    async with Leadhand(flows=[echo], offline=True, home=tmp_path) as lead:
         with pytest.raises(UsageError) as refused:
             await lead.start("Say it", flow=flow, **options)
         assert refused.value.field == field
@@ -98,24 +79,9 @@ async def test_a_wrong_flow_or_option_is_refused_before_a_run_is_made(
         assert await (await lead.runtime()).store.runs() == []
 
 
-async def test_a_run_stays_with_the_version_that_it_was_started_with(tmp_path: Path):
-    async with Leadhand(flows=[Echo], models=model("one"), home=tmp_path) as lead:
-        runtime = await lead.runtime()
-        state = await runtime.start("Say it", flow="echo")
-        await runtime.store.release(state.run_id, state.epoch)
-    async with Leadhand(flows=[Echo2], models=model("one"), home=tmp_path) as lead:
-        with pytest.raises(ConfigurationError, match="echo version 1"):
-            await lead.attach(state.run_id)
-    async with Leadhand(flows=[Echo, Echo2], models=model("one"), home=tmp_path) as lead:
-        answer = await (await lead.attach(state.run_id)).answer()
-        assert answer.text == "one"
-        started = await (await lead.runtime()).start("Say it", flow="echo")
-        assert started.definition.flow_version == 2, "new runs take the highest version"
-
-
 async def test_a_store_of_ones_own_takes_the_place_of_the_database(tmp_path: Path):
     store = MemoryStore(SystemClock())
-    async with Leadhand(flows=[Echo], models=model("one"), store=store, home=tmp_path) as lead:
+    async with Leadhand(flows=[echo], models=model("one"), store=store, home=tmp_path) as lead:
         answer = await lead.run("Say it", flow="echo")
         assert [line.run_id for line in await store.runs()] == [answer.run_id]
     assert not list(tmp_path.glob("*.db"))
@@ -123,88 +89,52 @@ async def test_a_store_of_ones_own_takes_the_place_of_the_database(tmp_path: Pat
 
 async def test_a_model_of_ones_own_stands_beside_the_built_in_ones_under_its_name(tmp_path: Path):
     adapters = {"mine": model("one")}
-    async with Leadhand("mine:large", flows=[Echo], models=adapters, home=tmp_path) as lead:
+    async with Leadhand("mine:large", flows=[echo], models=adapters, home=tmp_path) as lead:
         answer = await lead.run("Say it", flow="echo")
     assert (answer.text, answer.document["model"]) == ("one", "mine:large")
     async with Leadhand(models={"mine": model("one")}, offline=True, home=tmp_path) as lead:
         assert (await lead.run("Weather in Paris?")).document["model"] == "offline"
 
 
-class Broken(Echo):
-    """A flow of which the method named by ``method`` raises."""
-
-    name = "broken"
-
-    class Options(Flow.Options):
-        method: str = ""
-
-    def _break(self, run: RunView[Any], method: str) -> None:
-        if run.options.method == method:
-            raise KeyError("boom")
-
-    def roles(self, options: Any) -> list[Worker]:
-        if options.method == "roles":
-            raise KeyError("boom")
-        return [Worker(name="echo", instructions="Repeat `text`.", counts=True)]
-
-    def next(self, run: RunView[Any]) -> list[IssueStep | Finish]:
-        self._break(run, "next")
-        if not run.steps:
-            return [IssueStep(id="echo", worker="echo", input={"text": run.request})]
-        return [] if run.open else [Finish()]
-
-    def facts(self, run: RunView[Any], step: Any) -> dict[str, Any]:
-        self._break(run, "facts")
-        return {}
-
-    def problems(self, run: RunView[Any], step: Any, result: Any) -> Any:
-        self._break(run, "problems")
-        return ["too short"] if run.options.method == "objection" else []
-
-    def proposed_calls(self, run: RunView[Any], step: Any, value: Any) -> Any:
-        self._break(run, "proposed_calls")
-        return []
-
-    def outcome(self, run: RunView[Any]) -> Any:
-        self._break(run, "outcome")
-        return super().outcome(run)
+@flow
+async def broken(run: FlowContext) -> str:
+    """Fail between two steps."""
+    first = await run.ask(ECHO, text=run.request)
+    raise KeyError(first.text)
 
 
-class BrokenBrief(Broken):
-    name = "broken-brief"
-
-    def brief(self, run: RunView[Any], step: Any) -> dict[str, Any]:
-        self._break(run, "brief")
-        return super().brief(run, step)
-
-
-@pytest.mark.parametrize("method", ["next", "facts", "problems", "proposed_calls", "outcome", "brief"])
-async def test_a_method_that_raises_ends_its_run_and_is_named_as_the_cause(tmp_path: Path, method: str):
-    flow = BrokenBrief if method == "brief" else Broken
-    async with Leadhand(flows=[flow], models=model(*["hello"] * 3), home=tmp_path) as lead:
-        document = (await lead.run("Say it", flow=flow.name, method=method)).document
-    failure = document["failure"] or {}
-    causes = [*document["gaps"], *([{**failure, "reason": failure["message"]}] if failure else [])]
-    cause = next(each for each in causes if each["reason"].startswith(f"{flow.__name__}."))
-    assert cause["reason"].startswith(f"{flow.__name__}.{method} ")
-    assert cause["reason"].endswith("KeyError: 'boom'")
-    assert cause["class"] == "unavailable"
+async def test_a_flow_that_raises_ends_its_run_and_its_line_is_named_as_the_cause(tmp_path: Path):
+    line = next(
+        n for n, each in enumerate(Path(__file__).read_text().splitlines(), 1) if "raise KeyError(first" in each
+    )
+    async with Leadhand(flows=[broken], models=model("hello"), home=tmp_path) as lead:
+        answer = await lead.run("Say it", flow="broken")
+    failure = answer.document["failure"]
+    assert answer.status is RunStatus.PARTIAL
+    assert "hello" in answer.text, "what was found is kept"
+    assert (failure["type"], failure["class"]) == ("flow_error", "unavailable")
+    assert f"line {line} of test_own_flows.py" in failure["message"]
+    assert "KeyError" in failure["message"]
 
 
-async def test_a_flow_whose_workers_raise_starts_no_run(tmp_path: Path):
-    async with Leadhand(flows=[Broken], models=model(), home=tmp_path) as lead:
-        with pytest.raises(ConfigurationError, match=r"Broken\.roles .*KeyError"):
-            await lead.run("Say it", flow="broken", method="roles")
+def too_short(text: Any, given: Any) -> None:
+    raise Retry("too short")
+
+
+@flow
+async def checked(run: FlowContext):
+    """Accept no text."""
+    return await run.ask(ECHO.version(validate=too_short), text=run.request)
 
 
 async def test_a_text_that_the_flow_does_not_accept_fails_with_the_flows_reason(tmp_path: Path):
-    async with Leadhand(flows=[Broken], models=model(*["hello"] * 20), home=tmp_path) as lead:
-        (gap,) = (await lead.run("Say it", flow="broken", method="objection")).gaps
+    async with Leadhand(flows=[checked], models=model(*["hello"] * 20), home=tmp_path) as lead:
+        (gap,) = (await lead.run("Say it", flow="checked")).gaps
     assert (gap.class_, gap.reason) == ("invalid", "too short")
 
 
 def test_flows_of_installed_packages_are_found_by_name(monkeypatch: pytest.MonkeyPatch):
-    point = EntryPoint("echo", f"{__name__}:Echo", registry.GROUP)
+    point = EntryPoint("echo", f"{__name__}:echo", registry.GROUP)
     broken = EntryPoint("broken", f"{__name__}:Nothing", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == registry.GROUP else [])
     assert FlowRegistry().names() == ["echo", "map", "report", "research", "solo", "work-order"]
@@ -224,7 +154,7 @@ def test_installed_packages_are_searched_once_and_again_when_the_path_changes(
     folder = tmp_path / "echo-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: echo\nVersion: 1.0\n")
-    (folder / "entry_points.txt").write_text(f"[{registry.GROUP}]\necho = {__name__}:Echo\n")
+    (folder / "entry_points.txt").write_text(f"[{registry.GROUP}]\necho = {__name__}:echo\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert "echo" in FlowRegistry().names()
 
@@ -250,7 +180,11 @@ def test_a_name_that_is_neither_a_file_nor_a_module_is_refused(name: str):
     assert refused.value.how
 
 
-@pytest.mark.parametrize("flows", [[Flow()], [object()], [int], [Echo(), Echo()]])
+async def undecorated(run: FlowContext) -> str:
+    return ""
+
+
+@pytest.mark.parametrize("flows", [[undecorated], [object()], [int], [echo, echo]])
 def test_what_is_not_a_flow_or_there_twice_is_refused(flows: Any, tmp_path: Path):
     with pytest.raises(UsageError):
         Leadhand(flows=flows, home=tmp_path)
@@ -268,9 +202,8 @@ def test_a_file_of_flows_may_import_its_neighbours_and_is_read_again_once_it_is_
     assert "own_flows" not in sys.modules
 
     file.write_text(
-        "from own_words_for_flows import NAME\nfrom leadhand.flows import Flow\n"
-        "class Own(Flow):\n    name = NAME\n    def roles(self, options): return []\n"
-        "    def next(self, run): return []\n    def outcome(self, run): raise NotImplementedError\n"
+        "from own_words_for_flows import NAME\nfrom leadhand.flows import flow\n"
+        "@flow(name=NAME)\nasync def anything(run): return 'done'\n"
     )
     assert [flow.name for flow in all_flows([str(file)])] == ["own"]
 

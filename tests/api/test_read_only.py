@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from leadhand import Leadhand, RunStatus, ToolContext, ToolReturn, tool
-from leadhand.flows import Desk, Finish, Flow, IssueStep, Outcome, Result, RunView, StepView, Worker
+from leadhand import Leadhand, RunStatus, ToolContext, ToolReturn, Worker, tool
+from leadhand.flows import FlowContext, flow
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.hooks import Hook
 from leadhand.report import Agent, AgentResult, Task, Verdict
 from leadhand.testing.scripted_model import ScriptedModel, calls, gives, plans, says, subtask
@@ -178,67 +179,41 @@ async def work_order(home: Path, vandal: Vandal) -> Any:
     )
 
 
-class Trip(Flow):
-    """A worker with a tool, a worker with a schema, and one that is code; the vandal is in every method."""
+CITY = {"type": "object", "properties": {"city": {"type": "object"}}, "required": ["city"]}
 
-    name = "trip"
 
-    class Options(Flow.Options):
-        cities: list[str] = ["Paris", "Rome"]
+def trip_of(vandal: Vandal) -> FunctionFlow:
+    """Return a flow of a worker with a tool, a worker with a schema, a function and calls, with the vandal in all."""
 
-    def __init__(self, vandal: Vandal) -> None:
-        self.vandal = vandal
+    def check(value: Any, given: Any) -> None:
+        vandal(value, given)
 
-    def roles(self, options: Any) -> list[Worker]:
-        city = {"type": "object", "properties": {"city": {"type": "object"}}, "required": ["city"]}
-        return [
-            Worker(name="finder", instructions="Find.", tools=("hotels",), counts=True),
-            Worker(name="chooser", instructions="Choose.", loop="reply", output=city, counts=True),
-            Worker(name="coder", loop="code", counts=True, tools=("hotels",)),
+    finder = Worker("finder", "Find.", tools=("hotels",), validate=check)
+    chooser = Worker("chooser", "Choose.", loop="reply", output=CITY, validate=check)
+
+    async def visit(cities: list[str], places: dict[str, Any]) -> dict[str, Any]:
+        visited = {"visited": [*cities], "beds": [*places["beds"]]}
+        vandal(cities, places)
+        return visited
+
+    @flow
+    async def trip(run: FlowContext, cities: list[str] = ["Paris", "Rome"]) -> str:  # noqa: B006 - it is copied
+        first, second = cities
+        given = {"cities": [first, second], "wishes": [{"beds": [1, 2]}]}
+        vandal(cities, run.state, run.earlier, run.today, run.now())
+        steps = [
+            run.ask(finder, key="find-1", input=given),
+            run.do(visit, cities=[first, second], places={"beds": [3]}),
+            *(run.call("hotels", place={"city": city}, beds=[4]) for city in (first, second)),
         ]
+        vandal(given)
+        results = await run.gather(steps)
+        vandal(*results, run.state)
+        results.append(await run.ask(chooser, key="choose-1", found=results[0], hotels=results[2:]))
+        vandal(results[-1])
+        return "; ".join(each.text for each in results)
 
-    def next(self, run: RunView[Any]) -> list[Any]:
-        began, done = bool(run.steps), not run.open
-        cities = list(run.options.cities)
-        self.vandal(run, *run.steps.values(), run.of("finder"), run.open, run.judged)
-        if not began:
-            given = {"cities": cities, "wishes": [{"beds": [1, 2]}]}
-            return [
-                IssueStep(id="find-1", worker="finder", input=given),
-                IssueStep(id="choose-1", worker="chooser", input=given, needs=["find-1"]),
-                IssueStep(id="code-1", worker="coder", input=given),
-            ]
-        return [Finish()] if done else []
-
-    def facts(self, run: RunView[Any], step: StepView) -> dict[str, Any]:
-        self.vandal(run, step)
-        return {"more": "facts"}
-
-    def problems(self, run: RunView[Any], step: StepView, result: Result) -> list[str]:
-        self.vandal(run, step, result)
-        return []
-
-    def accepted(self, run: RunView[Any], step: StepView, result: Result) -> Any:
-        value = json.loads(json.dumps(result.value))
-        self.vandal(run, step, result)
-        return value
-
-    def code(self, run: RunView[Any], step: StepView) -> Any:
-        self.vandal(run, step)
-
-        async def code(desk: Desk) -> str:
-            made = await desk.call("hotels", place={"city": desk.brief["cities"][0]}, beds=[3])
-            self.vandal(desk, desk.brief, made, await desk.lines())
-            again = await desk.call("hotels", place={"city": desk.brief["cities"][1]}, beds=[4])
-            return f"found {again.raw['hotels'][0]['name']}"
-
-        return code
-
-    def outcome(self, run: RunView[Any]) -> Outcome:
-        texts = [each.text for each in run.steps.values() if each.ok]
-        uses = [each.id for each in run.steps.values() if each.ok]
-        self.vandal(run, *run.steps.values())
-        return Outcome(answer="; ".join(texts), uses=uses)
+    return trip
 
 
 async def own_flow(home: Path, vandal: Vandal) -> Any:
@@ -250,7 +225,7 @@ async def own_flow(home: Path, vandal: Vandal) -> Any:
     )
     tools = booking(vandal, made)
     return await carried_out(
-        home, vandal, "a trip", flow="trip", made=made, models=models, tools=tools, flows=[Trip(vandal)]
+        home, vandal, "a trip", flow="trip", made=made, models=models, tools=tools, flows=[trip_of(vandal)]
     )
 
 
@@ -279,7 +254,7 @@ REACHED = {
         "WorkOrder Subtask OpenApproval Approval RunState RunDefinition ToolSpec Worker Entry Answer"
         " RunListing BeforeModel AfterModel BeforeTool AfterTool BeforeAnswer ToolContext Caller Run Settings"
     ),
-    "own_flow": "RunView StepView Result CallState Options ToolContext CodeDesk",
+    "own_flow": "Result Given CallState RunState StepState ToolContext",
     "report": "Task TaskEvent RunState Answer",
 }
 

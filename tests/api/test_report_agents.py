@@ -299,25 +299,21 @@ async def test_a_run_is_continued_with_its_class_only_and_a_changed_one_is_named
 CHILD = """
 import asyncio, os, signal, sys
 from leadhand import Leadhand
-from leadhand.flows import IssueStep, Finish, Flow, Worker
+from leadhand.core.worker import Worker
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.testing.scripted_model import ScriptedModel, says
 
 home, run_id = sys.argv[1], sys.argv[2:]
 calls = os.path.join(home, "calls")
 
-class Thrice(Flow):
-    name = "thrice"
-    def roles(self, options):
-        return [Worker(name="coder", loop="code", counts=True)]
-    def next(self, run):
-        if not run.steps:
-            return [IssueStep(id="coder-1", worker="coder")]
-        return [] if run.open else [Finish()]
-    def code(self, run, step):
-        return self.thrice
-    async def thrice(self, desk):
-        desk.emit("begun")
-        return " ".join([await desk.ask(each) for each in ("one", "two", "three")])
+coder = Worker(name="coder", loop="code", counts=True)
+
+async def thrice(desk):
+    desk.emit("begun")
+    return " ".join([await desk.ask(each) for each in ("one", "two", "three")])
+
+async def once(run):
+    return await run.step(coder, key="coder-1", input={}, code=thrice)
 
 def answer(request):
     asked = request.messages[-1].text
@@ -327,8 +323,10 @@ def answer(request):
         os.kill(os.getpid(), signal.SIGKILL)
     return says(asked.upper())
 
+own = FunctionFlow(once, "thrice", workers=[coder])
+
 async def main():
-    async with Leadhand(models=ScriptedModel().on(lambda _: True, always=answer), flows=[Thrice()], home=home) as lead:
+    async with Leadhand(models=ScriptedModel().on(lambda _: True, always=answer), flows=[own], home=home) as lead:
         run = await (lead.resume(run_id[0]) if run_id else lead.start("x", flow="thrice"))
         if not run_id:
             print(run.run_id, flush=True)

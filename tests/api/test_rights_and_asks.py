@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from leadhand import Answer, Leadhand, RunStatus, ToolReturn, UsageError, tool
+from leadhand import Answer, Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
 from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage
 from leadhand.core.limits import Usage
-from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.flows import FlowContext, flow
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 Said = Callable[[ModelRequest], "str | tuple[str, dict[str, Any]]"]
@@ -59,29 +61,19 @@ def results(request: ModelRequest) -> list[dict[str, Any]]:
     return [json.loads(message.content) for message in request.messages if isinstance(message, ToolMessage)]
 
 
-class Team(Flow):
-    """As many steps of one worker as asked for."""
-
-    name = "team"
-    worker: Worker
-    count = 1
-
-    def roles(self, options: Flow.Options) -> list[Worker]:
-        return [self.worker, Worker(name="helper", instructions="Help.", tools=("look", "send"))]
-
-    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
-        if not run.steps:
-            return [IssueStep(id=f"w{n}", worker=self.worker.name, input={"n": n}) for n in range(self.count)]
-        return [] if run.open else [Finish()]
+HELPER = Worker("helper", "Help.", tools=("look", "send"))
+WORKER = Worker("worker", "Work.", tools=("look", "ask"))
 
 
-def team(worker: Worker, count: int = 1) -> Team:
-    made = type("OwnTeam", (Team,), {"worker": worker, "count": count})()
-    assert isinstance(made, Team)
-    return made
+def team(worker: Worker, count: int = 1) -> FunctionFlow:
+    """Return a flow that asks one worker so many times at once, beside another one that tools may ask."""
 
+    @flow(name="team")
+    async def own(run: FlowContext) -> str:
+        asked, _ = worker, HELPER
+        return "\n\n".join(map(str, await run.gather(run.ask(asked, key=f"w{n}", n=n) for n in range(count))))
 
-WORKER = Worker(name="worker", instructions="Work.", tools=("look", "ask"), counts=True)
+    return own
 
 
 @tool
@@ -108,12 +100,12 @@ def asking(*asks: Any, summary: str = "asked") -> Any:
 
 
 async def run(
-    flow: Flow, said: Said, home: Path, *tools: Any, at_once: bool = False, **settings: Any
+    made: FunctionFlow, said: Said, home: Path, *tools: Any, at_once: bool = False, **settings: Any
 ) -> tuple[Answer, Scripted, Any]:
     models = Scripted(said)
     models.waits_for_four = at_once
-    async with Leadhand(flows=[flow], models=models, tools=[look, send, *tools], home=home, **settings) as lead:
-        answer = await lead.run("go", flow=flow.name)
+    async with Leadhand(flows=[made], models=models, tools=[look, send, *tools], home=home, **settings) as lead:
+        answer = await lead.run("go", flow=made.name)
         runtime = await lead.runtime()
         state = await runtime.load(answer.run_id)
         contents = [await runtime.artifacts.get(each[-1].digest) for each in state.artifacts.values()]
@@ -124,7 +116,7 @@ async def run(
 
 
 async def test_every_step_takes_a_slot_whatever_its_flow(tmp_path: Path):
-    worker = Worker(name="worker", instructions="Work.", loop="reply", counts=True)
+    worker = Worker("worker", "Work.", loop="reply")
     answer, models, _ = await run(team(worker, 40), lambda _: "done", tmp_path, at_once=True, max_workers=4)
     assert answer.status is RunStatus.SUCCEEDED
     assert models.most_at_once == 4
@@ -144,7 +136,7 @@ async def test_a_worker_is_offered_only_its_own_tools_and_any_other_call_is_answ
 
 
 async def test_a_worker_that_gives_one_reply_has_no_tools_and_a_call_it_makes_is_not_dropped(tmp_path: Path):
-    worker = Worker(name="worker", instructions="Work.", tools=("look",), loop="reply", counts=True)
+    worker = Worker("worker", "Work.", tools=("look",), loop="reply")
 
     def said(request: ModelRequest) -> Any:
         return "done" if results(request) else ("look", {"n": 1})
@@ -156,14 +148,14 @@ async def test_a_worker_that_gives_one_reply_has_no_tools_and_a_call_it_makes_is
 
 
 async def test_a_worker_that_names_a_tool_that_does_not_exist_is_refused_before_the_run(tmp_path: Path):
-    worker = Worker(name="worker", instructions="Work.", tools=("loook",), counts=True)
+    worker = Worker("worker", "Work.", tools=("loook",))
     with pytest.raises(UsageError, match=r"worker .*'loook'.*\n.* look\?"):
         await run(team(worker), lambda _: "done", tmp_path)
 
 
 @pytest.mark.parametrize("ceiling", [{"max_requests": 2}, {"budget": 0.000002}, {"max_tokens": 2_500}])
 async def test_one_worker_can_use_up_its_own_ceiling_and_nobody_else_s(ceiling: dict[str, Any], tmp_path: Path):
-    worker = Worker(name="worker", instructions="Work.", tools=("look",), counts=True, max_turns=50, **ceiling)
+    worker = Worker("worker", "Work.", tools=("look",), limits={"max_turns": 50, **ceiling})
 
     def said(request: ModelRequest) -> Any:
         endless = '"n":0' in getattr(request.messages[1], "text", "")
@@ -217,7 +209,7 @@ async def test_the_paths_of_a_childs_artifacts_go_back_to_the_call_with_its_resu
             return "it is written" if answered else ("note", {})
         return json.dumps(answered[-1]) if answered else ("ask", {})
 
-    worker = WORKER.evolve(tools=("ask", "note"))
+    worker = replace(WORKER, tools=("ask", "note"))
     answer, _, (state, _) = await run(team(worker), said, tmp_path, asking(*asks), note)
     given = json.loads(answer.text)
     assert given["summary"] == "it is written"
@@ -264,7 +256,7 @@ async def test_artifacts_and_todos_are_kept_as_asked_and_earlier_versions_stay(t
 
 
 async def test_a_child_spends_within_what_its_parent_may_spend(tmp_path: Path):
-    worker = WORKER.evolve(max_requests=3)
+    worker = replace(WORKER, limits={"max_requests": 3})
 
     def said(request: ModelRequest) -> Any:
         told = results(request)

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from leadhand import Leadhand, RunStatus, UsageError, Worker, tool
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.events import ModelCallBegan
+from leadhand.engine.sent_requests import sent_request
 from leadhand.flows import FlowContext, Retry, flow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, fails, gives, says
@@ -105,6 +106,25 @@ Sort the mail.
         async with lead_of(tmp_path, models, tools=[customer]) as lead:
             await lead.run("A mail.", worker=settings)
     assert (models.requests[0].temperature, models.requests[0].max_tokens) == (0.2, 400)
+
+
+async def test_what_was_sent_is_shown_with_its_settings(tmp_path: Path) -> None:
+    worker = Worker("own", "Answer.", tools=(), settings={"temperature": 0.5, "reasoning_effort": "high"})
+    with ScriptedModel([says("Yes.")]) as models:
+        async with lead_of(tmp_path, models) as lead:
+            answer = await lead.run("Go", worker=worker)
+            store = (await lead.runtime()).store
+            entries = await store.read(answer.run_id)
+            (began,) = [each for each in entries if isinstance(each.event, ModelCallBegan)]
+            sent = await sent_request(began, entries, store)
+    asked = models.requests[0]
+    assert (asked.temperature, asked.reasoning_effort) == (0.5, "high")
+    assert (sent.temperature, sent.reasoning_effort) == (0.5, "high")
+
+
+async def test_only_workers_can_be_workers(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        Leadhand(workers=["triage"], home=tmp_path)  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

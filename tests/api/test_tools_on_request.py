@@ -7,31 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from leadhand import Leadhand, RunStatus, UsageError
+from leadhand import Leadhand, RunStatus, UsageError, Worker
 from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.flows.passages import message_of
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 from leadhand.tools.web import web_search
 
+RESEARCHER = Worker("researcher", "Find sources.", tools=("web_search", "web_fetch"))
 
-class Look(Flow):
+
+@flow
+async def look(run: FlowContext):
     """Have one worker look something up."""
-
-    name = "look"
-
-    def roles(self, options: Flow.Options) -> list[Worker]:
-        return [Worker(name="researcher", instructions="Find sources.", tools=("web_search", "web_fetch"), counts=True)]
-
-    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
-        if not run.steps:
-            return [IssueStep(id="look", worker="researcher", input={"question": run.request})]
-        return [] if run.open else [Finish()]
+    return await run.ask(RESEARCHER, question=run.request)
 
 
 async def test_a_worker_that_names_the_tools_has_them(tmp_path: Path) -> None:
     model = ScriptedModel([calls("web_search", query="caffeine in coffee", max_results=1), says("90 mg")])
-    async with model, Leadhand(flows=[Look], models=model, offline=True, home=tmp_path) as lead:
+    async with model, Leadhand(flows=[look], models=model, offline=True, home=tmp_path) as lead:
         answer = await lead.run("How much caffeine?", flow="look")
         state = await (await lead.runtime()).load(answer.run_id)
     assert answer.status is RunStatus.SUCCEEDED
@@ -68,7 +62,7 @@ async def test_a_run_keeps_its_directory_of_documents(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "house.md").write_text("# Our house\n\nThe boiler was replaced in 2019.\n")
     model = ScriptedModel([calls("web_search", query="boiler replaced"), says("2019")])
-    async with model, Leadhand(flows=[Look], models=model, offline=True, documents=folder, home=tmp_path) as lead:
+    async with model, Leadhand(flows=[look], models=model, offline=True, documents=folder, home=tmp_path) as lead:
         answer = await lead.run("When was the boiler replaced?", flow="look")
         state = await (await lead.runtime()).load(answer.run_id)
     assert state.definition.documents == str(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -10,9 +9,9 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, field_validator
 
-from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, tool
+from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
 from leadhand.app.model_calls import model_call
-from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+from leadhand.flows import FlowContext, Retry, flow
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, gives, plans, says, subtask
 
 
@@ -176,22 +175,13 @@ async def test_room_for_the_shape_is_held_back(tmp_path: Path) -> None:
 # --- other flows -----------------------------------------------------------------------------------------------------
 
 
-class Own(Flow):
-    """A flow as users write it, which looks at all of its steps."""
+WORKER = Worker("worker", "Answer.", tools=())
 
-    name = "own"
 
-    def roles(self, options: Any) -> list[Worker]:
-        return [Worker(name="worker", instructions="Answer.", counts=True)]
-
-    def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.steps:
-            return [IssueStep(id="one", worker="worker"), IssueStep(id="two", worker="worker")]
-        return [] if run.open else [Finish()]
-
-    def outcome(self, run: RunView[Any]) -> Outcome:
-        done = list(run.steps.values())
-        return Outcome(answer=" ".join(each.text for each in done), uses=[each.id for each in done])
+@flow
+async def own(run: FlowContext) -> str:
+    """A flow as users write it."""
+    return " ".join(map(str, await run.gather(run.ask(WORKER, key=key) for key in ("one", "two"))))
 
 
 async def test_a_flow_of_ones_own_needs_to_know_nothing_of_it(tmp_path: Path) -> None:
@@ -201,7 +191,7 @@ async def test_a_flow_of_ones_own_needs_to_know_nothing_of_it(tmp_path: Path) ->
         price: int
         currency: str
 
-    async with Leadhand(models=models, flows=[Own()], home=tmp_path) as lead:
+    async with Leadhand(models=models, flows=[own], home=tmp_path) as lead:
         answer = await lead.run("x", flow="own", output=Found)
     assert answer.value == Found(price=4, currency="EUR")
     assert answer.text == "4 EUR. 4 EUR."
@@ -209,18 +199,24 @@ async def test_a_flow_of_ones_own_needs_to_know_nothing_of_it(tmp_path: Path) ->
 
 async def test_a_retried_run_is_shaped_again_and_a_follow_up_has_the_same_output(tmp_path: Path) -> None:
     refused = [True]
-    flow = Own()
-    flow.problems = lambda run, step, result: ["no"] if refused and step.id == "two" else []  # type: ignore[method-assign]
-    flow.outcome = lambda run: Outcome(  # type: ignore[method-assign]
-        answer=" ".join(each.text for each in run.steps.values() if each.ok),
-        uses=[each.id for each in run.steps.values() if each.ok],
-    )
+
+    def check(text: str, given: Any) -> None:
+        if refused:
+            raise Retry("no")
+
+    checked = WORKER.version(validate=check)
+
+    @flow(name="own")
+    async def twice(run: FlowContext) -> str:
+        asked = (run.ask(WORKER, key="one"), run.ask(checked, key="two"))
+        return " ".join(str(each) for each in await run.gather(asked, return_failures=True) if each.ok)
+
     models = ScriptedModel(always_of("4 EUR."), shape=[gives({"n": 1}), gives({"n": 2}), gives({"n": 1})])
 
     class Count(BaseModel):
         n: int
 
-    async with Leadhand(models=models, flows=[flow], home=tmp_path) as lead:
+    async with Leadhand(models=models, flows=[twice], home=tmp_path) as lead:
         run = await lead.start("x", flow="own", output=Count)
         first = await run.answer()
         assert (first.status, first.value) == (RunStatus.PARTIAL, Count(n=1))

@@ -9,44 +9,35 @@ from typing import Any, cast
 import pytest
 from api.test_flows_of_users import nested
 from api.test_rights_and_asks import WORKER, asking, results, run, team
+from pydantic import BaseModel
 
-from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
+from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
 from leadhand.cli.app import main
 from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.flows import Call, Finish, Flow, IssueStep, Judge, OfflineRequest, Outcome, RunView, Worker
+from leadhand.flows import Call, FlowContext, OfflineRequest, flow
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel
 
-
-class Plain(Flow):
-    """One worker, whose text is the answer."""
-
-    name = "plain"
-
-    def roles(self, options: Any) -> Any:
-        return [Worker(name="worker", instructions="Work.", counts=True)]
-
-    def next(self, run: RunView[Any]) -> Any:
-        if not run.steps:
-            return [IssueStep(id="one", worker="worker")]
-        return [] if run.open else [Finish()]
+PLAIN = Worker("worker", "Work.", tools=())
 
 
-def odd(**attributes: Any) -> Flow:
-    """The plain flow with other attributes; methods are given as what they return."""
-    methods = ("roles", "next", "facts", "problems", "outcome")
-    made = {name: (lambda *_, it=it: it) if name in methods else it for name, it in attributes.items()}
-    return cast("Flow", type("Odd", (Plain,), made)())
+def asking_with(*workers: Worker, offline: Any = None, **given: Any) -> FunctionFlow:
+    """Return a flow that asks the first worker with an input; it knows the others, too."""
+
+    asked, *others = workers or (PLAIN,)
+
+    @flow(name="plain", offline=offline)
+    async def plain(run: FlowContext):
+        return await run.ask([asked, *others][0], **given)
+
+    return plain
 
 
-def assign(**changes: Any) -> list[IssueStep]:
-    return [IssueStep(**{"id": "one", "worker": "worker", **changes})]
-
-
-async def outcome(flow: Flow, home: Path, **settings: Any) -> dict[str, Any]:
+async def outcome(made: FunctionFlow, home: Path, **settings: Any) -> dict[str, Any]:
     given = {"models": ScriptedModel(["done"] * 3, lenient=True), **settings}
-    async with Leadhand(flows=[flow], home=home, **given) as lead:
-        document = (await lead.run("go", flow=flow.name)).document
+    async with Leadhand(flows=[made], home=home, **given) as lead:
+        document = (await lead.run("go", flow=made.name)).document
     assert document["owner"] is None
     return document
 
@@ -58,114 +49,129 @@ def causes(document: dict[str, Any]) -> list[tuple[str, str]]:
     return gaps or [(failure["class"], failure["message"])]
 
 
+class Point(BaseModel):
+    x: Any
+
+
 @pytest.mark.parametrize(
-    ("attributes", "named"),
+    ("given", "named"),
     [
-        ({"next": assign(input={"x": object()})}, "next IssueStep.input"),
-        ({"next": assign(input={"x": {1, 2}})}, "next IssueStep.input"),
-        ({"next": assign(input={"x": float("nan")})}, "next IssueStep.input"),
-        ({"next": assign(input={"x": "\ud800"})}, "next IssueStep.input"),
-        *(({"next": assign(input={"x": nested(levels)})}, "next IssueStep.input") for levels in (100, 900)),
-        ({"next": assign(input=["x"])}, "next IssueStep.input"),
-        ({"next": assign(input={1: 2})}, "next IssueStep.input.1"),
-        ({"next": assign(id=5)}, "next IssueStep.id"),
-        ({"next": assign(id="x" * 5_000)}, "next IssueStep.id"),
-        ({"next": assign(title="x" * 100_000)}, "next IssueStep.title"),
-        ({"next": assign(title="\ud800")}, "next IssueStep.title"),
-        ({"next": assign(needs="one")}, "next IssueStep.needs"),
-        ({"next": assign(model=5)}, "next IssueStep.model"),
-        ({"next": [Finish(failure=cast("Any", "text"))]}, "next Finish.failure"),
-        ({"next": [Judge(cast("Any", "text"))]}, "next Judge.review"),
-        ({"next": Finish()}, "next Finish("),
-        ({"facts": ["x"]}, "facts TypeError"),
-        ({"facts": {"x": object()}}, "facts object"),
-        ({"facts": {"x": "\ud800"}}, "facts UTF-8"),
-        ({"problems": [5]}, "problems 5"),
-        ({"problems": ["\ud800"]}, "problems UTF-8"),
-        ({"outcome": Outcome(answer=cast("Any", 5))}, "outcome Outcome.answer"),
-        ({"outcome": Outcome(answer="\ud800")}, "outcome UTF-8"),
-        ({"outcome": Outcome(gaps=cast("Any", ["no"]))}, "outcome Outcome.gaps.0"),
+        (object(), "object"),
+        ({1, 2}, "set"),
+        (b"bytes", "bytes"),
+        (float("nan"), "NaN"),
+        ([{"deep": float("inf")}], "NaN"),
+        ("\ud800", "UTF-8"),
+        (nested(101), "100 levels"),
+        (nested(900), "deep"),
+        ((each for each in "ab"), "generator"),
+        (Point(x=object()), "object"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
+    ids=lambda value: value if isinstance(value, str) and value.isascii() else "",
 )
-async def test_a_value_of_a_flow_that_does_not_fit_fails_its_run_and_names_the_method_and_the_value(
-    tmp_path: Path, attributes: dict[str, Any], named: str
+async def test_a_value_that_does_not_fit_into_an_input_fails_its_run_and_is_named(
+    tmp_path: Path, given: Any, named: str
 ) -> None:
-    document = await outcome(odd(**attributes), tmp_path)
-    assert document["status"] in ("failed", "partial")
-    method, part = named.split()
-    class_, said = next(each for each in causes(document) if "Odd." in each[1])
-    assert said.startswith(f"Odd.{method} ")
-    assert part in said
+    document = await outcome(asking_with(x=given), tmp_path)
+    assert document["status"] == "failed"
+    ((class_, said),) = causes(document)
+    assert "of test_unfit_values.py: `x` " in said
+    assert named in said
     assert class_ == "unavailable"
     assert "\n" not in said
 
 
 async def test_what_a_flow_raises_may_be_no_text(tmp_path: Path) -> None:
-    def broken(*_: Any) -> Any:
+    @flow
+    async def broken(run: FlowContext) -> str:
         raise ValueError("half \ud800")
 
-    flow = cast("Flow", type("Odd", (Plain,), {"next": broken})())
-    reason = causes(await outcome(flow, tmp_path))[0][1]
-    assert reason.startswith("Odd.next ")
-    assert reason.endswith(r"ValueError: half \ud800")
+    reason = causes(await outcome(broken, tmp_path))[0][1]
+    assert "of test_unfit_values.py" in reason
+    assert reason.endswith(r"half \ud800")
+
+
+async def own(run: FlowContext) -> str:
+    return ""
+
+
+async def takes_nothing() -> str:
+    return ""
+
+
+async def takes_anything(run: FlowContext, **anything: Any) -> str:
+    return ""
+
+
+async def takes_the_request(run: FlowContext, request: str = "") -> str:
+    return ""
+
+
+def plain_function(run: FlowContext) -> str:
+    return ""
 
 
 @pytest.mark.parametrize(
-    ("attributes", "what"),
+    ("function", "what"),
     [
-        ({"name": 5}, "name"),
-        ({"name": "half \ud800"}, "name"),
-        ({"version": "1"}, "version"),
-        ({"version": True}, "version"),
-        ({"Options": dict}, "Options"),
-        ({"offline": [1]}, "offline"),
+        (plain_function, "coroutine"),
+        (takes_nothing, "takes-nothing"),
+        (takes_anything, "**anything"),
+        (takes_the_request, "'request'"),
+        (5, "5"),
     ],
+    ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_a_definition_that_does_not_fit_is_refused_with_class_and_file(
-    attributes: dict[str, Any], what: str, tmp_path: Path
-) -> None:
+def test_a_function_that_cannot_be_a_flow_is_refused_when_it_is_defined(function: Any, what: str) -> None:
     with pytest.raises(UsageError) as refused:
-        Leadhand(flows=[odd(**attributes)], home=tmp_path)
-    for part in ("Odd", "test_unfit_values.py", f"Definition.{what}: "):
-        assert part in refused.value.what
+        flow(function)
+    assert what in refused.value.what
     assert refused.value.how
 
 
 @pytest.mark.parametrize(
-    ("returned", "named"),
+    ("given", "what"),
     [
-        (["worker"], "'worker'"),
-        (Worker(name="worker"), "Worker(name='worker'"),
-        (None, "None"),
-        ([Worker(name="worker", output={"type": "nonsense"})], "nonsense"),
+        ({"name": ""}, "''"),
+        ({"output": int}, "int"),
+        ({"tools": "look"}, "tools"),
+        ({"limits": {"max_turn": 3}}, "'max_turn'"),
+        ({"limits": {"max_turns": 0}}, "max_turns"),
+        ({"loop": "twice"}, "loop"),
     ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
-async def test_workers_that_do_not_fit_start_no_run(returned: Any, named: str, tmp_path: Path) -> None:
-    async with Leadhand(flows=[odd(roles=returned)], models=ScriptedModel([]), home=tmp_path) as lead:
-        with pytest.raises(ConfigurationError) as refused:
+def test_a_worker_that_does_not_fit_is_refused_when_it_is_made(given: dict[str, Any], what: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        Worker(**{"name": "worker", **given})
+    assert what in refused.value.what
+    assert refused.value.how
+
+
+async def test_an_output_that_is_no_schema_starts_no_run(tmp_path: Path) -> None:
+    made = asking_with(Worker("worker", output={"type": "nonsense"}))
+    async with Leadhand(flows=[made], models=ScriptedModel([]), home=tmp_path) as lead:
+        with pytest.raises(ConfigurationError, match="nonsense") as refused:
             await lead.run("go", flow="plain")
-        assert refused.value.what.startswith("Odd.roles ")
-        assert named in refused.value.what
         assert "test_unfit_values.py" in refused.value.how
         assert await (await lead.runtime()).store.runs() == []
 
 
 @pytest.mark.parametrize(
-    ("line", "named"),
+    ("text", "named"),
     [
-        ("def __init__(self, language): self.language = language", "Own.__init__"),
-        ("def roles(self, options): return [Worker(name='a', output=int)]", "Worker.output: <class 'int'>"),
-        ("version = '1'", "Definition.version"),
-        ("class Options(Flow.Options):\n        x: object = object()", "own"),
+        ("@flow\ndef own(run): return ''\n", "own"),
+        ("@flow\nasync def own(run, *languages): return ''\n", "*languages"),
+        ("worker = Worker('a', output=int)\n", "int"),
+        ("@flow\nasync def own(run, x: object = object()): return ''\n", "own"),
+        ("async def own(run): return ''\n", "defines no flow"),
     ],
 )
 def test_on_the_command_line_a_flow_that_does_not_fit_is_refused_in_two_lines(
-    line: str, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / f"{tmp_path.name}.py"  # a module of another name for each case
-    text = f"from leadhand.flows import Flow, Worker\nclass Own(Flow):\n    name = 'own'\n    {line}\n"
-    file.write_text(text + ("" if "def roles" in line else "    def roles(self, options): return []\n"))
+    file.write_text(f"from leadhand import Worker\nfrom leadhand.flows import flow\n{text}")
     code = main(["run", "--offline", "--home", str(tmp_path / "home"), "--flows", str(file), "--flow", "own", "go"])
     said = capsys.readouterr().err
     assert code in (2, 6)
@@ -188,41 +194,23 @@ def unwritable(facts: Mapping[str, Any], request: Any) -> Any:
 
 @pytest.mark.parametrize("rule", [raising, rubbish, unwritable])
 async def test_an_offline_rule_that_goes_wrong_is_named(rule: Any, tmp_path: Path) -> None:
-    document = await outcome(odd(offline={"worker": rule}), tmp_path, models=None, offline=True)
+    document = await outcome(asking_with(offline={PLAIN: rule}), tmp_path, models=None, offline=True)
     ((class_, reason),) = causes(document)
     assert class_ == "unavailable"
     assert rule.__name__ in reason
     assert "'worker'" in reason
 
 
-@pytest.mark.parametrize(
-    ("attributes", "cause"),
-    [
-        ({"outcome": Outcome(uses=["unknown"])}, ("insufficient", "'unknown'")),
-        ({"next": [*assign(), Finish()]}, ("rejected", "")),
-    ],
-)
-async def test_a_run_that_ends_without_a_result_says_why(
-    attributes: dict[str, Any], cause: tuple[str, str], tmp_path: Path
-) -> None:
-    document = await outcome(odd(**attributes), tmp_path)
-    assert document["status"] == "failed"
-    assert any(class_ == cause[0] and cause[1] in reason for class_, reason in causes(document))
-
-
 # --- models ----------------------------------------------------------------------------------------------------------
 
 
 async def test_a_step_for_an_unknown_model_fails_and_the_run_ends(tmp_path: Path) -> None:
-    flow = odd(offline={"worker": lambda *_: "done"})
-    flow.next = lambda run: (  # type: ignore[method-assign]
-        [*assign(model="nosuch:thing"), IssueStep(id="two", worker="worker")]
-        if not run.steps
-        else []
-        if run.open
-        else [Finish()]
-    )
-    document = await outcome(flow, tmp_path, models=None, model="offline")
+    @flow(offline={PLAIN: lambda *_: "done"})
+    async def two(run: FlowContext) -> str:
+        asked = (run.ask(PLAIN, model="nosuch:thing"), run.ask(PLAIN))
+        return " ".join(str(each) for each in await run.gather(asked, return_failures=True) if each.ok)
+
+    document = await outcome(two, tmp_path, models=None, model="offline")
     assert document["status"] == "partial"
     assert document["answer"] == "done"
     ((class_, reason),) = causes(document)
@@ -239,9 +227,9 @@ async def test_a_delegation_to_an_unknown_model_is_an_error_to_the_model_that_as
     def worker(facts: Mapping[str, Any], request: OfflineRequest) -> str | Call:
         return f"I was told: {request.results[0].content}" if request.results else Call("ask", {})
 
-    asker = Worker(name="worker", instructions="Work.", counts=True, tools=("ask",))
-    flow = odd(roles=[asker, Worker(name="helper", instructions="Help.")], offline={"worker": worker})
-    document = await outcome(flow, tmp_path, models=None, model="offline", tools=[ask])
+    asks = Worker("worker", "Work.", tools=("ask",))
+    made = asking_with(asks, Worker("helper", "Help.", tools=()), offline={asks: worker})
+    document = await outcome(made, tmp_path, models=None, model="offline", tools=[ask])
     assert document["status"] == "succeeded"
     assert "'nosuch:thing'" in document["answer"]
 

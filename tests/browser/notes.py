@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import asyncio
 
-from leadhand import ToolReturn, tool
+from leadhand import ToolReturn, Worker, tool
 from leadhand.core.asks import SetTodos, Todo, WriteArtifact
-from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 
 PATH = "reports/noise.md"
 
 
-class Notes(Flow):
+WRITER = Worker("writer", "Write notes.", tools=("keep",))
+
+
+@flow(name="notes")
+async def noise_notes(run: FlowContext):
     """Write notes on the request."""
-
-    name = "notes"
-
-    def roles(self, options: Flow.Options) -> list[Worker]:
-        return [Worker(name="writer", instructions="Write notes.", tools=("keep",), counts=True)]
-
-    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish]:
-        if not run.steps:
-            return [IssueStep(id="notes", worker="writer", title="Noise at night")]
-        return [] if run.open else [Finish()]
+    return await run.ask(WRITER, key="Noise at night")
 
 
 class Notebook:

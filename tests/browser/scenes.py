@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from playwright.async_api import Page, expect
 from server.teams import Office, team
 
-from browser.notes import PATH, Notebook, Notes
+from browser.notes import PATH, Notebook, noise_notes
 from browser.serving import Served
 from browser.survey import REQUEST, SOUTH, TOWNS, Survey
 from leadhand.app.keys import key_store, make_key
@@ -201,7 +201,7 @@ async def run_artifacts(home: Path) -> AsyncGenerator[Scene]:
 async def notes_live(home: Path) -> AsyncGenerator[tuple[Served, str]]:
     """A run of the notes flow that waits in the middle."""
     notebook = Notebook()
-    async with Served(home, models=notebook.models, tools=notebook.tools, flows=[Notes()]) as served:
+    async with Served(home, models=notebook.models, tools=notebook.tools, flows=[noise_notes]) as served:
         run_id = await served.started("Noise at night", flow="notes")
         await served.event(run_id, "artifact_written")
         yield served, run_id

@@ -8,13 +8,13 @@ import pytest
 from playwright.async_api import expect
 
 from browser.conftest import OpenServer, Visit
-from browser.notes import PATH, Notebook, Notes
+from browser.notes import PATH, Notebook, noise_notes
 
 
 @pytest.mark.slow
 async def test_todos_and_artifacts_are_shown_and_follow_the_run(serve: OpenServer, visit: Visit) -> None:
     notebook = Notebook()
-    served = await serve(models=notebook.models, tools=notebook.tools, flows=[Notes()])
+    served = await serve(models=notebook.models, tools=notebook.tools, flows=[noise_notes])
     run_id = await served.started("Noise at night", flow="notes")
     page = await (await visit(served.url)).open(f"/runs/{run_id}")
     panel = page.get_by_role("tabpanel")

@@ -10,10 +10,8 @@ from browser.conftest import OpenServer, Visit
 from browser.judging import PHONE, check_accessible, check_width
 from browser.serving import Served
 from browser.test_access import REFUSED, key_of, log_in
-from leadhand.core.approval import Question
-from leadhand.core.commands import Ask
-from leadhand.flows import Finish, Flow, IssueStep, RunView, Worker
-from leadhand.flows.facts import replied
+from leadhand import Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.ports.access import Scope
 from leadhand.ports.models import ModelRequest
 from leadhand.server.app import Doors
@@ -30,22 +28,13 @@ def _planner(request: ModelRequest) -> Step:
     return plans(subtask("measure_0", "measure", place=answered[-1]["answer"]))
 
 
-class Menu(Flow):
+WRITER = Worker("writer", "Write about the dish.", tools=())
+
+
+@flow
+async def menu(run: FlowContext):
     """Ask which dish, and write about it."""
-
-    name = "menu"
-
-    def roles(self, options: Flow.Options) -> list[Worker]:
-        return [Worker(name="writer", instructions="Write about the dish.", counts=True)]
-
-    def next(self, run: RunView[Flow.Options]) -> list[IssueStep | Finish | Ask]:
-        if not run.state.questions:
-            return [Ask(Question(id="dish", text="Which dish?", choices=("Soup", "Cake")))]
-        if not replied(run.state):
-            return []
-        if not run.steps:
-            return [IssueStep(id="writing", worker="writer", title="Writing")]
-        return [] if run.open else [Finish()]
+    return await run.ask(WRITER, dish=await run.person("Which dish?", choices=["Soup", "Cake"]))
 
 
 async def _asking(served: Served) -> str:
@@ -85,7 +74,7 @@ async def test_a_run_that_asks_is_found_and_answered_with_the_keyboard(serve: Op
 
 @pytest.mark.slow
 async def test_a_choice_is_an_answer(serve: OpenServer, visit: Visit) -> None:
-    served = await serve(models=ScriptedModel([says("Good.")]), flows=[Menu()])
+    served = await serve(models=ScriptedModel([says("Good.")]), flows=[menu])
     run_id = await served.started("Dinner", flow="menu")
     page = await (await visit(served.url)).open(f"/runs/{run_id}")
     choices = page.get_by_role("group", name="Choices").get_by_role("button")

@@ -66,7 +66,7 @@ USAGE = (
     ("run --project leadhand.toml x", "leadhand.toml", "leadhand init"),
     ("research --max-turns 0 --offline x", "max_turns", "0", "1,000"),
     ("research --approve-plan --offline x", "research", "--approve-plan"),
-    ("rn x", "rn", "leadhand run", "run, report, research, answer, work, serve,"),
+    ("rn x", "rn", "leadhand run", "run, report, research, answer, signal, work, serve,"),
     ("nonsense", "nonsense", "run, report,"),
     ("--nope", "--nope", "leadhand --help"),
     ("runs shw", "shw", "leadhand runs show", "list, show,"),

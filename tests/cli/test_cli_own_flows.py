@@ -17,9 +17,9 @@ from leadhand.cli.terminal.progress import took
 
 TEAM = '''
 """A caller that keeps a list and a file, delegates to two helpers, and may then pay."""
-from leadhand import ToolReturn, tool
+from leadhand import ToolReturn, Worker, tool
 from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.flows import IssueStep, Call, Finish, Flow, Worker
+from leadhand.flows import Call, FlowContext, flow
 
 
 @tool
@@ -56,22 +56,14 @@ def help(facts, request):
     return f"{facts['part']} is done"
 
 
-class Team(Flow):
-    name = "team"
-    offline = {"caller": call, "helper": help}
+caller = Worker("caller", "Call.", tools=("note", "share", "pay"))
+helper = Worker("helper", "Help.", tools=())
 
-    class Options(Flow.Options):
-        pay: bool = False
-        places: list[str] = []
 
-    def roles(self, options):
-        caller = Worker(name="caller", instructions="Call.", tools=("note", "share", "pay"), counts=True)
-        return [caller, Worker(name="helper", instructions="Help.")]
-
-    def next(self, run):
-        if not run.steps:
-            return [IssueStep(id="lead", worker="caller", title="The caller", input={"pay": run.options.pay})]
-        return [] if run.open else [Finish()]
+@flow(offline={caller: call, helper: help})
+async def team(run: FlowContext, pay: bool = False, places: list[str] = []):
+    workers = [caller, helper]
+    return await run.ask(workers[0], key="lead", pay=pay)
 '''
 
 
@@ -101,7 +93,7 @@ def test_a_run_of_a_flow_of_ones_own_shows_its_steps_todos_and_artifacts(leadhan
     assert "work order" not in shown
     lines = [line.split() for line in shown.splitlines()]
     assert ["3", "steps"] in lines
-    assert ["✓", "lead", "The", "caller", "·", "caller"] in lines
+    assert ["✓", "lead", "lead", "·", "caller"] in lines
     assert [line[2:] for line in lines if line[:1] == ["✓"] and "helper" in line] == [
         ["North", "·", "helper"],
         ["South", "·", "helper"],
@@ -120,7 +112,7 @@ def test_the_run_document_lists_every_step_with_its_status(leadhand: CommandLine
     assert {**lead, "summary": ""} == {
         "id": "lead",
         "worker": "caller",
-        "title": "The caller",
+        "title": "lead",
         "status": "completed",
         "counts": True,
         "attempts": 3,
@@ -167,8 +159,8 @@ def test_delegated_work_has_lines_of_its_own(leadhand: CommandLine, team: Path):
     lines = [line.split() for line in run(leadhand).err.splitlines()]
     for part in ("North", "South"):
         starts, ends = (line for line in lines if part in line)
-        assert "caller)" in starts, "it is told for whom the work is done"
-        assert "caller)" in ends
+        assert "lead)" in starts, "it is told for whom the work is done"
+        assert "lead)" in ends
 
 
 @pytest.mark.parametrize(("kind", "seconds"), [("asks", 12.0), ("approval", 2.0)])

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from leadhand import Worker
+from leadhand.flows import FlowContext, flow
 
-from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+COMPOSE = Worker("compose", "Write.", tools=())
 
 
-class Author(Flow):
+@flow
+async def author(run: FlowContext):
     """Write one text."""
-
-    name = "author"
-
-    def roles(self, options: Flow.Options) -> list[Worker]:
-        return [Worker(name="compose", instructions="Write.")]
-
-    def next(self, run: RunView[Flow.Options]) -> list[Any]:
-        if not run.steps:
-            return [IssueStep(id="text", worker="compose", input={"request": run.request}, final=True)]
-        return [] if run.open else [Finish()]
-
-    def outcome(self, run: RunView[Flow.Options]) -> Outcome:
-        (text,) = run.steps.values()
-        return Outcome(answer=text.text or "", uses=["text"] if text.ok else [])
+    return await run.ask(COMPOSE, key="text", request=run.request, final=True)

@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 from processes import start_async
 
-from cluster import pieces
+from cluster.pieces import pieces
 from leadhand import Leadhand
 from leadhand.core.events import AttemptReturned, AttemptStarted, Entry
 from leadhand.core.evolve import replay
@@ -129,7 +129,7 @@ class Cluster:
 
     def lead(self) -> Leadhand:
         """A client in this process, which drives nothing."""
-        return Leadhand(offline=True, flows=[pieces.Pieces()], database=self.url, home=self.folder / "client")
+        return Leadhand(offline=True, flows=[pieces], database=self.url, home=self.folder / "client")
 
     @contextmanager
     def database(self) -> Generator[psycopg.Connection[Any]]:

@@ -1,4 +1,4 @@
-"""A flow whose pieces are carried out by code: each notes who does it, and may wait for a gate or for a while."""
+"""A flow whose pieces are carried out by a function: each notes who does it, and may wait for a gate or for a while."""
 
 from __future__ import annotations
 
@@ -7,62 +7,51 @@ import os
 from pathlib import Path
 from typing import Any
 
-from leadhand.flows import Desk, Finish, Flow, IssueStep, OfflineRequest, Outcome, RunView, StepView, Worker
+from leadhand import Worker
+from leadhand.flows import FlowContext, flow
+
+HAND = Worker("hand", "Answer.", loop="reply")
 
 
-def answered(facts: dict[str, Any], request: OfflineRequest) -> str:
-    """What the model answers with --offline."""
-    return "a piece"
-
-
-class Pieces(Flow):
-    """So many pieces, each of so many seconds; those from ``held`` on wait until the file ``gate`` is there."""
-
-    name = "pieces"
-    offline = {"hand": answered}
-
-    class Options(Flow.Options):
-        folder: str
-        count: int = 20
-        seconds: float = 0.0
-        held: int | None = None
-        asks: bool = False
-
-    def roles(self, options: Options) -> list[Worker]:
-        return [Worker(name="hand", loop="code", counts=True)]
-
-    def next(self, run: RunView[Options]) -> list[Any]:
-        if not run.steps:
-            given = run.options.model_dump()
-            return [
-                IssueStep(id=f"piece-{n}", worker="hand", input={**given, "n": n}) for n in range(run.options.count)
-            ]
-        return [] if run.open else [Finish()]
-
-    def code(self, run: RunView[Options], step: StepView) -> Any:
-        return piece
-
-    def outcome(self, run: RunView[Options]) -> Outcome:
-        done = [each for each in run.steps.values() if each.ok]
-        return Outcome(answer=f"{len(done)} pieces", uses=[each.id for each in done])
-
-
-async def piece(desk: Desk) -> str:
-    given = desk.brief
-    folder, n = Path(given["folder"]), given["n"]
-    _note(folder, f"began {n}")
-    if given["held"] is not None and n >= given["held"]:
-        while not (folder / "gate").exists():  # noqa: ASYNC110 (the gate is a file)
+async def piece(n: int, folder: str, seconds: float, held: int | None) -> str:
+    here = Path(folder)
+    _note(here, f"began {n}")
+    if held is not None and n >= held:
+        while not (here / "gate").exists():  # noqa: ASYNC110 (the gate is a file)
             await asyncio.sleep(0.01)
-    if given["asks"]:
-        await desk.ask(f"What is piece {n}?")
-    if given["asks"]:
-        await desk.ask(f"What is piece {n}?")
-    await asyncio.sleep(given["seconds"])
-    _note(folder, f"ended {n}")
+    await asyncio.sleep(seconds)
+    _note(here, f"ended {n}")
     return f"piece {n}"
 
 
 def _note(folder: Path, what: str) -> None:
     with (folder / "notes").open("a") as notes:
         notes.write(f"{os.getpid()} {what}\n")
+
+
+@flow(offline={HAND: lambda facts, request: "a piece"})
+async def pieces(
+    run: FlowContext,
+    folder: str,
+    count: int = 20,
+    seconds: float = 0.0,
+    held: int | None = None,
+    asks: bool = False,
+    rounds: int = 1,
+) -> str:
+    """So many pieces at once, each of so many seconds, in so many ``rounds``.
+
+    Those from ``held`` on wait until the file ``gate`` is there.
+    """
+
+    async def carried_out(n: int) -> bool:
+        done = await run.do(piece, key=f"piece-{n}", n=n, folder=folder, seconds=seconds, held=held)
+        for _ in range(2 * asks):
+            await run.ask(HAND, piece=done)
+        return True
+
+    ended: list[Any] = []
+    for first in range(0, rounds * count, count):
+        numbers = range(first, first + count)
+        ended += await run.gather((carried_out(n) for n in numbers), return_failures=True)
+    return f"{sum(each is True for each in ended)} pieces"

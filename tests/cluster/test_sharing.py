@@ -30,6 +30,19 @@ async def test_a_host_shares_the_work_of_a_run_with_its_driver(cluster: Cluster)
         assert host.log.read_text().count("\n") == 4, host.log.read_text()
 
 
+async def test_a_host_carries_out_steps_that_follow_from_earlier_ones(cluster: Cluster) -> None:
+    """It knows the flow as far as the run has come, not as it was when the host was given its first step."""
+    async with cluster.host("host") as host, cluster.run(count=20, rounds=3, held=40) as driver:
+        await until(lambda: cluster.by_process("began").total() == 60)
+        began = {n: pid for pid, what, n in cluster.notes if what == "began"}
+        assert [began[n] for n in range(40, 60)].count(host.pid) == 10
+        cluster.open_gate()
+        code, said = await driver.rest()
+        assert code == 0, driver.log.read_text()
+        assert json.loads(said)["answer"] == "60 pieces"
+        assert sorted(n for _, what, n in cluster.notes if what == "began") == list(range(60))
+
+
 def sum_of(hosts: list[object]) -> int:
     return sum(len(line.attempts) for line in hosts)  # type: ignore[attr-defined]
 

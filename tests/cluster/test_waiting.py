@@ -56,15 +56,15 @@ async def test_runs_wait_in_the_order_of_their_priority_and_say_what_for(cluster
             async def waiting() -> list[dict[str, object]]:
                 return (await client.get("/api/hosts")).json()["queue"]["waiting"]
 
-            found = await until(waiting, lambda runs: all("`pieces`@1" in str(run["reason"]) for run in runs))
+            found = await until(waiting, lambda runs: all("`pieces`@0" in str(run["reason"]) for run in runs))
             assert [(run["run_id"], run["position"], run["priority"]) for run in found] == [
                 (first, 1, 5), (second, 2, 0), (last, 3, -1)
             ]  # fmt: skip
             document = (await client.get(f"/api/runs/{last}")).json()
             assert (document["priority"], document["queue_position"]) == (-1, 3)
-            assert "`pieces`@1" in document["waits_for"]
+            assert "`pieces`@0" in document["waits_for"]
             listed = await shown(cluster, "hosts", "list")
-            assert re.search(rf"1 +{first} +5 .*`pieces`@1", listed)
+            assert re.search(rf"1 +{first} +5 .*`pieces`@0", listed)
             async with cluster.host("host"):
                 await until(waiting, lambda runs: not runs)
                 for run_id in (first, second, last):
@@ -114,27 +114,27 @@ async def test_a_host_leaves_a_log_of_a_later_release_to_later_hosts(cluster: Cl
 
 
 @pytest.mark.slow
-async def test_a_host_leaves_a_version_of_a_flow_that_it_does_not_know(cluster: Cluster) -> None:
+async def test_a_host_leaves_a_run_of_a_flow_that_it_does_not_know(cluster: Cluster) -> None:
     words = ("work", "--offline", "--flows", NEXT, "--concurrency", "4")
     async with cluster.host("earlier") as earlier:
         async with cluster.process(*words, name="later") as later:
             later.host = await later.line()
             given = {"folder": str(cluster.folder), "count": 8, "held": 0}
             flags = [word for key, value in given.items() for word in ("--option", f"{key}={json.dumps(value)}")]
-            start = ("run", "--offline", "--detach", "--flows", NEXT, "--flow", "pieces", *flags, "pieces")
+            start = ("run", "--offline", "--detach", "--flows", NEXT, "--flow", "later", *flags, "pieces")
             run_id = (await shown(cluster, *start)).split()[0]
             await until(lambda: cluster.by_process("began")[later.pid] == 4)
             await until(lambda: document_of(cluster, run_id), lambda run: run["waits_for"].startswith("4 "))
             assert cluster.by_process("began").keys() == {later.pid}
             await later.kill()
-            await until(lambda: document_of(cluster, run_id), lambda run: "`pieces`@2" in run["waits_for"])
+            await until(lambda: document_of(cluster, run_id), lambda run: "`later`@0" in run["waits_for"])
         cluster.open_gate()
         async with cluster.process(*words, name="later-again") as later:
             later.host = await later.line()
             state = await cluster.finished(run_id)
             assert state.status is RunStatus.SUCCEEDED
             assert earlier.pid not in cluster.by_process("began")
-            first = await started_detached(cluster, count=2)  # a run of the earlier version goes to the earlier host
+            first = await started_detached(cluster, count=2)  # a run of the other flow goes to the other host
             state = await cluster.finished(first)
             assert state.status is RunStatus.SUCCEEDED
             assert cluster.by_process()[earlier.pid] == 2

@@ -77,9 +77,10 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
 class History:
     """A log as it comes into being, its state, and everything that may happen next. Every step is checked."""
 
-    def __init__(self, what: RunDefinition | None = None, flow: Flow | None = None) -> None:
+    def __init__(self, what: RunDefinition | None = None, flow: Flow | None = None, *, policy: Any = None) -> None:
+        """``policy`` stands in for a flow."""
         what = what or definition()
-        self.policy = policy_of(flow or WorkOrderFlow(), what)
+        self.policy = policy or policy_of(flow or WorkOrderFlow(), what)
         self.now = NOON
         self.honest = True
         self.stuck = ""

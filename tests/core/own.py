@@ -11,13 +11,13 @@ from leadhand.core import events as ev
 from leadhand.core.asks import Ask
 from leadhand.core.ids import tool_call_id
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.state import AttemptState
+from leadhand.core.outcome import may_be_used
+from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import Source, ToolSpec
+from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import Worker
-from leadhand.flows.flow import Flow
-from leadhand.flows.run_view import RunView
 
 DELEGATES = tuple(
     ToolSpec(name=name, description="Another worker does it.", parameters={"type": "object"}, delegate=True)
@@ -25,22 +25,31 @@ DELEGATES = tuple(
 )
 
 
-class Commanded(Flow):
-    """A flow that wants nothing: what happens is commanded by the test."""
+class Commanded:
+    """A policy that wants nothing: what happens is commanded by the test. All results that count are the answer."""
 
-    name = "commanded"
-
-    def roles(self, options: Flow.Options) -> Sequence[Worker]:
+    def next(self, state: RunState) -> Sequence[do.Command]:
         return []
 
-    def next(self, run: RunView[Any]) -> Sequence[do.Command]:
+    def problems(self, state: RunState, step: StepState, value: Json, text: str, calls: Any = ()) -> list[str]:
         return []
+
+    def accepted(self, state: RunState, step: StepState, value: Json, *_: object) -> Json:
+        return value
+
+    def brief(self, state: RunState, step: StepState) -> dict[str, Any]:
+        return {**step.step.input}
+
+    def outcome(self, state: RunState) -> do.Outcome:
+        done = [each for each in state.steps.values() if each.counts and each.ok]
+        text = "\n\n".join(each.data.summary for each in done if each.data is not None and may_be_used(each))
+        return do.Outcome(answer=text, uses=[each.key for each in done])
 
 
 def history_of(*workers: Worker, **limits: Any) -> History:
     """A run with these workers, in which nothing was handed out yet."""
     what = definition(**limits).evolve(flow="commanded", workers=workers, tools=(*TOOLS, *DELEGATES))
-    return History(what, Commanded())
+    return History(what, policy=Commanded())
 
 
 def current(history: History, key: str) -> AttemptState:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,21 +12,20 @@ from refusals import refused
 from core.histories import NOON, History, definition, failure
 from core.invariants import differences
 from core.moves import histories
+from core.own import Commanded, history_of
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
-from leadhand.core.commands import Outcome
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import FailureClass
 from leadhand.core.lifecycle import ATTEMPT, RUN, STEP, AttemptStatus
 from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, Review, WorkResult
-from leadhand.flows.policy import FlowPolicy
-from leadhand.flows.work_order.flow import WorkOrderFlow
 from leadhand.flows.work_order.roles import RoleName
 
 
@@ -120,15 +118,14 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
 
 
 def test_a_run_does_not_succeed_by_being_told_so():
-    class Boasting(WorkOrderFlow):
-        def outcome(self, run: Any) -> Outcome:
-            everything = list(run.steps)
-            return Outcome(answer="all done", uses=everything, waived=everything)
+    class Boasting(Commanded):
+        def outcome(self, state: RunState) -> do.Outcome:
+            everything = list(state.steps)
+            return do.Outcome(answer="all done", uses=everything, waived=everything)
 
     history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
-    boasting = FlowPolicy(Boasting(), history.state.definition)
 
-    finished = decide(history.state, do.Finish(), NOON, boasting)[-1]
+    finished = decide(history.state, do.Finish(), NOON, Boasting())[-1]
 
     assert isinstance(finished, ev.RunFinished)
     assert finished.status is RunStatus.PARTIAL
@@ -373,3 +370,14 @@ def test_the_tables_name_every_status_and_an_ended_run_can_only_be_reopened():
     for status in ENDED:
         assert RUN[status] == {RunStatus.RUNNING}, "an ended run can only be reopened"
     assert all(RunStatus.CANCELLED in RUN[status] for status in RUN if status not in ENDED)
+
+
+def test_a_run_whose_flow_wants_nothing_more_and_does_not_end_it_has_failed():
+    history = history_of()
+    history.decide_all()
+
+    finished = history.state.finished
+    assert finished is not None
+    assert finished.failure is not None
+    assert (finished.status, finished.failure.type) == (RunStatus.FAILED, "no_progress")
+    assert finished.failure.class_ is FailureClass.EXHAUSTED

@@ -17,7 +17,6 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.events import ModelCallReturned, NoteEmitted, StepSettled
 from leadhand.core.limits import Limits, Money
 from leadhand.core.run import RunStatus
-from leadhand.flows.work_order.flow import WorkOrderFlow
 
 GOOD = plan(ask("a", "look", n=1))
 BAD_PLANS = {
@@ -309,18 +308,3 @@ async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_on
     assert "".join(piece for _, attempt, piece in world.written if attempt == "compose/a1").strip() == "It is 10 [9]."
     assert ("run_1", "compose/a1", "") in world.written, "the first one is called back"
     assert state.finished.answer == "It is 10 [9]."
-
-
-async def test_a_flow_of_a_users_own_may_tell_its_workers_what_it_likes(open_world: Any):
-    class Terse(WorkOrderFlow):
-        def brief(self, run: Any, step: Any) -> Any:
-            facts = {"task": "work", "do": step.key}
-            return super().brief(run, step) if step.step.worker != "work" else facts
-
-    bench = Bench()
-    models = FakeModels(plan(ask("a", "look", n=1), {**ask("b"), "needs": [0]}), work="Done.")
-    world = open_world(models, [bench.look, bench.measure])
-    state = await world.drive(await world.start(), flow=Terse())
-
-    assert [gap.reason for gap in state.finished.gaps] == []
-    assert models.facts("work") == [{"task": "work", "do": "wo-001.1"}]

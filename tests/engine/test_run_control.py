@@ -26,7 +26,6 @@ from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
 from leadhand.core.work_result import WorkResult
-from leadhand.flows.flow import Flow
 from leadhand.tools.decorator import tool
 
 
@@ -261,21 +260,6 @@ async def test_a_late_result_of_a_lost_attempt_does_not_count(open_world: Any):
 
     assert state.status is RunStatus.SUCCEEDED
     assert gate.made == [2, 2]
-
-
-async def test_a_run_of_an_unknown_flow_of_thought_ends_for_want_of_progress(open_world: Any):
-    class Lazy(Flow):
-        name = "lazy"
-
-        def next(self, run: Any) -> list[Any]:
-            return []
-
-    world = open_world(FakeModels(plan()), [])
-    run_id = await world.start()
-    state = await world.drive(run_id, flow=Lazy())
-
-    assert state.status is RunStatus.FAILED
-    assert "returned no commands" in state.finished.failure.message
 
 
 async def test_every_attempt_is_started_once(open_world: Any):

@@ -17,7 +17,7 @@ from leadhand.engine import code_attempt
 from leadhand.engine.server_gate import ServerSlots
 from leadhand.engine.slots import Bounded, Slots, without_slot
 from leadhand.engine.threads import Threads
-from leadhand.flows import Desk, Finish, Flow, IssueStep, RunView, StepView, Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelProfile
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 
@@ -94,24 +94,14 @@ async def test_parallel_waits_take_no_time_of_an_attempt() -> None:
     assert not late
 
 
-class _Coded(Flow):
+async def _did(n: int) -> str:
+    return f"did {n}"
+
+
+@flow
+async def coded(run: FlowContext) -> str:
     """Steps that code carries out, all at once."""
-
-    name = "coded"
-
-    def roles(self, options: Any) -> list[Worker]:
-        return [Worker(name="coder", loop="code", counts=True)]
-
-    def next(self, run: RunView[Any]) -> list[Any]:
-        if not run.steps:
-            return [IssueStep(id=f"a{n}", worker="coder") for n in range(8)]
-        return [] if run.open else [Finish()]
-
-    def code(self, run: RunView[Any], step: StepView) -> Any:
-        async def code(desk: Desk) -> str:
-            return f"did {desk.name}"
-
-        return code
+    return " ".join(map(str, await run.gather(run.do(_did, n=n) for n in range(8))))
 
 
 @known("the limit of threads for code belongs to the event loop of the first run of a process that reaches it")
@@ -119,7 +109,7 @@ def test_more_steps_than_threads_for_code_are_carried_out_in_each_run_of_a_proce
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(code_attempt, "threads", Threads(3, "leadhand-code"))  # in place of 256, and for this test only
-    lead = Leadhand(offline=True, flows=[_Coded()], home=home)
+    lead = Leadhand(offline=True, flows=[coded], home=home)
     statuses = [lead.run_sync("all of it", flow="coded").status for _ in range(2)]
     assert statuses == [RunStatus.SUCCEEDED] * 2
 

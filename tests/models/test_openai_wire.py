@@ -43,6 +43,12 @@ class TestRequests:
         other = Abilities(token_limit="max_completion_tokens")
         assert chat_body(WORK, "m", other)["max_completion_tokens"] == 2_000
 
+    def test_settings_are_sent_if_they_are_set(self) -> None:
+        assert not {"temperature", "reasoning_effort"} & chat_body(WORK, "m", Abilities()).keys()
+        chosen = WORK.evolve(temperature=0.0, reasoning_effort="low")
+        body = chat_body(chosen, "m", Abilities())
+        assert (body["temperature"], body["reasoning_effort"]) == (0.0, "low")
+
     def test_a_structured_answer_is_asked_for_by_schema_or_in_words(self) -> None:
         request = planning("x", model=MODEL)
         by_schema = chat_body(request, "m", Abilities())

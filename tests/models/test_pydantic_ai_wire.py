@@ -130,6 +130,19 @@ class TestAnswers:
             assert "key-1" not in str(server.bodies[0]) + server.paths[0]
             assert "key-1" in str(server.headers[0])
 
+    async def test_settings_are_sent_if_they_are_set(self, name: str) -> None:
+        async with SERVERS[name]([Answer(text="x"), Answer(text="x")]).running() as server:
+            router = ModelRouter(env=server.env)
+            request = TALK.evolve(model=MODELS[name])
+            await router.ask(request)
+            temperature = 0.25 if name == "google" else None  # the other model accepts none
+            await router.ask(request.evolve(temperature=temperature, reasoning_effort="low"))
+            await router.aclose()
+        plain, chosen = (str(body).casefold() for body in server.bodies)
+        assert not {each for each in ("0.25", "'low'") if each in plain}
+        assert "'low'" in chosen
+        assert temperature is None or "0.25" in chosen
+
     async def test_a_model_moved_elsewhere_needs_no_key(self, name: str) -> None:
         async with SERVERS[name]([Answer(text="x")]).running() as server:
             router = ModelRouter(env={server.url_variable: server.base_url})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,26 +16,19 @@ from leadhand.core.events import ArtifactWritten
 from leadhand.core.limits import nanousd
 from leadhand.core.run import RunDefinition
 from leadhand.core.tool import ApprovalPolicy
-from leadhand.flows import Finish, Flow, RunView, Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.ports.access import Scope
 
 
-class Files(Flow):
+@flow(reads_artifacts=True)
+async def files(run: FlowContext) -> str:
     """Ends at once; its runs can read the files of earlier ones."""
-
-    name = "files"
-    reads_artifacts = True
-
-    def roles(self, options: Any) -> list[Worker]:
-        return [Worker(name="worker")]
-
-    def next(self, run: RunView[Any]) -> Iterable[Any]:
-        return [Finish()]
+    return "done"
 
 
 @pytest.fixture
 async def keys(serve: OpenServer) -> Keys:
-    keys = await keys_of((await serve(doors=LOCKED, flows=[Files])).door)
+    keys = await keys_of((await serve(doors=LOCKED, flows=[files])).door)
     await keys.add("stranger", Scope.RUN, Scope.APPROVE)
     await keys.add("auditor", Scope.READ_ALL)
     await keys.add("lead", Scope.RUN, Scope.READ_ALL)

@@ -24,9 +24,9 @@ from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans
 Document = dict[str, Any]
 OPTIONAL = (
     "after always approve args asked attempt blocked_args by cached changed_by confirmed continues data declined "
-    "effect expired held_back held_back_s judgement judges left_out limits lost may_approve name needs_prices raw "
+    "effect expired held_back held_back_s judgement judges key left_out limits lost may_approve name needs_prices raw "
     "reason refused request sample shared slept_s stages steps summary tags turns value waits_for waits_s "
-    "within"
+    "within workers"
 )
 OPERATIONS = [
     (method, route.path_format)
@@ -82,8 +82,8 @@ def test_every_type_of_event_is_described_with_its_place_in_the_log(document: Do
 
 @pytest.mark.parametrize("name", ["RunDocument", "RunLine", "ApprovalCard", "ToolDocument", "SystemDocument"])
 def test_no_document_holds_objects_of_unknown_shape(name: str, document: Document) -> None:
-    """Arguments, results, the answers of workers and JSON schemas alone may hold anything."""
-    free = {"args", "content", "raw", "value", "parameters", "equals", "expected_output", "answer"}
+    """Arguments, results, the answers of workers, plans of stages and JSON schemas alone may hold anything."""
+    free = {"args", "plan", "content", "raw", "value", "parameters", "equals", "expected_output", "answer"}
     shapes = document["components"]["schemas"]
     assert [path for path in _open_objects(shapes, name, name) if path.rpartition(".")[2] not in free] == []
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from leadhand import tool
+from leadhand import Worker, tool
 from leadhand.app.manifest import load_project
 from leadhand.core.conversation import ToolMessage
-from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import brief_of
 
@@ -35,34 +34,19 @@ class AnyScene(Protocol):
     def delivered(self, text: str) -> str: ...
 
 
-class Memo(Flow):
+ASSESSMENT = {"type": "object", "required": ["article", "verdict", "score", "worth_a_second_look"]}
+ASSESS = Worker("assess", "Assess.", tools=("price_lookup",), output=ASSESSMENT)
+CHECK = Worker("check", "Is it in stock?", tools=("stock_lookup",))
+WRITER = Worker("writer", "Write a memo.", loop="reply")
+
+
+@flow
+async def memo(run: FlowContext):
     """Assess articles, look up the stock of those that are worth it, and write a memo."""
-
-    name = "memo"
-
-    def roles(self, options: Flow.Options) -> list[Worker]:
-        assessment = {"type": "object", "required": ["article", "verdict", "score", "worth_a_second_look"]}
-        return [
-            Worker(name="assess", instructions="Assess.", tools=("price_lookup",), output=assessment, counts=True),
-            Worker(name="check", instructions="Is it in stock?", tools=("stock_lookup",), counts=True),
-            Worker(name="writer", instructions="Write a memo.", loop="reply", counts=True),
-        ]
-
-    def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.steps:
-            return [IssueStep(id=f"assess-{n}", worker="assess", input={"article": f"X{n}00"}) for n in (1, 2, 3)]
-        if run.open:
-            return []
-        assessed = [each.value for each in run.of("assess")]
-        if not run.of("check"):
-            names = [each["article"] for each in assessed if each["worth_a_second_look"]]
-            return [IssueStep(id=f"check-{name}", worker="check", input={"article": name}) for name in names]
-        needs = [each.id for each in (*run.of("assess"), *run.of("check"))]
-        return [Finish()] if run.of("writer") else [IssueStep(id="memo", worker="writer", needs=needs, final=True)]
-
-    def outcome(self, run: RunView[Any]) -> Outcome:
-        (memo,) = run.of("writer")
-        return Outcome(answer=memo.text, uses=["memo"])
+    assessed = await run.gather(run.ask(ASSESS, article=f"X{n}00") for n in (1, 2, 3))
+    names = [each.value["article"] for each in assessed if each.value["worth_a_second_look"]]
+    checked = await run.gather(run.ask(CHECK, article=name) for name in names)
+    return await run.ask(WRITER, key="memo", found=[*assessed, *checked], final=True)
 
 
 @dataclass(frozen=True)
@@ -82,7 +66,7 @@ class MemoScene:
         return {"flow": "memo"}
 
     def settings(self, home: Path) -> dict[str, Any]:
-        return {"tools": tools_of("shop"), "flows": [Memo]}
+        return {"tools": tools_of("shop"), "flows": [memo]}
 
     def delivered(self, text: str) -> str:
         return text

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from leadhand import Leadhand
+from leadhand import Leadhand, Worker
 from leadhand.core.judgement import Claim, ClaimVerdict
-from leadhand.flows import Finish, Flow, IssueStep, Outcome, RunView, Worker
+from leadhand.flows import FlowContext, flow
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
 from leadhand.verify.judge import ClaimDoubt, Verdicts
 
@@ -155,22 +155,13 @@ async def test_each_leaf_of_a_typed_answer_is_judged(tmp_path: Path) -> None:
     assert played.answer.document["value"] == played.value
 
 
-class Each(Flow):
+LOOK = Worker("look", "Look it up.", tools=("price_lookup",))
+
+
+@flow
+async def each(run: FlowContext) -> str:
     """Have one worker look up each article, and join what they say."""
-
-    name = "each"
-
-    def roles(self, options: Flow.Options) -> list[Worker]:
-        return [Worker(name="look", instructions="Look it up.", tools=("price_lookup",), counts=True)]
-
-    def next(self, run: RunView[Any]) -> Iterable[Any]:
-        if not run.steps:
-            return [IssueStep(id=f"look-{n}", worker="look", input={"article": f"X{n}00"}) for n in (1, 2)]
-        return [] if run.open else [Finish()]
-
-    def outcome(self, run: RunView[Any]) -> Outcome:
-        done = run.of("look")
-        return Outcome(answer="\n".join(each.text for each in done), uses=[each.id for each in done])
+    return "\n".join(map(str, await run.gather(run.ask(LOOK, article=f"X{n}00") for n in (1, 2))))
 
 
 @pytest.mark.parametrize(("judge", "status"), [(Fickle(), "succeeded"), (contradicts, "partial")])
@@ -186,7 +177,7 @@ async def test_a_text_that_a_flow_joined_is_judged_twice_and_never_rewritten(
 
     model = ScriptedModel(reply)
     tools = tools_of("shop")
-    async with Leadhand(models=model, flows=[Each], tools=tools, home=tmp_path, check="judge") as lead:
+    async with Leadhand(models=model, flows=[each], tools=tools, home=tmp_path, check="judge") as lead:
         answer = await lead.run("Which warranties?", flow="each")
     assert answer.status.value == status
     assert answer.text == "The X100 has a warranty.\nThe X200 has a warranty."

@@ -12,7 +12,7 @@ from leadhand.app.typed_answers import fits_of
 from leadhand.core.errors import LeadhandError, RunOwned, UsageError
 from leadhand.core.state import RunState
 from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
-from leadhand.dispatch.cluster.hosted_runs import HostedRuns
+from leadhand.dispatch.cluster.hosted_runs import HostedRuns, Load
 from leadhand.dispatch.cluster.job_worker import JobWorker
 from leadhand.flows.closing import policy_of
 from leadhand.flows.policy import FlowPolicy
@@ -60,7 +60,7 @@ class ClusterHost:
                 self._refused.add(said)
                 LOGGER.warning("run %s is left to other hosts: %s. %s", job.run_id, error.what, error.how)
 
-    async def _open_run(self, run_id: str) -> tuple[RunState, FlowPolicy]:
+    async def _open_run(self, run_id: str) -> tuple[RunState, FlowPolicy, Load]:
         state = await self._runtime.load(run_id)
         self._runtime.check_resumable(state)
         await self._runtime.models.learn(state.definition.models)
@@ -69,8 +69,7 @@ class ClusterHost:
         policy = policy_of(flow, state.definition, fits, self._runtime.verifier)
         if policy.run is not None:
             policy.run.deps = self._runtime.toolbox.deps
-            await policy.run.prepare(state, self._runtime.log(run_id).unpack)
-        return state, policy
+        return state, policy, self._runtime.log(run_id).unpack
 
     async def drain(self, grace_s: float) -> None:
         """Take no new work, hand over the runs that are driven here, and wait until what was begun here is finished.

@@ -67,6 +67,8 @@ class FlowRegistry:
         self._of_program: dict[str, ProgramWorker] = {}
         self._for_all = tuple(workers)
         for worker in self._for_all:
+            if not isinstance(worker, ProgramWorker):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise UsageError(f"{shown(worker)} is not a worker", "Pass a list: workers=[Worker(…)].")
             self.keep(worker)
         self._add(WorkOrderFlow())
         for each in flows:
@@ -187,8 +189,9 @@ class FlowRegistry:
         """The flow of a run. Raises ConfigurationError if it is not here, UsageError if it lacks the run's options."""
         found = self._find(run.flow).get(run.flow_version)
         if found is None:
+            version = f" version {run.flow_version}" if run.flow_version else ""  # functions have none
             raise ConfigurationError(
-                f"the run uses the flow {run.flow} version {run.flow_version}, which is not here",
+                f"the run uses the flow {run.flow}{version}, which is not here",
                 f"Give the file that defines it: --flows {run.flow_file or 'FILE'}, or Leadhand(flows=[…]) in Python.",
             )
         with _calling(found, "roles"):

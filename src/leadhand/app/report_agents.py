@@ -50,7 +50,7 @@ def _bound(agent: object) -> BoundAgent:
     made: Agent | type[Agent] = agent if isinstance(agent, Agent) else kind
     bound = BoundAgent(name=name, agent=made, source=_source(kind), fingerprint=fingerprint(kind))
     try:
-        Stage.model_validate(bound.placed({"name": name, "agent": name}))
+        Stage.model_validate(bound.placed({"name": name}))
         if isinstance(made, type):
             inspect.signature(made).bind()
         else:

@@ -15,6 +15,9 @@ SHOWN = 3
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols by their category that are drawn as nothing: Hangul fillers, the blank Braille pattern."""
 
+REDACTED = "[redacted]"
+"""What the log has in place of a secret."""
+
 
 def is_blank(text: str) -> bool:
     """Whether a text shows nothing: only spaces, control and format characters, combining marks or fillers."""

@@ -113,7 +113,7 @@ class CodeAttempt:
 
     def _result(self, desk: CodeDesk, value: Json) -> WorkResult:
         name, output = self._work.step.name, self._work.shape
-        is_data = self._work.step.kind == "do" and not isinstance(value, str)
+        is_data = self._work.step.kind == "do" and (not isinstance(value, str) or is_blank(value))
         text = value if output is None else self._work.step.worker
         text = compact_json(value)[:LONGEST_SUMMARY] if is_data else text
         if not isinstance(text, str) or is_blank(text):

@@ -11,9 +11,9 @@ from itertools import chain, takewhile
 from typing import Any, TypeVar, cast
 from urllib.parse import quote, unquote
 
+from leadhand.core.text import REDACTED as REDACTED
 from leadhand.core.value import Json, Value, compact_json
 
-REDACTED = "[redacted]"
 SECRET_NAME = re.compile(
     r"(api[-_]?key|authorization|password|passwd|passphrase|pwd|[-_]pass|[-_]pat|[-_]dsn|secret|access[-_]?token"
     r"|refresh[-_]?token|private[-_]?key)$",

@@ -37,6 +37,7 @@ class DraftRounds:
     def __init__(self, run: FlowContext, passages: Mapping[str, Passage]) -> None:
         self._run, self._passages = run, passages
         self._number, self._text = 0, ""
+        self._judged = 0, ""
         self._records: list[Record] = []
         self._again = Round()
         self._judged_by: str | None = None
@@ -60,8 +61,11 @@ class DraftRounds:
         self._number, self._text, self._again, self.claims = number, text, Round(), claims_of(text)
 
     async def judge(self, number: int, text: str) -> None:
-        """Judge a text, the ``number``-th revision of the first: the claims that are new in it."""
+        """Judge a text, the ``number``-th revision of the first, unless it was: the claims that are new in it."""
+        if (number, text) == self._judged:
+            return
         self.begin(number, text)
+        self._judged = number, text
         if self._judges:
             found = await self._round("")
             self._records.append(found.record)

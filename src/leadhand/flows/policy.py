@@ -195,9 +195,8 @@ class FlowPolicy:
 
     def error(self, method: str, error: BaseException) -> Failure:
         how = "fix the flow, then resume or retry the run"
-        return Failure.of(
-            fault_of(f"{type(self.flow).__name__}.{method}", error), "flow_error", FailureClass.UNAVAILABLE, how
-        )
+        whose = f"{type(self.flow).__name__}.{method}" if self.run is None else f"the flow {self.name}"
+        return Failure.of(fault_of(whose, error), "flow_error", FailureClass.UNAVAILABLE, how)
 
 
 class _Calling:

@@ -352,6 +352,19 @@ def test_each_worker_receives_only_what_it_uses(home: Path) -> None:
     assert sum(sum(len(str(message)) for message in each.messages) for each in scripted.requests) < 30_000
 
 
+async def test_what_a_researcher_found_is_shown_while_another_one_is_at_work(home: Path) -> None:
+    async with lead(home, model(research_2=says("late").after(60))) as opened:
+        run = await opened.start(TOPIC, flow="report")
+        async for entry in run:
+            if entry.event.type == "step_settled" and entry.event.step == "research-1":
+                break
+        first, second = (await run.document())["task"]["research"]
+        await run.cancel()
+        await run.answer()
+
+    assert (first["findings"][0]["passages"], second["status"]) == (["aaaaaaaa.1"], "running")
+
+
 async def test_a_cancelled_report_keeps_what_was_finished(home: Path) -> None:
     scripted = model(reviewer=says("late").after(60))
     async with lead(home, scripted) as opened:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from pydantic import BaseModel
 
@@ -268,6 +270,57 @@ async def test_a_flow_that_catches_everything_is_cancelled_all_the_same(tmp_path
     assert cleaned[0] == "caught"
     assert [*state.steps] == ["a"]
     assert lives.new() == ["A"]
+
+
+ENDLESS = """
+import asyncio, gc, sys
+from leadhand import Leadhand, Worker
+from leadhand.flows import flow
+from leadhand.testing.scripted_model import ScriptedModel, says
+
+a = Worker("a", "A.")
+
+
+@flow
+async def endless(run):
+    while True:
+        try:
+            await run.ask(a)
+        except BaseException:
+            continue
+
+
+@flow
+async def leaving(run):
+    try:
+        await run.ask(a)
+    finally:
+        raise SystemExit(3)
+
+
+async def main():
+    models = ScriptedModel().on(lambda _: True, always=says("x").after(60))
+    async with Leadhand(flows=[endless, leaving], models=models, home=sys.argv[1], check="off") as lead:
+        for name in ("endless", "leaving"):
+            run = await lead.start("go", flow=name)
+            while not models.requests:
+                await asyncio.sleep(0.01)
+            models.requests.clear()
+            await run.cancel()
+            print((await run.answer()).status.value)
+        del run
+        gc.collect()
+
+
+asyncio.run(main())
+"""
+
+
+def test_flows_that_refuse_to_end_are_cancelled_and_keep_no_process_from_its_end(tmp_path: Path) -> None:
+    program = tmp_path / "endless.py"
+    program.write_text(ENDLESS)
+    done = processes.run([sys.executable, str(program), str(tmp_path / "home")], timeout=60)
+    assert (done.returncode, done.stdout.split()) == (0, ["cancelled", "cancelled"]), done.stderr
 
 
 async def test_a_paused_run_continues_in_the_same_process(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ async def test_branches_cut_after_any_event_come_to_one_answer_and_one_set_of_st
 
 @pytest.mark.slow
 async def test_branches_cut_after_each_event_come_to_one_answer_and_one_set_of_steps(tmp_path: Path) -> None:
-    await check_branches(tmp_path, n=50, every=11)
+    await check_branches(tmp_path, n=20, every=3)
 
 
 async def check_branches(home: Path, *, n: int, every: int) -> None:

@@ -149,6 +149,30 @@ async def test_an_order_that_is_refused_raises_and_nothing_of_it_runs(wrong: lis
     assert list(state.orders) == ["wo-001"]
 
 
+@pytest.mark.parametrize("gated", [True, False])
+async def test_a_plan_and_an_order_with_a_secret_are_known_again(gated: bool, tmp_path: Path) -> None:
+    secret = "sk-" + "abcd1234" * 4
+
+    @flow
+    async def secretive(run: FlowContext) -> Any:
+        await run.approve({"steps": ["look"], "token": secret})
+        found = [] if gated else await run.order("look", [subtask("look", "look", town=secret)])
+        done = await run.ask(a, token=secret, found=found)
+        return await run.ask(b, of=done)
+
+    lives = Lives(tmp_path, tools=TOOLS)
+    async with lives.life(secretive) as lead:
+        run = await lead.start("go", flow="secretive", approve_plan=gated)
+        if gated:
+            asked = await approval(lead, run.run_id)
+            assert secret not in str(asked.approval.args)
+            await lead.approve(asked)
+        assert (await run.answer()).text.startswith("B of ")
+        log = await log_of(lead, run.run_id)
+    assert secret not in "".join(each.event.model_dump_json() for each in log)
+    assert wrong_prefixes(secretive, log, run.run_id) == []
+
+
 # --- people ----------------------------------------------------------------------------------------------------------
 
 

@@ -89,7 +89,7 @@ def ran_out(state: RunState) -> list[StepState]:
 
 
 def _done_again(state: RunState) -> list[str]:
-    """What ran out and is continued, or done again under its own id. A flow that is no function writes the answer again
+    """What ran out and is continued, or done again under its own id. A class-based flow writes the answer again
     in any case."""
     found = ran_out(state)
     stopped = [each.key for each in found if each.stopped is not None]  # what judges its earlier answer is not needed

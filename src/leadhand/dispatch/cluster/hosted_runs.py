@@ -16,6 +16,7 @@ from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import ended_by
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.value import Json
 from leadhand.engine.work import work_of
 from leadhand.flows.policy import FlowPolicy
 from leadhand.ports import ContextStore
@@ -26,7 +27,9 @@ LOGGER = logging.getLogger("leadhand.dispatch")
 KEPT_S = 10.0
 """Seconds that a run without attempts here is followed, in case that there will be more."""
 
-OpenRun = Callable[[str], Awaitable[tuple[RunState, FlowPolicy]]]
+Load = Callable[[Json], Awaitable[Json]]
+"""Loads large data of a run."""
+OpenRun = Callable[[str], Awaitable[tuple[RunState, FlowPolicy, Load]]]
 """Loads a run, and its policy. Raises LeadhandError if this process lacks something that the run needs."""
 
 
@@ -72,8 +75,8 @@ class HostedRuns:
             raise
 
     async def _opened(self, run_id: str) -> _HostedRun:
-        state, policy = await self._open_run(run_id)
-        return _HostedRun(state, policy, self._store, self._dispatcher, self._closed)
+        state, policy, load = await self._open_run(run_id)
+        return _HostedRun(state, policy, load, self._store, self._dispatcher, self._closed)
 
     def _closed(self, run_id: str) -> None:
         self._runs.pop(run_id, None)
@@ -94,12 +97,14 @@ class _HostedRun:
         self,
         state: RunState,
         policy: FlowPolicy,
+        load: Load,
         store: ContextStore,
         dispatcher: ClusterDispatcher,
         closed: Callable[[str], None],
     ) -> None:
         self._state = state
-        self._policy = policy
+        self._policy, self._load = policy, load
+        self._advancing = asyncio.Lock()
         self._store = store
         self._dispatcher = dispatcher
         self._news = asyncio.Condition()
@@ -112,6 +117,10 @@ class _HostedRun:
         async with self._news:  # the job was committed with the attempt, which may not have been read yet
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait_for(lambda: self._knows(key, attempt)), KEPT_S)
+        try:
+            await self._advance()
+        except KeyError:  # its data is gone: its driver says so
+            return None
         step = self._state.steps.get(key)
         current = step.attempt if step is not None else None
         if current is None or current.attempt != attempt or current.status is not AttemptStatus.SCHEDULED:
@@ -123,6 +132,12 @@ class _HostedRun:
         except FlowError:  # its driver gives the attempt up
             return None
         return self._dispatcher.accept(work)
+
+    async def _advance(self) -> None:
+        """Advance a flow that is a function, so that it has asked for every step of the state."""
+        if self._policy.run is not None:
+            async with self._advancing:
+                await self._policy.run.prepare(self._state, self._load)
 
     def _knows(self, key: str, attempt: str) -> bool:
         """Whether the state has an attempt, or a later one."""

@@ -19,7 +19,6 @@ from leadhand.flows.desk import Code, Desk
 from .options import Stage, TaskField
 from .shapes import DraftFinding, Verdict
 
-LIMITS = ("max_turns", "max_requests", "max_tokens", "budget")
 OUTSIDE = "call it while Leadhand carries the stage out, or replace this method in a test"
 
 
@@ -163,13 +162,10 @@ class BoundAgent:
 
     def placed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of a stage, completed with the attributes of the agent."""
-        of_class = self.agent
-        own: dict[str, Any] = {name: getattr(of_class, name) for name in ("after", "before", "model", *LIMITS)}
-        own |= {name: tuple(getattr(of_class, name)) for name in ("tools", "needs", "gives")}
-        own["instructions"] = of_class.instructions or (of_class.__doc__ or "").strip() or None
-        if "after" in given or "before" in given:
-            own |= {"after": None, "before": None}
-        return {**{name: value for name, value in own.items() if value not in (None, ())}, **given}
+        taken = ("after", "before") if "after" in given or "before" in given else ()
+        own = {name: getattr(self.agent, name, None) for name in Stage.model_fields if name not in taken}
+        own["instructions"] = self.agent.instructions or (self.agent.__doc__ or "").strip()
+        return {**{name: value for name, value in own.items() if value not in (None, "")}, **given, "agent": self.name}
 
     async def carry_out(self, stage: Stage, desk: Desk) -> AgentResult:
         """Carry out a stage with an instance that shares nothing with others."""
@@ -198,22 +194,19 @@ _FIELDS = {*get_args(TaskField)}
 
 def completed(given: Mapping[str, Any], agents: Mapping[str, BoundAgent]) -> dict[str, Any]:
     """Return the options of a run with what the agents of this process say about their stages."""
+
+    def complete(stage: Any) -> Any:
+        stage = {"name": stage} if isinstance(stage, str) else stage
+        if not is_object(stage):
+            return stage.model_dump(exclude_unset=True) if isinstance(stage, Stage) else stage
+        named = stage.get("agent") or (stage.get("name") if stage.get("instructions") is None else None)
+        agent = agents.get(named) if isinstance(named, str) else None
+        return stage if agent is None else agent.placed(stage)
+
     stages = given.get("agents")
-    if not isinstance(stages, (list, tuple)):
+    if not isinstance(stages, list | tuple):
         return dict(given)
-    return {**given, "agents": [_completed(each, agents) for each in cast("Sequence[Any]", stages)]}
-
-
-def _completed(stage: Any, agents: Mapping[str, BoundAgent]) -> Any:
-    if isinstance(stage, str):
-        stage = {"name": stage}
-    if not is_object(stage):
-        return stage.model_dump(exclude_unset=True) if isinstance(stage, Stage) else stage
-    named = stage.get("agent")
-    if named is None and stage.get("instructions") is None and stage.get("name") in agents:
-        named = stage["name"]
-    agent = agents.get(named) if isinstance(named, str) else None
-    return stage if agent is None else {**agent.placed(stage), "agent": agent.name}
+    return {**given, "agents": list(map(complete, cast("Sequence[Any]", stages)))}
 
 
 def code_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> Code | None:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -37,7 +38,7 @@ from .final import answer_of, not_done
 from .offline import RULES
 from .options import PLANNER, RESEARCHER, REVIEWER, Options, Stage, ordered
 from .progress import Draft, Report, Review, plan_in, review_in, text_in
-from .shapes import Plan, Verdict
+from .shapes import Plan, Section, Verdict
 from .task import ReportTask, report_task
 from .workers import workers_of
 
@@ -154,13 +155,19 @@ async def _research(report: Report, stage: Stage) -> None:
     """Have the questions of the plan researched in parallel."""
     if report.outline is None:
         raise no_plan(report)
-    steps: list[Pending[Result]] = []
-    for number, section in enumerate(report.outline.sections, start=1):
+    before, sections = report.found, report.outline.sections
+
+    async def researched(number: int, section: Section) -> Result:
         details = Details(title=section.heading, shows=briefs.for_researcher(section))
-        steps.append(asked(report, stage, f"research-{number}", section.model_dump(mode="json"), details))
-        report.questions[steps[-1].key] = section
-    results: list[Result] = await report.run.gather(steps, return_failures=True)
-    for section, result in zip(report.outline.sections, results, strict=True):
+        step = asked(report, stage, f"research-{number}", section.model_dump(mode="json"), details)
+        report.questions[step.key] = section
+        result = await _carried_out(report, stage, step)
+        report.take_research(stage, result, section)  # it is shown before the others have ended
+        return result
+
+    results: list[Result] = await report.run.gather(itertools.starmap(researched, enumerate(sections, start=1)))
+    report.found = before
+    for section, result in zip(sections, results, strict=True):
         report.given[result.key] = result
         report.take_research(stage, result, section)
 
@@ -187,9 +194,9 @@ async def _wants_revision(report: Report, draft: Draft, stages: Sequence[Stage])
     """Carry out stages on a draft, and have it judged; return whether another draft follows."""
     for stage in stages:
         if stage.judges:
-            await draft.judge()  # once the stages before have changed it
+            await draft.rounds.judge(draft.number, draft.text)  # once the stages before have changed it
         await _in_round(report, stage, draft)
-    await draft.judge()
+    await draft.rounds.judge(draft.number, draft.text)
     is_left = report.revisions < report.max_revisions and not draft.ran_out
     return is_left and draft.verdict is Verdict.NEEDS_REVISION
 

@@ -123,7 +123,7 @@ def ordered(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, ..
         place = each.after or each.before or ""
         if each not in stages and place not in every:
             how = _known(place, (name for name in every if name != each.name))
-            raise UsageError(f"the stage {each.name} stands by {place!r}, and there is no such stage", how)
+            raise UsageError(f"the stage {each.name} names {place!r} as its place, and there is no such stage", how)
     if circle := [each.name for each in every.values() if each not in stages]:
         how = "Place one of them after a built-in stage."
         raise UsageError(f"the places of {' and '.join(circle)} depend on each other", how)

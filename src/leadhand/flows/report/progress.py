@@ -34,8 +34,7 @@ class Review(NamedTuple):
 
 @dataclass
 class Draft:
-    """A draft, of the step ``key``; ``text`` is what the stages after the writer have made of it, ``judged`` the text
-    that the judge has seen."""
+    """A draft, of the step ``key``; ``text`` is what the stages after the writer have made of it so far."""
 
     number: int
     key: str
@@ -43,7 +42,6 @@ class Draft:
     revises: Draft | None = None
     result: Result | None = None
     text: str = ""
-    judged: str = ""
     reviews: list[Review] = field(default_factory=list[Review])
 
     @property
@@ -74,12 +72,6 @@ class Draft:
         """Return what tells the draft as it is now from another one: its text, and what was said of it."""
         said = [[claim.n, entry.verdict.value] for claim, entry in self.rounds.verdicts(self.rounds.claims)]
         return sha([self.text, said, [[*each] for each in self.remarks]])
-
-    async def judge(self) -> None:
-        """Have the text judged, unless it was."""
-        if self.text != self.judged:
-            self.judged = self.text
-            await self.rounds.judge(self.number, self.text)
 
     def take(self, text: str) -> None:
         """Note another text of the draft, if there is one."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from leadhand.core.worker import ALL_TOOLS, ModelRole, Worker
+from leadhand.core.worker import ALL_TOOLS, LIMITS, ModelRole, Worker
 from leadhand.flows.flow import instructions_in
 
-from .agents import LIMITS, AgentResult, BoundAgent
+from .agents import AgentResult, BoundAgent
 from .options import PLANNER, RESEARCHER, REVIEWER, WRITER, Stage
 from .shapes import DraftReview, Findings, Plan
 

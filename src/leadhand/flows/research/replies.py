@@ -29,7 +29,7 @@ def subagent_problems(_state: RunState, _step: StepState, result: Result) -> lis
     given = object_of(result.value)
     recorded = given.get("passages")
     known = {each["id"] for each in recorded} if recorded is not None else _returned(result).keys()
-    value = _mended(given, known)
+    value = _corrected(given, known)
     named = {field: _cited_ids(written_out(value.get(field))) for field in ("summary", "detail")}
     found = [
         f"{field} names the passage {name}, which no tool returned"
@@ -50,7 +50,7 @@ def subagent_problems(_state: RunState, _step: StepState, result: Result) -> lis
 def with_passages(_state: RunState, _step: StepState, result: Result) -> Json:
     """Return the result of a subagent with the passages that it and its files name, as the tools returned them."""
     returned = _returned(result)
-    value = _mended(object_of(result.value), returned.keys())
+    value = _corrected(object_of(result.value), returned.keys())
     said = (written_out(value.get(field)) for field in ("summary", "detail"))
     files = _written(result)
     named = _cited_ids("\n".join([*said, *files.values()]))
@@ -82,7 +82,7 @@ def with_files(_state: RunState, _step: StepState, result: Result) -> Json:
 # --- citations -------------------------------------------------------------------------------------------------------
 
 
-def _mended(value: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+def _corrected(value: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
     """Return the result of a subagent without what it says of passages that do not exist."""
     texts = {field: said for field in ("summary", "detail") if isinstance(said := value.get(field), str)}
     return {**value, **{field: _supported(said, known) for field, said in texts.items()}}

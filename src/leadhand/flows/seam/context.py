@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
@@ -15,7 +16,7 @@ from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.text import is_blank
-from leadhand.core.value import Json, compact_json, object_of, text_of
+from leadhand.core.value import Json, compact_json, object_of, shown, text_of
 from leadhand.core.work_order import ProposedSubtask, WorkOrder
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import ALL_TOOLS, EVERY_WORKER
@@ -161,6 +162,8 @@ class FlowContext(Waits):
         **given: Any,
     ) -> Pending[Result]:
         """Run a coroutine function of the project as a step. It may await anything; its result has to be JSON."""
+        if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):
+            raise TypeError(f"run.do takes a coroutine function, not {shown(function)}")
         name = getattr(function, "__name__", type(function).__name__)
         code = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}"
         worker = fingerprinted(
@@ -325,10 +328,12 @@ class FlowContext(Waits):
         early: bool = False,
         details: Details = PLAIN,
     ) -> Pending[Result]:
+        if isinstance(tools, str):
+            raise TypeError("`tools` is one text: give a list of names")
         worker = worker or self.own.get(recorded.fingerprint) or self.own.get(recorded.name)
         if self._inside:
             name, given = f"{self._inside}/{name}", given or {"request": self.request}
-        written = {field: encoded(value, field) for field, value in given.items()}
+        written = {str(field): encoded(value, str(field)) for field, value in given.items()}
         digested: dict[str, Json] = {field: each.digested for field, each in written.items()} or {"": self.request}
         if tools is not None or model is not None:
             digested = {"input": digested, "tools": None if tools is None else sorted(tools), "model": model}

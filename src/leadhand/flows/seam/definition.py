@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Mapping
-from types import CodeType, SimpleNamespace
-from typing import Any, get_type_hints
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from itertools import chain
+from types import CodeType, FunctionType, SimpleNamespace
+from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
@@ -27,6 +28,26 @@ def named_values(function: Function) -> list[object]:
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]
     around = inspect.getclosurevars(function).nonlocals
     return [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
+
+
+def reached_values(function: Function, flow: type[Any]) -> Iterator[object]:
+    """Yield what is in the lists, tuples and dicts that a function names, and what functions of its module and flows
+    (instances of ``flow``) name that it names."""
+    functions = [function]
+    for each in functions:  # it grows
+        values = named_values(each)
+        for value in (*values, *chain.from_iterable(_members(value) for value in values)):
+            called: Any = cast("Any", value).function if isinstance(value, flow) else value
+            if not isinstance(called, FunctionType):
+                yield value
+            elif called not in functions and (called is not value or called.__module__ == function.__module__):
+                functions.append(called)
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return cast("Mapping[object, object]", value).values()
+    return cast("Iterable[object]", value) if isinstance(value, list | tuple) else ()
 
 
 def subtask_workers(definition: RunDefinition) -> Mapping[str, Recorded]:

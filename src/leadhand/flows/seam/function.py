@@ -22,13 +22,12 @@ from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Flow, ProposedCall
 from leadhand.flows.flow import Result as Returned
-from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.refused_options import refusal
 from leadhand.flows.run_view import RunView, StepView
 from leadhand.verify.judge import Verifier
 
 from .context import FlowContext, Judging, unjudged
-from .definition import RESERVED, Function, named_values, options_of, subtask_workers
+from .definition import RESERVED, Function, named_values, options_of, reached_values, subtask_workers
 from .details import PLAIN, Details
 from .identity import resolved
 from .outcomes import outcome_of, outcome_with, steps_asked
@@ -102,7 +101,12 @@ class FunctionFlow(Flow):
         """The workers that the function names, with those among their tools."""
         if self._workers is not None:
             return ()
-        return tuple(with_tools(each for each in named_values(self.function) if isinstance(each, Worker)))
+        named = (*with_tools(each for each in named_values(self.function) if isinstance(each, Worker)),)
+        further: dict[str, Worker] = {}  # those that it reaches otherwise; the first of each name
+        for each in reached_values(self.function, FunctionFlow):
+            if isinstance(each, Worker) and not any(each.name == known.name for known in named):
+                further.setdefault(each.name, each)
+        return tuple({each.name: each for each in (*with_tools(further.values()), *named)}.values())
 
     @property
     def own(self) -> Mapping[str, Worker]:
@@ -364,7 +368,10 @@ def flow(function: Function, /) -> FunctionFlow: ...
 
 @overload
 def flow(
-    *, name: str = "", offline: Mapping[Worker, Callable[[OfflineRequest], Any]] | None = None
+    *,
+    name: str = "",
+    offline: Mapping[Worker, Callable[..., Any]] | None = None,
+    reads_artifacts: bool = False,
 ) -> Callable[[Function], FunctionFlow]: ...
 
 
@@ -372,7 +379,8 @@ def flow(function: Function | None = None, /, **given: Any) -> Any:
     """Make a flow of an async function, whose first parameter is the run; those after it are its options.
 
     ``name`` is that of the function, with hyphens, unless another is given. ``offline`` are rules of the built-in model
-    for workers. Raises UsageError for a function that cannot be a flow.
+    for workers. With ``reads_artifacts``, runs can read the files that earlier runs of the flow wrote under
+    ``memory/``. Raises UsageError for a function that cannot be a flow.
     """
     if function is None:
 

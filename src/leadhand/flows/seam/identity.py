@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, cast
 from pydantic import BaseModel
 
 from leadhand.core.state import RunState
-from leadhand.core.value import Json, is_list, is_object
+from leadhand.core.text import REDACTED
+from leadhand.core.value import TOO_DEEP, Json, is_list, is_object, json_problem, one_line
 
 RESULT = "$step"
 """The key of a reference to the result of a step: ``{"$step": id, "attempt": number}``."""
@@ -57,7 +58,13 @@ class Encoded(NamedTuple):
 def encoded(value: object, name: str) -> Encoded:
     """Return a value of an input, the argument ``name``. Raises TypeError for what has no stable form as JSON."""
     steps: dict[str, None] = {}
-    logged, digested = _encoded(value, name, steps)
+    try:
+        logged, digested = _encoded(value, name, steps)
+    except (RecursionError, ValueError) as error:  # pydantic's errors are ValueErrors
+        why = TOO_DEEP if isinstance(error, RecursionError) else one_line(error)
+        raise TypeError(f"`{name}` cannot be stored as JSON: {why}") from error
+    if problem := json_problem([logged]):  # the input encloses it, too
+        raise TypeError(f"`{name}` cannot be stored as JSON: {problem}")
     return Encoded(logged, digested, steps)
 
 
@@ -95,6 +102,15 @@ def _encoded(value: Any, name: str, steps: dict[str, None]) -> tuple[Json, Json]
 
 def _text(key: object) -> str:
     return str(key.value if isinstance(key, Enum) else key)
+
+
+def is_same(logged: Json, given: Json) -> bool:
+    """Whether a value of the log is a given one, as it was written there: secrets are redacted."""
+    if is_object(logged) and is_object(given):
+        return logged.keys() == given.keys() and all(is_same(logged[key], each) for key, each in given.items())
+    if is_list(logged) and is_list(given):
+        return len(logged) == len(given) and all(map(is_same, logged, given))
+    return logged == given or (isinstance(logged, str) and isinstance(given, str) and REDACTED in logged)
 
 
 def resolved(value: Json, state: RunState) -> Json:

@@ -11,7 +11,7 @@ from leadhand.core.work_order import ProposedSubtask, WorkOrder
 from leadhand.flows.work_order.order_checks import order_problems
 from leadhand.flows.work_order.plans import issue
 
-from .identity import encoded
+from .identity import encoded, is_same
 
 
 def asked_order(
@@ -40,8 +40,9 @@ def asked_order(
         both = zip(order.subtasks, replaced, strict=True)
         return order.evolve(subtasks=tuple(each.evolve(repairs_subtask=of or None) for each, of in both))
 
-    known = (each.order for key, each in state.orders.items() if key not in asked and each.order == issued(key))
-    order = next(known, None) or issued(fresh)
+    logged = ((key, each.order.model_dump(mode="json")) for key, each in state.orders.items() if key not in asked)
+    known = (key for key, written in logged if is_same(written, issued(key).model_dump(mode="json")))
+    order = issued(next(known, fresh))
     earlier = {key for each in asked.values() for key in each.subtask_keys()}
     problems = order_problems(order, state.tools, earlier, state.definition.declared)
     if len(asked) >= (most := state.definition.limits.max_steps):

@@ -8,8 +8,10 @@ from typing import Any, cast
 from leadhand.core.commands import Outcome
 from leadhand.core.outcome import gap_of
 from leadhand.core.state import RunState
+from leadhand.core.value import plain_json
 
 from .passes import Pass
+from .pending import Join, Pending
 from .results import FlowAnswer, Result, StepFailed, said_by
 
 
@@ -67,10 +69,12 @@ def _stated(made: object) -> Outcome:
     match made:
         case None:
             return Outcome()
+        case Pending() | Join():
+            raise TypeError("a step that it has not awaited")
         case FlowAnswer():
             return Outcome(
                 answer=made.text,
-                value=made.value,
+                value=plain_json(made.value),
                 gaps=list(made.gaps),
                 sources=made.sources,
                 judgement=made.judgement,

@@ -16,7 +16,7 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from inspect import iscoroutine
-from itertools import takewhile
+from itertools import islice, takewhile
 from types import FrameType
 from typing import Any, cast
 
@@ -52,6 +52,7 @@ class Pass:
         """``clock`` tells how long the function blocks the loop, in seconds."""
         self.state, self.file, self.clock = state, file, clock
         self.now = state.created_at
+        self.closed = False
         self.steps: dict[str, Pending[Any]] = {}
         """What was asked for, by key."""
         self.new: list[Pending[Any]] = []
@@ -87,12 +88,8 @@ class Pass:
         self._open: dict[str, Pending[Any]] = {}
         self._tasks: dict[int, Task] = {}
         self._runnable: deque[Task] = deque()
-        self._cursor, self._redone = state.seq, state.redone
-        for key, each in state.steps.items():
-            if each.step.digest:
-                identity = each.step.kind, each.step.key, each.step.digest
-                self._equals.setdefault(identity, {})[key] = each.step.place
-                self.unclaimed[key] = None
+        self._cursor, self._redone, self._learned = state.seq, state.redone, 0
+        self._learn(state)
         self.unclaimed |= dict.fromkeys(state.orders)
         self.current = self.main = Task(begin(self))
         self._start(self.main)
@@ -143,7 +140,7 @@ class Pass:
     def add(self, pending: Pending[Any], *, is_known: bool) -> None:
         """Add what was asked for. It is looked up in the log, or issued."""
         key = pending.key
-        pending.line = self.line()
+        pending.line, pending.closed = self.line(), self.closed
         self.steps[key] = self._open[key] = pending
         self.unclaimed.pop(key, None)
         if not is_known:
@@ -180,6 +177,7 @@ class Pass:
                 if not step.closed or _version(step) != version:
                     raise Stale(key)
         self.state = state
+        self._learn(state)
         newest = takewhile(lambda item: item[1] > self._cursor, reversed(state.settled.items()))
         for key, _ in list(newest):
             if key in self._open:
@@ -190,6 +188,17 @@ class Pass:
                 self._send(self._runnable.popleft())
             if self.main.done or not (self._deliver() or self._deliver_elements()):
                 return
+
+    def _learn(self, state: RunState) -> None:
+        """Learn of steps of the log that this pass has not asked for: while another process drives the run, they are
+        in the log first."""
+        newest = [*islice(reversed(state.steps.items()), len(state.steps) - self._learned)]
+        self._learned = len(state.steps)
+        for key, each in reversed(newest):
+            if each.step.digest and key not in self.steps:
+                identity = each.step.kind, each.step.key, each.step.digest
+                self._equals.setdefault(identity, {})[key] = each.step.place
+                self.unclaimed[key] = None
 
     def commands(self) -> Iterator[Command]:
         """Yield what issues the steps that are new."""
@@ -212,8 +221,12 @@ class Pass:
 
     def close(self) -> None:
         """End the pass: its coroutines are closed."""
+        self.closed = True
+        for pending in self.steps.values():
+            pending.closed = True
         for task in list(self._tasks.values()):
-            with contextlib.suppress(Exception):  # it awaits in a `finally`, which nothing can answer any more
+            # An await in a `finally` raises, since nothing can answer it any more.
+            with contextlib.suppress(Exception, GeneratorExit, SystemExit):
                 self._outside_the_loop(task.coroutine.close)
 
     def _settled(self, key: str) -> None:
@@ -291,6 +304,8 @@ class Pass:
             waits = self._outside_the_loop(lambda: task.coroutine.send(None))
         except StopIteration as stop:
             task.done, task.value = True, stop.value
+        except KeyboardInterrupt:
+            raise
         except BaseException as error:
             task.done, task.error = True, error
             if _needs_loop(error):

@@ -72,7 +72,7 @@ class Pending(Waited, Generic[_T]):
         self.details = PLAIN
         self.input: Mapping[str, Json] = {}
         self.code: Callable[..., Any] | None = None
-        self.optional = self.awaited = False
+        self.optional = self.awaited = self.closed = False
         self.line = ""
         self.result: _T | None = None
 
@@ -93,7 +93,7 @@ class Pending(Waited, Generic[_T]):
         return cast("_T", result)
 
     def __await__(self) -> Generator[Any, None, _T]:
-        if asyncio._get_running_loop() is not None:
+        if asyncio._get_running_loop() is not None and not self.closed:  # else the garbage collector ends its flow
             raise FlowMisuse("a step is awaited in a task of asyncio: use run.gather")
         self.awaited = True
         while not self.done:

@@ -14,7 +14,7 @@ from leadhand.core.judgement import Judgement
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
-from leadhand.core.value import Json, compact_json
+from leadhand.core.value import Json, compact_json, plain_json
 from leadhand.flows.seam.identity import Referred, sha
 from leadhand.verify.material import Material
 
@@ -30,10 +30,15 @@ class Result(Referred):
     """What a step gave: ``text`` in words, ``value`` as data (an instance of the worker's ``output``, if that is a
     pydantic model), ``raw`` as the tools returned it, and the ``sources``.
 
-    ``key`` is the id of the step. A result that is not ``ok`` has a ``failure`` instead.
+    ``key`` is the id of the step. A result that is not ``ok`` has a ``failure`` instead. It cannot be changed.
     """
 
-    __slots__ = ("_digest", "_state", "_step", "_type", "raw", "settled_at", "value")
+    __slots__ = ("_digest", "_step", "raw", "settled_at", "value")
+    _digest: str
+    _step: StepState
+    raw: Json
+    value: Any
+    settled_at: datetime | None
 
     def __init__(self, step: StepState, output: Any = None, loaded: Json = None) -> None:
         """``loaded`` is the data that the tools returned, if the log only refers to it.
@@ -41,14 +46,20 @@ class Result(Referred):
         Raises ValueError if the value does not fit ``output``.
         """
         data = step.data
-        self._step, self.key, self.attempt = step, step.key, step.attempts
-        self.settled_at: datetime | None = step.settlements[-1].at if step.settlements else None
-        self.raw: Json = None if data is None else loaded if loaded is not None else data.raw
-        self._digest = ""
+        raw = None if data is None else loaded if loaded is not None else data.raw
         value = None if data is None else step.value if step.value is not None else data.value
-        self.value: Any = self.raw if value is None else value
         if isinstance(output, type) and issubclass(output, BaseModel) and step.ok:
-            self.value = output.model_validate(value)
+            value = output.model_validate(value)
+        self._set(_step=step, key=step.key, attempt=step.attempts, raw=raw, _digest="")
+        self._set(value=raw if value is None else value)
+        self._set(settled_at=step.settlements[-1].at if step.settlements else None)
+
+    def _set(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, _: object) -> None:
+        raise AttributeError(f"the {name} of a result cannot be changed")
 
     @property
     def ok(self) -> bool:
@@ -77,7 +88,7 @@ class Result(Referred):
         if not self._digest:
             step, data = self._step, self._step.data
             has = None if data is None else step.value if step.value is not None else data.value or data.raw
-            self._digest = sha([step.ok, self.text, has])
+            self._set(_digest=sha([step.ok, self.text, has]))
         return self._digest
 
     def __str__(self) -> str:
@@ -120,17 +131,20 @@ class FlowAnswer(NamedTuple):
 
 
 def said_by(made: object) -> tuple[str, Json]:
-    """Return the text and the value of what a flow returned: text, a result, a pydantic instance, or JSON."""
+    """Return the text and the value of what a flow returned: text, a result, a pydantic instance, or JSON.
+
+    Raises Unfit for what JSON cannot represent.
+    """
     match made:
         case FlowAnswer():
-            return made.text, made.value
+            return made.text, plain_json(made.value)
         case Result():
             value = made.state.value
             return (made.text if value is None else compact_json(value)), value
         case str():
             return made, None
         case _:
-            value = made.model_dump(mode="json") if isinstance(made, BaseModel) else made
+            value = plain_json(made.model_dump(mode="json") if isinstance(made, BaseModel) else made)
             return compact_json(value), value
 
 

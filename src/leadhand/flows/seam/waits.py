@@ -16,7 +16,7 @@ from leadhand.core.tool import Effect
 from leadhand.core.value import Json, is_object
 from leadhand.flows.plan_gate import page_id
 
-from .identity import encoded, sha
+from .identity import encoded, is_same, sha
 from .passes import Pass
 from .pending import Pending
 from .results import Approved, Denied, Result
@@ -94,7 +94,7 @@ class Waits:
         step = plan if isinstance(plan, Result) else None
         args = shown if is_object(shown) else {"plan": shown}
         number, known = 1, self.state.approvals
-        while (key := page_id(1, number)) in self._numbers or (key in known and known[key].args != args):
+        while (key := page_id(1, number)) in self._numbers or (key in known and not is_same(known[key].args, args)):
             number += 1
         self._numbers[key] += 1
         attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))
