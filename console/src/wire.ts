@@ -395,14 +395,12 @@ export interface components {
       readonly type: "define_worker";
     };
     readonly Delegate: {
-      readonly budget: number | null;
       readonly input: {
         readonly [key: string]: unknown;
       };
       readonly instructions: string | null;
       readonly key?: string;
       readonly max_calls?: number | null;
-      readonly max_requests: number | null;
       readonly model: string | null;
       readonly output?: {
         readonly [key: string]: unknown;
@@ -877,7 +875,7 @@ export interface components {
       readonly changed?: readonly string[];
       readonly hook?: string;
       /** @enum {string} */
-      readonly kind: "approval" | "child" | "effect" | "asks";
+      readonly kind: "approval" | "effect" | "asks";
       readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason?: string;
       readonly tool: string;
@@ -920,9 +918,6 @@ export interface components {
       readonly reason?: string;
     };
     readonly PhasePart: {
-      readonly again?: string;
-      readonly begun?: number;
-      readonly running: number;
       readonly step: string;
       readonly text: string;
       readonly worker: string;
@@ -1366,7 +1361,6 @@ export interface components {
       readonly reason: string;
       readonly request: string;
       readonly status: components["schemas"]["RunStatus"];
-      readonly unsupported: readonly components["schemas"]["UnsupportedPart"][];
       readonly waits: {
         readonly [key: string]: components["schemas"]["WaitPart"];
       };
@@ -1498,13 +1492,8 @@ export interface components {
       readonly budget_nanousd?: number;
       readonly cache_write_tokens?: number;
       readonly cached_tokens?: number;
-      readonly input_tokens: number;
-      readonly max_requests?: number;
-      readonly max_tokens?: number;
       readonly nanousd: number;
-      readonly output_tokens: number;
       readonly requests: number;
-      readonly reserved_nanousd: number;
       readonly tokens: number;
       readonly unpriced: boolean;
     };
@@ -1521,7 +1510,6 @@ export interface components {
       readonly steps: readonly string[];
     };
     readonly Step: {
-      readonly ceiling: components["schemas"]["Ceiling"] | null;
       readonly counts: boolean;
       readonly digest?: string;
       readonly doing?: string;
@@ -1881,10 +1869,6 @@ export interface components {
       readonly summary: string | null;
     };
     readonly Unsupported: {
-      readonly reason: string;
-      readonly what: string;
-    };
-    readonly UnsupportedPart: {
       readonly reason: string;
       readonly what: string;
     };
@@ -2266,7 +2250,6 @@ export type ToolSpec = components["schemas"]["ToolSpec"];
 export type ToolTrial = components["schemas"]["ToolTrial"];
 export type TrialData = components["schemas"]["TrialData"];
 export type Unsupported = components["schemas"]["Unsupported"];
-export type UnsupportedPart = components["schemas"]["UnsupportedPart"];
 export type Usage = components["schemas"]["Usage"];
 export type UserMessage = components["schemas"]["UserMessage"];
 export type Verdict = components["schemas"]["Verdict"];

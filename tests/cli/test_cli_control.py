@@ -308,7 +308,7 @@ ORDERED = ev.OrderIssued(
 )
 
 
-def parked(attempt: str, *kinds: Literal["approval", "child", "effect"]) -> ev.AttemptParked:
+def parked(attempt: str, *kinds: Literal["approval", "asks", "effect"]) -> ev.AttemptParked:
     return ev.AttemptParked(attempt=attempt, open_calls=tuple(CALL.evolve(kind=kind) for kind in kinds))
 
 
@@ -324,12 +324,12 @@ def steps(*events: ev.AnyEvent) -> list[str]:
 WAITS = (
     ASSIGNED_FIRST,
     ev.AttemptStarted(attempt="wo-001.0/a1", host="here"),
-    parked("wo-001.0/a1", "child"),
+    parked("wo-001.0/a1", "asks"),
     ASSIGNED,
     ev.AttemptStarted(attempt="wo-001.0/t0/c0/a1", host="here"),
     parked("wo-001.0/t0/c0/a1", "approval"),
     ev.AttemptScheduled(attempt="wo-001.0/t0/c0/a2", continues="wo-001.0/t0/c0/a1"),
-    parked("wo-001.0/t0/c0/a2", "effect", "child"),
+    parked("wo-001.0/t0/c0/a2", "effect", "asks"),
     ev.AttemptScheduled(attempt="wo-001.0/a2", continues="wo-001.0/a1"),
 )
 

@@ -163,7 +163,7 @@ def test_delegated_work_has_lines_of_its_own(leadhand: CommandLine, team: Path):
         assert "lead)" in ends
 
 
-@pytest.mark.parametrize(("kind", "seconds"), [("asks", 12.0), ("child", 12.0), ("approval", 2.0)])
+@pytest.mark.parametrize(("kind", "seconds"), [("asks", 12.0), ("approval", 2.0)])
 def test_the_time_of_work_includes_its_waits_for_what_it_delegated_but_not_for_people(kind: str, seconds: float):
     waited = {
         "scheduled_at": "2026-01-01T10:00:00Z",

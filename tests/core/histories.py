@@ -22,7 +22,7 @@ from leadhand.core.evolve import evolve, start
 from leadhand.core.ids import model_call_id, tool_call_id
 from leadhand.core.judgement import Check
 from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.limits import Limits, Money, Usage
+from leadhand.core.limits import NOTHING, Limits, Money, Usage
 from leadhand.core.plan_approval import open_plan
 from leadhand.core.relations import open_question
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
@@ -375,5 +375,5 @@ def _step(attempt: AttemptState) -> str:
 
 
 def _within(usage: Usage, held: Money) -> bool:
-    used = usage.amount
+    used = usage.used(NOTHING)
     return used.requests <= held.requests and used.tokens <= held.tokens and used.nanousd <= held.nanousd

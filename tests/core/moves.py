@@ -230,7 +230,7 @@ def call_tool(history: History, pick: Pick) -> None:
 def park(history: History, pick: Pick) -> None:
     attempt = some(history, pick, AttemptStatus.RUNNING)
     if attempt is not None:
-        history.parks(attempt, pick([("approval",), ("child",), ("approval", "child"), ("effect",)]))
+        history.parks(attempt, pick([("approval",), ("asks",), ("approval", "asks"), ("effect",)]))
 
 
 def answer(history: History, pick: Pick) -> None:

@@ -162,15 +162,13 @@ THERE = Delegate(worker="looker", title="Look there", key="there")
 def test_a_task_under_the_same_key_is_carried_out_once_for_the_same_parent():
     history = working()
     decided(history, "a", THERE)
-    asks(history, "a/t1/c0", FILE)
-    history.decide_all()
     comes_back(history, "a/t1/c0", ResultData(summary="a hill"))
     history.decide_all()
     (answer,) = decided(history, "a", THERE.evolve(title="Look again"), turn=2)
 
     assert isinstance(answer, ev.CallAnswered)
     assert (answer.call_id, answer.ok) == ("a/t2/c0", False)
-    assert all(each in answer.content for each in ("Look there", "notes/day-1.md"))
+    assert "Look there" in answer.content
     history.decide_all()
     (issued,) = decided(history, "a", THERE.evolve(key="elsewhere"), turn=3)
     assert isinstance(issued, ev.StepIssued)
@@ -197,17 +195,15 @@ def test_a_task_that_is_under_way_is_not_started_again():
     assert "Look there" in refused.message
 
 
-def test_a_task_that_failed_is_started_once_more():
+def test_a_task_that_failed_may_be_started_again():
     history = working()
-    for turn in (1, 2):
-        decided(history, "a", THERE, turn=turn)
-        while f"a/t{turn}/c0" in history.state.live:
-            history.fails(current(history, f"a/t{turn}/c0"), FailureClass.UNAVAILABLE)
-            history.decide_all()
-    (answer,) = decided(history, "a", THERE, turn=3)
+    decided(history, "a", THERE)
+    while "a/t1/c0" in history.state.live:
+        history.fails(current(history, "a/t1/c0"), FailureClass.UNAVAILABLE)
+        history.decide_all()
+    (issued,) = decided(history, "a", THERE, turn=2)
 
-    assert isinstance(answer, ev.CallAnswered)
-    assert (answer.ok, "it did not work" in answer.content) == (False, True)
+    assert isinstance(issued, ev.StepIssued)
 
 
 def test_one_call_does_not_delegate_a_task_twice():

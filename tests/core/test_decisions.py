@@ -244,7 +244,7 @@ def test_a_call_that_was_begun_once_is_not_begun_again_by_a_retry():
 
 def test_a_parked_attempt_is_continued_when_everything_it_waits_for_is_answered():
     history = handed_out()
-    history.parks(history.live[0], ["approval", "child"])
+    history.parks(history.live[0], ["approval", "asks"])
     (parked,) = history.attempts(AttemptStatus.PARKED)
     first, second = parked.open_calls
     history.write(ev.CallAnswered(call_id=second.call_id, ok=True, content="an answer"))

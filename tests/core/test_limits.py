@@ -55,8 +55,8 @@ def test_limits_that_cannot_be_are_refused(limit: dict[str, int]):
         Limits.model_validate(limit)
 
 
-def test_an_unknown_price_is_counted_as_nothing_and_known_to_be_unknown():
-    assert Usage(input_tokens=3, output_tokens=4).amount == Money(requests=1, tokens=7)
+def test_an_unknown_price_is_counted_as_it_was_reserved_and_known_to_be_unknown():
+    assert Usage(input_tokens=3, output_tokens=4).used(Money(nanousd=9)) == Money(1, 7, 9)
     assert Usage().nanousd is None
 
 

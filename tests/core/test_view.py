@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from merging import merge
 
 from core.histories import NOON, History, definition
-from core.invariants import differences, reserved_total
+from core.invariants import differences
 from core.moves import histories, walk
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
@@ -118,7 +118,6 @@ def check(projection: Projection) -> None:
         state.spent.tokens,
         state.spent.nanousd,
     )
-    assert spend["reserved_nanousd"] == reserved_total(state).nanousd
     assert spend.get("cached_tokens", 0) == state.cached_tokens
     pending = [asked for asked in state.approvals.values() if asked.status is ApprovalStatus.PENDING]
     assert counts["approvals"] == (0 if state.finished is not None else len(pending))

@@ -145,7 +145,7 @@ async def test_progress_says_how_far_the_plan_is_and_lists_know_no_total_before_
     assert seen == [(2, 0)]
     line = await world.store.run("run_1")
     assert (line.completed, line.subtasks) == (3, 3)
-    assert any(re.findall(r"\d+", phase or "") == ["2", "2"] for phase in phases), "two are written, two have begun"
+    assert any(re.findall(r"\d+", phase or "") == ["2"] for phase in phases), "two are written"
     assert [key for key in ("wo-001.0", "wo-001.1", "wo-001.2") if any(f" {key} look" in line for line in lines)] == [
         "wo-001.0",
         "wo-001.1",

@@ -83,7 +83,7 @@ class Model:
         scopes = self.within.pop(key, set())
         if reserved is None:
             return
-        used = reserved if usage is None else asdict(usage.amount)
+        used = reserved if usage is None else asdict(usage.used(Money(**reserved)))
         if usage is not None and usage.nanousd is None:
             used["nanousd"] = reserved["nanousd"]
         for kind in KINDS:

@@ -113,7 +113,7 @@ function Figures({ store }: { store: RunStore }) {
         {counts.total === 0 ? <Subagents model={store.live} /> : (
           <>
             <strong>{counts.completed.toLocaleString("en")}</strong> of{" "}
-            {run.phase?.begun ? "?" : counts.total.toLocaleString("en")} completed
+            {counts.total.toLocaleString("en")} completed
           </>
         )}
         {running > 0 && <span class="tone-busy">, {running} running</span>}
@@ -191,9 +191,6 @@ function Spent({ store }: { store: RunStore }) {
   return (
     <>
       <span>{words} of {money(budget)}</span>
-      {spend.reserved_nanousd > 0 && (
-        <span class="muted small">{money(spend.reserved_nanousd / NANO)} reserved</span>
-      )}
       <div
         class="meter"
         role="meter"
@@ -204,7 +201,6 @@ function Spent({ store }: { store: RunStore }) {
         aria-valuetext={`${words} of ${money(budget)}`}
       >
         <i class="meter-spent" style={{ width: part(spend.nanousd) }} />
-        <i class="meter-reserved" style={{ width: part(spend.reserved_nanousd) }} />
       </div>
     </>
   );

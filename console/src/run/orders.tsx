@@ -19,9 +19,8 @@ const PlanGraph = lazy("PlanGraph");
 export function Orders({ store }: { store: RunStore }) {
   const model = store.live;
   const { orders } = model;
-  const { unsupported } = model.view.run;
   const [compared, setCompared] = useState(false);
-  if (orders.length + unsupported.length === 0) return <p class="muted">No work orders yet.</p>;
+  if (orders.length === 0) return <p class="muted">No work orders yet.</p>;
   return (
     <div class="orders">
       {orders.length > 1 && (
@@ -39,18 +38,6 @@ export function Orders({ store }: { store: RunStore }) {
           store={store}
         />
       ))}
-      {unsupported.length > 0 && (
-        <section>
-          <h3>Not supported by any tool</h3>
-          <ul>
-            {unsupported.map((part) => (
-              <li key={part.what}>
-                <strong>{part.what}</strong>: {part.reason}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
     </div>
   );
 }

@@ -42,15 +42,11 @@ export function sampleView(subtasks = 2, seq = 2): View {
       created_at: START,
       waits: {},
       answers: {},
-      unsupported: [],
     },
     spend: {
       requests: 0,
       tokens: 0,
-      input_tokens: 0,
-      output_tokens: 0,
       nanousd: 0,
-      reserved_nanousd: 0,
       unpriced: false,
     },
     counts: {

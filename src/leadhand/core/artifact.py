@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Iterator
 
 from .errors import UsageError
 
 ALGORITHM = "sha256:"
-MEDIA_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}(; ?[\w.+-]{1,100}=[\w.+-]{1,100})*", re.ASCII)
 LONGEST_PATH = 500
 """The longest path, in bytes of UTF-8."""
 LONGEST_NAME = 200
@@ -31,10 +29,10 @@ def confined(path: str) -> str:
 
     Empty names and ``.`` are dropped, and the text is composed (Unicode NFC), so that two spellings of a path are one
     artifact. Raises UsageError for a path that leaves the folder or that some system would read differently: absolute,
-    with ``..``, with a backslash, a drive, a reserved name or character, an invisible character, or too long.
+    with ``..``, with a backslash, a drive, a reserved or an invisible character, or too long.
     """
     names = [name for name in unicodedata.normalize("NFC", path).split("/") if name not in ("", ".")]
-    problem = next(_problems(path, names), None)
+    problem = next((why for why, is_so in _problems(path, names) if is_so), None)
     if problem is not None:
         shown = ascii(path[:80]) + "…" * (len(path) > 80)
         how = "use a relative path such as notes/summary.md"
@@ -42,46 +40,25 @@ def confined(path: str) -> str:
     return "/".join(names)
 
 
-# Names that Windows gives to devices, in any case and with any extension.
-_DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
-    f"{device}{number}" for device in ("com", "lpt") for number in range(10)
-}
 _RESERVED = frozenset('\\:*?"<>|\u2044\u2215\u29f8\u2216\u29f5\u29f9')
 """Characters that some system reserves, and those that look like a separator."""
 
 
-def _problems(path: str, names: list[str]) -> Iterator[str]:
-    if path.startswith("/"):
-        yield "it is absolute"
-    if not names:
-        yield "it names no file"
-    if path.endswith(("/", "/.")):
-        yield "it names a folder"
-    if len(names) > MAX_DEPTH:
-        yield f"it has more than {MAX_DEPTH} names"
-    for name in names:
-        yield from _problems_of_name(name)
-    if _size("/".join(names)) > LONGEST_PATH:
-        yield f"it is longer than {LONGEST_PATH} bytes"
-
-
-def _problems_of_name(name: str) -> Iterator[str]:
-    if name == "..":
-        yield "it leaves its folder (..)"
-    if name.startswith("~"):
-        yield "a name begins with ~, which some programs expand to a home folder"
-    for letter in name:
+def _problems(path: str, names: list[str]) -> Iterator[tuple[str, bool]]:
+    """Yield what can be wrong with a path, and whether it is."""
+    yield "it is absolute", path.startswith("/")
+    yield "it names no file", not names
+    yield "it names a folder", path.endswith(("/", "/."))
+    yield f"it has more than {MAX_DEPTH} names", len(names) > MAX_DEPTH
+    yield "it leaves its folder (..)", ".." in names
+    yield "a name begins with ~, which some programs expand to a home folder", any(name[0] == "~" for name in names)
+    for letter in "".join(names):
         # Invisible, unassigned or reserved; or systems that fold it (NFKC) read another character.
-        if letter in _RESERVED or not letter.isprintable() or unicodedata.normalize("NFKC", letter) != letter:
-            shown = letter if letter.isascii() and letter.isprintable() else f"U+{ord(letter):04X}"
-            yield f"it contains {shown}, which does not mean the same everywhere"
-    if name != name.strip() or name.endswith("."):
-        yield "a name begins or ends with a space, or ends with a dot"
-    if name.casefold().partition(".")[0].rstrip() in _DEVICES:
-        yield f"{name} is the name of a device on Windows"
-    if _size(name) > LONGEST_NAME:
-        yield f"a name is longer than {LONGEST_NAME} bytes"
-
-
-def _size(text: str) -> int:
-    return len(text.encode(errors="replace"))
+        odd = letter in _RESERVED or not letter.isprintable() or unicodedata.normalize("NFKC", letter) != letter
+        shown = letter if letter.isascii() and letter.isprintable() else f"U+{ord(letter):04X}"
+        yield f"it contains {shown}, which does not mean the same everywhere", odd
+    ends = any(name != name.strip() or name.endswith(".") for name in names)
+    yield "a name begins or ends with a space, or ends with a dot", ends
+    longest = max((len(name.encode()) for name in names), default=0)
+    yield f"a name is longer than {LONGEST_NAME} bytes", longest > LONGEST_NAME
+    yield f"it is longer than {LONGEST_PATH} bytes", len("/".join(names).encode()) > LONGEST_PATH

@@ -7,25 +7,28 @@ from pydantic import AfterValidator, Field
 
 from .value import Value, plain_json, unset
 
+LONGEST_ID, LONGEST_TITLE = 200, 1_000
+"""The most characters in the id of a step or a todo, and in a title."""
+_TYPE = r"[A-Za-z0-9_.+-]{1,100}"
+MEDIA_TYPE = f"^{_TYPE}/{_TYPE}(; ?{_TYPE}={_TYPE})*$"
+
 
 class Delegate(Value):
     """Delegate a task to another worker; the call that asked receives the whole result.
 
     ``worker`` names a worker of the run (None: the caller itself). ``input`` is the task. ``tools`` restricts the
-    worker's tools, which never exceed its own and the caller's. ``max_requests``, ``max_calls`` (tool calls) and
-    ``budget`` (USD) are its limits. ``output`` is the JSON schema of its answer, an object, instead of the worker's.
-    A task that the caller has delegated under the same ``key`` is not started again, unless it failed once.
+    worker's tools, which never exceed its own and the caller's. ``max_calls`` limits its tool calls. ``output`` is the
+    JSON schema of its answer, an object, instead of the worker's. A task that the caller has delegated under the same
+    ``key`` is not started again, unless it failed.
     """
 
     type: Literal["delegate"] = "delegate"
-    title: str = ""
+    title: str = Field(default="", max_length=LONGEST_TITLE)
     worker: str | None = None
     input: Annotated[dict[str, Any], AfterValidator(plain_json)] = {}
     tools: tuple[str, ...] | None = None
     model: str | None = None
     instructions: str | None = None
-    max_requests: int | None = Field(default=None, ge=1)
-    budget: float | None = Field(default=None, ge=0)
     max_calls: int | None = Field(default=None, ge=1, exclude_if=operator.not_)
     output: Annotated[dict[str, Any] | None, AfterValidator(plain_json)] = Field(default=None, exclude_if=unset)
     key: str = Field(default="", exclude_if=operator.not_)
@@ -54,7 +57,7 @@ class WriteArtifact(Value):
     type: Literal["write_artifact"] = "write_artifact"
     path: str
     content: str | None = None
-    media_type: str = "text/markdown"
+    media_type: str = Field(default="text/markdown", pattern=MEDIA_TYPE)
     digest: str = ""
     size: int = 0
 
@@ -62,8 +65,8 @@ class WriteArtifact(Value):
 class Todo(Value):
     """One entry of the run's todo list."""
 
-    id: str
-    content: str
+    id: str = Field(max_length=LONGEST_ID)
+    content: str = Field(max_length=LONGEST_TITLE)
     status: Literal["pending", "in_progress", "completed"] = "pending"
     priority: str | None = None
 

@@ -8,7 +8,8 @@ since the money is spent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import ChainMap
+from collections.abc import Iterable, MutableMapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -61,22 +62,21 @@ class Budget:
     runs: one dictionary for all of them, which the store loads and writes. Their ceilings are those of each call.
     """
 
-    __slots__ = ("_before", "held_back", "loaded", "loaded_scopes", "open", "run", "scopes", "shared")
+    __slots__ = ("held_back", "loaded", "loaded_scopes", "open", "run", "scopes", "shared")
 
     def __init__(self, run: Account, held_back: Money = NOTHING, shared: dict[str, Account] | None = None) -> None:
         self.run = run
         self.held_back = held_back
-        self.shared: dict[str, Account] = {} if shared is None else shared
-        self.scopes: dict[str, Account] = {}
-        self.open: dict[str, Open] = {}
+        self.shared: MutableMapping[str, Account] = {} if shared is None else shared
+        self.scopes: MutableMapping[str, Account] = {}
+        self.open: MutableMapping[str, Open] = {}
         self.loaded: dict[str, Open] = {}
         self.loaded_scopes: dict[str, Account] = {}
-        self._before: list[tuple[dict[str, Any], str, Any]] = []
 
     @classmethod
     def of(cls, definition: RunDefinition, shared: dict[str, Account] | None = None) -> Budget:
         """Return the budget of a new run."""
-        return cls(Account(definition.limits.ceiling), definition.held_back.counted(), shared)
+        return cls(Account(definition.limits.ceiling), definition.held_back, shared)
 
     def load(self, attempt: str, call_id: str, reservation: Reservation) -> None:
         """Add an open reservation from the database. Its scopes must be loaded too."""
@@ -90,22 +90,19 @@ class Budget:
     def apply(self, events: Iterable[AnyEvent]) -> None:
         """Apply the reservations and settlements of ``events``, all or none. Raises BudgetRefused."""
         run, held_back = self.run, self.held_back
-        self._before = []
+        places: tuple[MutableMapping[str, Any], ...] = (self.scopes, self.open, self.shared)
+        trial = tuple(ChainMap[str, Any]({}, place) for place in places)
+        self.scopes, self.open, self.shared = trial
         try:
             for event in events:
                 self._take(event)
+            for place, changed in zip(places, trial, strict=True):
+                place.update(changed.maps[0])
         except BudgetRefused:
             self.run, self.held_back = run, held_back
-            for place, key, before in reversed(self._before):
-                place[key] = before
-                if before is None:
-                    del place[key]
             raise
-
-    def _put(self, place: dict[str, Any], key: str, value: Any) -> None:
-        """Set an account or the open reservations of an attempt, and note what was there before."""
-        self._before.append((place, key, place.get(key)))
-        place[key] = value
+        finally:
+            self.scopes, self.open, self.shared = places
 
     def _take(self, event: AnyEvent) -> None:
         match event:
@@ -118,34 +115,34 @@ class Budget:
                 for call_id in self.open.get(event.attempt, {}):
                     self._settle(event.attempt, call_id, None)
             case RunChanged() if event.limits is not None:
-                self.run, self.held_back = self.run._replace(ceiling=event.limits.ceiling), event.held_back.counted()
+                self.run, self.held_back = self.run._replace(ceiling=event.limits.ceiling), event.held_back
             case _:
                 pass
 
     def _reserve(self, event: ModelCallBegan) -> None:
         # A call that begins a second time may have been made the first time too, so the first counts in full.
         self._settle(event.attempt, event.call_id, None)
-        amount, kept = event.reserved.counted(), self._kept(event)
+        amount, kept = event.reserved, self._kept(event)
         if not amount.fits(left := self.run.left(kept)):
             raise refused(event, self.run.ceiling, left, kept)
         self.run = self.run.reserve(amount)
         for ceiling in event.within:  # an ancestor and its descendant may name one scope
             account = self.scopes.get(ceiling.scope, Account())
-            self._put(self.scopes, ceiling.scope, account._replace(ceiling=account.ceiling.within(ceiling)))
+            self.scopes[ceiling.scope] = account._replace(ceiling=account.ceiling.within(ceiling))
         scopes = tuple(dict.fromkeys(each.scope for each in event.within))
         for scope in scopes:
             account = self.scopes[scope]
             if not amount.fits(left := account.left()):
                 raise refused(event, replace(account.ceiling, scope=scope), left)
-            self._put(self.scopes, scope, account.reserve(amount))
+            self.scopes[scope] = account.reserve(amount)
         for ceiling in event.shared:
             account = self.shared.get(ceiling.scope, Account())._replace(ceiling=ceiling)
             if not amount.fits(left := account.left()):
                 hopeless = not (account.spent + amount).fits(ceiling)
                 raise refused(event, ceiling, left, shared=True, hopeless=hopeless)
-            self._put(self.shared, ceiling.scope, account.reserve(amount))
+            self.shared[ceiling.scope] = account.reserve(amount)
         reservation = Reservation(amount, scopes, tuple(each.scope for each in event.shared))
-        self._put(self.open, event.attempt, {**self.open.get(event.attempt, {}), event.call_id: reservation})
+        self.open[event.attempt] = {**self.open.get(event.attempt, {}), event.call_id: reservation}
 
     def _kept(self, event: ModelCallBegan) -> Money:
         """What a call must leave free for the stages that follow it: all that is held back, or their parts."""
@@ -160,16 +157,14 @@ class Budget:
         calls = self.open.get(attempt, {})
         if (reservation := calls.get(call_id)) is None:
             return
-        self._put(self.open, attempt, {each: calls[each] for each in calls if each != call_id})
-        amount = used = reservation.amount
-        if usage is not None:
-            used = usage.amount.counted()
-            used = used if usage.nanousd is not None else replace(used, nanousd=amount.nanousd)
+        self.open[attempt] = {each: calls[each] for each in calls if each != call_id}
+        amount = reservation.amount
+        used = amount if usage is None else usage.used(amount)
         self.run = self.run.settle(amount, used)
         for scope in reservation.scopes:
-            self._put(self.scopes, scope, self.scopes[scope].settle(amount, used))
+            self.scopes[scope] = self.scopes[scope].settle(amount, used)
         for scope in reservation.shared:
-            self._put(self.shared, scope, self.shared.get(scope, Account()).settle(amount, used))
+            self.shared[scope] = self.shared.get(scope, Account()).settle(amount, used)
 
     def closed(self) -> list[tuple[str, str]]:
         """Return attempt and call of each loaded reservation that is settled or replaced."""

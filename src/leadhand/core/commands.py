@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol
 from pydantic import AfterValidator, Field
 
 from .approval import Approval, Question
+from .asks import LONGEST_ID, LONGEST_TITLE
 from .errors import Failure
 from .judgement import Judgement
 from .run import Gap, RunStatus
 from .state import RunState, StepState
 from .tool import CallState
 from .value import Json, plain_json
-from .work_order import LONGEST_ID, LONGEST_TITLE, Subtask, Unsupported, WorkOrder
+from .work_order import Subtask, Unsupported, WorkOrder
 from .work_result import ResultData, Review
 from .worker import Worker
 

@@ -104,6 +104,9 @@ class Failure(Value):
             message = f"{message[: LONGEST_MESSAGE - 1]}…"
         return cls(message=message, type=type, class_=class_, next_action=next_action, retry_after_s=retry_after_s)
 
+    def __str__(self) -> str:
+        return f"{self.message} ({self.class_.value})"
+
     @property
     def is_away(self) -> bool:
         """Whether a model call failed because its server is down, starting or overloaded."""

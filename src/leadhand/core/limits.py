@@ -43,7 +43,10 @@ _CLOSED = ConfigDict(extra="forbid", json_schema_serialization_defaults_required
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """An amount of model requests, tokens (input and output together) and nano-dollars."""
+    """An amount of model requests, tokens (input and output together) and nano-dollars.
+
+    No part is negative, or larger than :data:`LARGEST`.
+    """
 
     __pydantic_config__ = _CLOSED
 
@@ -56,11 +59,10 @@ class Money:
         """Return the amounts in their order."""
         return self.requests, self.tokens, self.nanousd
 
-    def counted(self) -> "Money":
-        """Return the amount as budgets count it: no part is negative, or larger than :data:`LARGEST`."""
-        if min(self.row) >= 0 and max(self.row) <= LARGEST:
-            return self
-        return Money(*(min(max(each, 0), LARGEST) for each in self.row))
+    def __post_init__(self) -> None:
+        for name, each in zip(("requests", "tokens", "nanousd"), self.row, strict=True):
+            if not 0 <= each <= LARGEST:
+                object.__setattr__(self, name, min(max(each, 0), LARGEST))
 
     def __add__(self, other: "Money") -> "Money":
         return Money(self.requests + other.requests, self.tokens + other.tokens, self.nanousd + other.nanousd)
@@ -70,11 +72,7 @@ class Money:
 
     def fits(self, ceiling: "Ceiling") -> bool:
         """Whether this amount is within every limit that is set."""
-        return (
-            (ceiling.requests is None or self.requests <= ceiling.requests)
-            and (ceiling.tokens is None or self.tokens <= ceiling.tokens)
-            and (ceiling.nanousd is None or self.nanousd <= ceiling.nanousd)
-        )
+        return all(most is None or each <= most for each, most in zip(self.row, ceiling.row, strict=True))
 
 
 NOTHING = Money()
@@ -166,10 +164,10 @@ class Usage(Value):
     output_tokens: int = 0
     nanousd: int | None = None
 
-    @property
-    def amount(self) -> Money:
-        """Return what was used; an unknown price counts as nothing."""
-        return Money(self.requests, self.input_tokens + self.output_tokens, self.nanousd or 0)
+    def used(self, reserved: Money) -> Money:
+        """Return what was used of a reservation; an unknown price counts as all that was reserved."""
+        price = reserved.nanousd if self.nanousd is None else self.nanousd
+        return Money(self.requests, self.input_tokens + self.output_tokens, price)
 
 
 class Limits(Value):
@@ -201,14 +199,9 @@ class Limits(Value):
 
     def within(self, most: "Limits") -> "Limits":
         """Return the limits that are within both. ``batch_size`` stays as it is: it bounds nothing."""
-        return self.evolve(
-            **{name: smaller(getattr(self, name), getattr(most, name)) for name in LIMITING},
-        )
+        names = [name for name in Limits.model_fields if name != "batch_size"]
+        return self.evolve(**{name: smaller(getattr(self, name), getattr(most, name)) for name in names})
 
     @property
     def ceiling(self) -> Ceiling:
         return Ceiling(requests=self.max_requests, tokens=self.max_tokens, nanousd=self.budget_nanousd)
-
-
-LIMITING = tuple(name for name in Limits.model_fields if name != "batch_size")
-"""The fields of limits of which less is stricter."""

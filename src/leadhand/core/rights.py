@@ -49,14 +49,10 @@ def tools_of(state: RunState, step: Step) -> frozenset[str]:
         allowed &= tools_of(state, above.step)
         call_id = call_of(step.step_id)
         call = above.returned(call_id) or above.open_call(call_id)
-        if call is not None and not is_another_worker(state, above, step.worker):
+        # Another worker may use the tool that called it, to call further ones.
+        if call is not None and not (state.is_worker(step.worker) and step.worker != above.step.worker):
             allowed -= {call.tool}
     return allowed
-
-
-def is_another_worker(state: RunState, parent: StepState, worker: str) -> bool:
-    """Whether another worker than the parent's was called: it may use the tool that called it, never to call itself."""
-    return state.is_worker(worker) and worker != parent.step.worker
 
 
 def may_delegate(state: RunState, parent: str, worker: str) -> bool:

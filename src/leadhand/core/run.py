@@ -42,14 +42,6 @@ WorkerCalls = Literal["auto", "always"]
 WORKER_CALLS: tuple[WorkerCalls, ...] = ("auto", "always")
 
 
-def _is_off(check: object) -> bool:
-    return check == "off"
-
-
-def _is_auto(worker_calls: object) -> bool:
-    return worker_calls == "auto"
-
-
 class ModelChoice(Value):
     """The models by use (a worker's ``model_role``), else ``default``.
 
@@ -153,9 +145,9 @@ class RunDefinition(Value):
     earlier: tuple[EarlierFile, ...] = Field(default=(), exclude_if=operator.not_)
     nested_workers: bool = Field(default=False, exclude_if=operator.not_)
     shape: str = Field(default="", exclude_if=operator.not_)
-    check: Check = Field(default="off", exclude_if=_is_off)
+    check: Check = Field(default="off", exclude_if=partial(operator.eq, "off"))
     strict: bool = Field(default=False, exclude_if=operator.not_)
-    worker_calls: WorkerCalls = Field(default="auto", exclude_if=_is_auto)
+    worker_calls: WorkerCalls = Field(default="auto", exclude_if=partial(operator.eq, "auto"))
     judging: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     concurrency: Concurrency = Field(default=Concurrency(), exclude_if=operator.not_)
     no_cache: bool = Field(default=False, exclude_if=operator.not_)

@@ -10,11 +10,7 @@ from pydantic import Field
 
 from .approval import Preview
 from .ids import subtask_key
-from .limits import Ceiling
 from .value import Json, Value, is_object, unset
-
-LONGEST_ID, LONGEST_TITLE = 200, 1_000
-"""The most characters in the id of a step or a todo, and in a title."""
 
 
 class Subtask(Value):
@@ -152,15 +148,14 @@ class Step(Value):
     ``step_id`` is the key of a subtask (``wo-001.0``), or an id that the flow chose. ``input`` is the task,
     ``needs`` are the ids of steps whose results it uses. ``parent`` is the attempt that asked for it (None: the
     flow).
-    ``tools`` restricts the tools of its worker (None: all of them). ``ceiling`` limits what it may spend, besides
-    its worker's limits, ``max_calls`` how many tool calls it may make; ``model``, ``instructions``, ``doing`` and
-    ``output`` (the JSON schema of its answer) replace the worker's. ``key`` identifies the task for its parent.
-    ``subtask`` is the subtask that it carries out, with the tool that must be called. If it ``counts``, its result
-    belongs to the answer. A ``final`` step writes the answer: its text is shown while it is written, and it may
-    use the allowance reserved for the answer. If it ``judges`` a work order (by id), it may use the part that is kept
-    for reviews. A flow knows its steps again by ``kind`` (``ask`` a worker, ``call`` a tool, ``do`` a function),
-    ``key`` and the ``digest`` of the input, equal ones by the ``place`` (path of branches, number of the ask);
-    ``line`` is where it asked. An ``optional`` step is not a gap if it fails.
+    ``tools`` restricts the tools of its worker (None: all of them). ``max_calls`` limits the tool calls that it may
+    make; ``model``, ``instructions``, ``doing`` and ``output`` (the JSON schema of its answer) replace the worker's.
+    ``key`` identifies the task for its parent. ``subtask`` is the subtask that it carries out, with the tool that must
+    be called. If it ``counts``, its result belongs to the answer. A ``final`` step writes the answer: its text is shown
+    while it is written, and it may use the allowance reserved for the answer. If it ``judges`` a work order (by id), it
+    may use the part that is kept for reviews. A flow knows its steps again by ``kind`` (``ask`` a worker, ``call`` a
+    tool, ``do`` a function), ``key`` and the ``digest`` of the input, equal ones by the ``place`` (path of branches,
+    number of the ask); ``line`` is where it asked. An ``optional`` step is not a gap if it fails.
     """
 
     step_id: str
@@ -171,7 +166,6 @@ class Step(Value):
     needs: tuple[str, ...] = ()
     parent: str | None = None
     tools: tuple[str, ...] | None = None
-    ceiling: Ceiling | None = None
     model: str | None = None
     instructions: str | None = None
     max_calls: int | None = Field(default=None, ge=1, exclude_if=operator.not_)
@@ -193,19 +187,14 @@ class Step(Value):
         return self.title or self.step_id
 
 
-ANSWERED_BY_RUN = frozenset({"asks", "child"})
-"""Kinds of open calls that the run itself answers, without a person."""
-
-
 class OpenCall(Value):
-    """An open call of a parked attempt: it waits for approval, another step, or confirmation that it happened.
-
-    ``asks``: the tool returned, and the controller has not decided yet on what it asks for. ``preview`` shows a person
-    what the call would make. ``hook`` changed its arguments named in ``changed``, or asks for approval for ``reason``.
+    """An open call of a parked attempt: it waits for approval, for confirmation that it happened, or (``asks``) for
+    what its tool asked of the controller, such as the result of another step. ``preview`` shows a person what the call
+    would make. ``hook`` changed its arguments named in ``changed``, or asks for approval for ``reason``.
     """
 
     call_id: str
-    kind: Literal["approval", "child", "effect", "asks"]
+    kind: Literal["approval", "effect", "asks"]
     tool: str = ""
     args: dict[str, Any] = {}
     preview: Preview | None = Field(default=None, exclude_if=unset)
@@ -216,4 +205,4 @@ class OpenCall(Value):
     @property
     def answered_by_run(self) -> bool:
         """Whether the run itself answers the call, without a person."""
-        return self.kind in ANSWERED_BY_RUN
+        return self.kind == "asks"

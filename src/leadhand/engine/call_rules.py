@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from typing import Literal
 
 from leadhand.core.approval import policy_of
 from leadhand.core.conversation import ToolCall
@@ -85,7 +84,7 @@ class CallRules:
         for position, call in enumerate(turn.calls):
             tool = self.tool_of(turn, position)
             again = False
-            if tool is not None and tool.effect is Effect.PURE and not (tool.polling or tool.delegate):
+            if tool is not None and tool.effect is Effect.PURE and not tool.polling:
                 written = json.dumps([call.name, call.arguments], sort_keys=True)
                 equal[written] += 1
                 again = equal[written] > SAME_RESULTS
@@ -176,17 +175,13 @@ class CallRules:
 
     # --- approval ----------------------------------------------------------------------------------------------------
 
-    def waits_for(self, turn: Turn, position: int, tool: ToolSpec) -> Literal["approval", "child"] | None:
-        """Return what a call has to wait for: "approval", "child", or None."""
-        answer = self._work.attempt.answers.get(self.call_id(turn, position))
-        if answer is not None:
-            return "child" if tool.delegate and answer.ok and not answer.decided else None
-        if self._policy(tool, repeated=self._is_repeated(turn, position, tool)) is ApprovalPolicy.ASK:
-            return "approval"
+    def needs_approval(self, turn: Turn, position: int, tool: ToolSpec) -> bool:
+        """Whether a call has to wait until a person approves it."""
+        if self._work.attempt.answers.get(self.call_id(turn, position)) is not None:
+            return False
         hooked = self.hooked.get(self.call_id(turn, position))
-        if hooked is not None and hooked.asks:
-            return "approval"
-        return "child" if tool.delegate else None
+        asks = self._policy(tool, repeated=self._is_repeated(turn, position, tool)) is ApprovalPolicy.ASK
+        return asks or (hooked is not None and hooked.asks)
 
     def _policy(self, tool: ToolSpec, *, repeated: bool) -> ApprovalPolicy:
         """What holds for a call. An approval of the tool for the whole run does not cover a subtask's second call."""

@@ -5,6 +5,7 @@ process.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Any, cast
 from pydantic_core import to_json
 
 from leadhand.core.approval import Preview
-from leadhand.core.asks import Ask, WriteArtifact
+from leadhand.core.asks import Ask, Delegate, WriteArtifact
 from leadhand.core.decide.attempts import retry
 from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
@@ -168,7 +169,7 @@ class ToolCalls:
     ) -> CallState:
         """Make a call, unless an earlier result can be used again."""
         bound = self._toolbox.find(tool.name)
-        if bound is None:
+        if bound is None and not tool.delegate:
             raise LookupError(f"the tool {tool.name} is not in this process")
         began = ToolCallBegan(
             attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect, changed_by=changed_by
@@ -229,7 +230,7 @@ class ToolCalls:
         log: RunLog,
         began: ToolCallBegan,
         tool: ToolSpec,
-        bound: BoundTool,
+        bound: BoundTool | None,
         context: ToolContext,
         work: Work | None,
         name: str | None,
@@ -243,7 +244,10 @@ class ToolCalls:
             except StaleAttempt as stale:
                 return result._replace(failure=Failure.of(stale.what, "stale_attempt", FailureClass.LOST))
         began_at = time.monotonic()
-        returned, failure = await self._run(bound, tool, began.args, context)
+        if bound is None or tool.delegate:
+            returned, failure = _delegated(tool, began.args, work), None
+        else:
+            returned, failure = await self._run(bound, tool, began.args, context)
         withheld = None if work is None else await self.hooks.after_tool(work, result, returned, failure)
         if withheld is not None:
             returned, failure = without_result(tool, failure, withheld)
@@ -362,6 +366,13 @@ def _raised(tool: ToolSpec, error: Exception) -> Failure:
 def _emit(loop: asyncio.AbstractEventLoop, log: RunLog, attempt: str, message: object) -> None:
     """Record what a tool reports, from any thread."""
     loop.call_soon_threadsafe(log.note, attempt, str(message))
+
+
+def _delegated(tool: ToolSpec, args: dict[str, Json], work: Work | None) -> ToolReturn:
+    """Return what a tool that delegates asks for: the worker of its name, else another one like the caller."""
+    worker = tool.name if work is not None and work.state.is_worker(tool.name) else None
+    key = "" if tool.polling else json.dumps([tool.name, args], sort_keys=True)
+    return ToolReturn(asks=(Delegate(title=tool.name, worker=worker, input=args, key=key),))
 
 
 def _words(error: BaseException) -> str:

@@ -288,15 +288,15 @@ class Turns:
                 if failure is not None or tool is None:
                     if failure is not None:
                         self._refuse(conversation, position, failure)
-                elif kind := rules.waits_for(turn, position, tool):
+                elif rules.needs_approval(turn, position, tool):
                     call_id, args = rules.call_id(turn, position), rules.args_of(turn, position)
-                    preview = None
-                    if kind == "approval":
-                        preview = self._tools.preview(tool, args, self._work.run_id, self._work.caller)
+                    preview = self._tools.preview(tool, args, self._work.run_id, self._work.caller)
                     seen = rules.hooked.get(call_id)
                     of_hook = seen.of_call(turn.calls[position].arguments or {}) if seen is not None else {}
                     held.append(
-                        OpenCall(call_id=call_id, kind=kind, tool=tool.name, args=args, preview=preview, **of_hook)
+                        OpenCall(
+                            call_id=call_id, kind="approval", tool=tool.name, args=args, preview=preview, **of_hook
+                        )
                     )
                 elif not held or tool.effect is Effect.PURE:
                     now.append(position)

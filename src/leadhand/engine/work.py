@@ -111,14 +111,12 @@ def is_by_hand(state: RunState, step: Step) -> bool:
 
 
 def scopes_of(state: RunState, step: Step) -> tuple[Ceiling, ...]:
-    """Return the ceilings that apply to each model call of a step: its own, and those of its ancestors."""
+    """Return the ceilings that apply to each model call of a step: that of its worker, and those of its ancestors."""
     found: list[Ceiling] = []
     for each in (step, *(above.step for above in ancestors(state, step))):
         worker = state.worker(each.worker)
-        of_worker = worker.ceiling if worker is not None else None
-        ceiling = each.ceiling.within(of_worker) if each.ceiling and of_worker else each.ceiling or of_worker
-        if ceiling:
-            found.append(replace(ceiling, scope=each.step_id))
+        if worker is not None and worker.ceiling is not None:
+            found.append(replace(worker.ceiling, scope=each.step_id))
     return tuple(found)
 
 

@@ -69,7 +69,7 @@ class RunRow:
                 run_id, definition.flow, shown, definition.models.default, at, int(definition.detached),
                 definition.key_id, definition.follows.run_id if definition.follows is not None else "",
                 *label_columns(shown, definition.name, definition.tags),
-                *definition.limits.ceiling.row, *definition.held_back.counted().row,
+                *definition.limits.ceiling.row, *definition.held_back.row,
                 RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0, 0,
                 0, 0, 0, 0, 0, 0, 0,
             ),

@@ -23,18 +23,14 @@ FailurePart = TypedDict(
 
 
 class PhasePart(TypedDict):
-    """What the lead is doing; ``running`` counts its running steps of this worker.
+    """What the lead is doing, in the ``step`` of a ``worker``.
 
-    ``written`` counts the subtasks of the part of a plan that is being written, ``begun`` those of the plan that began.
-    ``again``: why the answer of the model was not accepted. ``text`` has all of it in words.
+    ``written`` counts the subtasks of the part of a plan that is being written. ``text`` has all of it in words.
     """
 
     step: str
     worker: str
-    running: int
     written: NotRequired[int]
-    begun: NotRequired[int]
-    again: NotRequired[str]
     text: str
 
 
@@ -55,13 +51,6 @@ class AnswerPart(TypedDict):
     at: str
 
 
-class UnsupportedPart(TypedDict):
-    """A part of the request that no tool can do."""
-
-    what: str
-    reason: str
-
-
 class RunPart(TypedDict):
     """The run. ``waits``: what attempts wait for now, by name."""
 
@@ -76,27 +65,21 @@ class RunPart(TypedDict):
     phase: NotRequired[PhasePart]
     waits: dict[str, WaitPart]
     answers: dict[str, AnswerPart]
-    unsupported: list[UnsupportedPart]
 
 
 class SpendPart(TypedDict):
-    """What was spent or is reserved. ``unpriced``: a price is unknown, so ``nanousd`` is a lower bound.
+    """What was spent. ``unpriced``: a price is unknown, so ``nanousd`` is a lower bound.
 
     Of the input tokens, providers read ``cached_tokens`` from their caches and wrote ``cache_write_tokens`` there.
     """
 
     requests: int
     tokens: int
-    input_tokens: int
     cached_tokens: NotRequired[int]
     cache_write_tokens: NotRequired[int]
-    output_tokens: int
     nanousd: int
-    reserved_nanousd: int
     unpriced: bool
     budget_nanousd: NotRequired[int]
-    max_tokens: NotRequired[int]
-    max_requests: NotRequired[int]
 
 
 class CountsPart(TypedDict):

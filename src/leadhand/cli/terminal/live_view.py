@@ -153,10 +153,7 @@ class LiveView(View):
         name, order = next(reversed(view["orders"].items()), ("", view["counts"]))
         counted: list[str] = []
         done, failed = count_of("completed", order=name), count_of("failed", "dropped", order=name)
-        planned = bool(view["orders"]) or "begun" not in run.get("phase", {})
-        if order["total"] and not planned:
-            counted.append(f"{done:,} done")
-        elif order["total"]:
+        if order["total"]:
             counted.append(f"{done:,}/{order['total']:,} done")
             for number, word in (
                 (count_of("running"), "running"),

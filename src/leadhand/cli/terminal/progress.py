@@ -15,7 +15,6 @@ from leadhand.core.events import Entry, NoteEmitted
 from leadhand.core.ids import split_attempt
 from leadhand.core.view import Change, Projection
 from leadhand.core.words import Level, Tone
-from leadhand.core.work_order import ANSWERED_BY_RUN
 
 RECENT = 12
 """Finished steps that are kept for display."""
@@ -113,7 +112,7 @@ class Progress:
     def _line(self, change: Change, at: datetime, *, was_driven: bool) -> Line | None:
         words = change.words
         phase = self.view["run"].get("phase") if "phase" in change.patch.get("run", {}) else None
-        if change.type in PHASES and phase and phase["running"] == 1 and not phase.get("written", 0) % WRITTEN:
+        if change.type in PHASES and phase and not phase.get("written", 0) % WRITTEN:
             said, self._phase = self._phase, phase["text"]  # a lead has a phase in each of its turns
             return Line(phase["text"], "", Tone.INFO, phase=False) if said != self._phase else None
         if change.type == "todos_set":
@@ -159,7 +158,7 @@ def _continued(part: StepPart) -> bool:
     last = _last_attempt(part)
     before = part["attempts"].get(split_attempt(last[1].get("continues", ""))[1]) if last is not None else None
     waits = {call["kind"] for call in before.get("open_calls", ())} if before is not None else set[str]()
-    return bool(waits) and waits <= ANSWERED_BY_RUN
+    return waits == {"asks"}
 
 
 def _is_work(part: StepPart) -> bool:
@@ -192,7 +191,7 @@ def took(part: StepPart, now: datetime) -> float:
     while "continues" in first:
         before = part["attempts"][split_attempt(first["continues"])[1]]
         waits = {call["kind"] for call in before.get("open_calls", ())}
-        if not waits or waits - ANSWERED_BY_RUN:
+        if waits != {"asks"}:
             break
         first = before
     since = datetime.fromisoformat(first.get("started_at", first["scheduled_at"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -10,22 +9,19 @@ from datetime import datetime, timedelta
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval
-from leadhand.core.artifact import MEDIA_TYPE, confined
+from leadhand.core.artifact import confined
 from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.errors import UsageError
 from leadhand.core.evolve import apply_events, draft
 from leadhand.core.ids import step_of_call
-from leadhand.core.limits import Ceiling, nanousd
-from leadhand.core.relations import ancestors, artifacts_of, call_of, child_id, children_of, parent_of
+from leadhand.core.relations import ancestors, call_of, child_id, children_of, parent_of
 from leadhand.core.rights import MAX_DEPTH, tools_of
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import DYNAMIC_WORKERS
 from leadhand.core.value import shown
-from leadhand.core.work_order import LONGEST_ID, LONGEST_TITLE, OpenCall, Step
+from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
 
-MOST_FAILURES = 2
-"""How often a task may fail until it is not started again for the same parent."""
 NO_MORE_CHILDREN = "no more of these may be started: continue with what the others found"
 """Why a delegation beyond ``max_children`` of a worker is refused."""
 
@@ -80,7 +76,8 @@ def _answer(state: RunState, call_id: str, now: datetime) -> list[ev.AnyEvent]:
     if given := children_of(state, call_id):
         return [_results_of(call_id, given)]
     granted: list[ev.AnyEvent] = []
-    wanted, children = _asks_of(state, step, call), 0
+    returned, children = step.returned(call_id), 0
+    wanted = returned.asks if returned is not None else ()
     after = draft(state) if len(wanted) > 1 else state  # each ask is judged beside those before it
     for ask in wanted:
         problem = _problem(after, step, ask)
@@ -109,24 +106,11 @@ def _granted(state: RunState, step: StepState, attempt: AttemptState, ask: Ask, 
             return ev.TodosSet(attempt=attempt.attempt, todos=ask.todos)
 
 
-def _asks_of(state: RunState, step: StepState, call: OpenCall) -> Sequence[Ask]:
-    """What a call asks for: what its tool returned or, for a delegating tool, another worker for its arguments."""
-    if call.kind == "child":
-        polling = any(tool.polling for tool in state.definition.tools if tool.name == call.tool)
-        key = "" if polling else json.dumps([call.tool, call.args], sort_keys=True)
-        worker = call.tool if state.is_worker(call.tool) else None
-        return (Delegate(title=call.tool, worker=worker, input=call.args, key=key),)
-    returned = step.returned(call.call_id)
-    return returned.asks if returned is not None else ()
-
-
 def _problem(state: RunState, step: StepState, ask: Ask) -> str:
     """Return why an ask cannot be granted, "" if it can."""
     mine = tools_of(state, step.step)
     match ask:
         case Delegate():
-            if len(ask.title) > LONGEST_TITLE:
-                return f"the title of a delegation is longer than {LONGEST_TITLE:,} characters"
             if len(ancestors(state, step.step)) >= MAX_DEPTH:
                 return f"delegation is limited to {MAX_DEPTH} levels"
             caller = state.worker(step.step.worker)
@@ -154,8 +138,6 @@ def _problem(state: RunState, step: StepState, ask: Ask) -> str:
                 path = confined(ask.path)
             except UsageError as error:
                 return error.what
-            if not MEDIA_TYPE.fullmatch(ask.media_type):
-                return f"{shown(ask.media_type)} is not a media type: use one such as text/markdown"
             below = next((each for each in state.artifacts if each.startswith(f"{path}/")), None)
             other = next((each for each in _folders(path) if each in state.artifacts), below)
             if other is not None:
@@ -164,32 +146,18 @@ def _problem(state: RunState, step: StepState, ask: Ask) -> str:
         case SetTodos():
             ids = Counter(todo.id for todo in ask.todos)
             double = next((each for each, count in ids.items() if count > 1), None)
-            if double is not None:
-                return f"two todos have the id {shown(double)}: give each its own"
-            if any(len(todo.id) > LONGEST_ID or len(todo.content) > LONGEST_TITLE for todo in ask.todos):
-                return f"a todo has at most {LONGEST_ID} characters in its id and {LONGEST_TITLE:,} in its content"
-            return ""
+            return "" if double is None else f"two todos have the id {shown(double)}: give each its own"
 
 
 def _repeats(state: RunState, parent: StepState, key: str) -> str:
-    """Return why a task with this key is not started again; "" if it is new, or failed less than twice."""
+    """Return why a task with this key is not started again; "" if it is new, or failed."""
     lineage = {call.call_id for call in parent.evidence}
-    given = [
-        child
-        for child in (state.steps.values() if key else ())
-        if child.step.key == key
-        and parent_of(child.step) == parent.key
-        and (parent.open_call(call := call_of(child.key)) or call in lineage)
-    ]
-    before = next((child for child in given if child.ok or not child.closed), None)
-    if before is not None and before.closed:
-        also = "".join(f", also in {path}" for path in artifacts_of(state, before.key))
-        return f"the same task was carried out before ({before.step.name}): use that result{also}"
-    if before is not None:
-        return f"the same task is already running ({before.step.name}): that call receives its result"
-    if len(given) < MOST_FAILURES:
-        return ""
-    return f"the same task failed {len(given)} times, so it was not started again: {_cause(given[-1])}"
+    for child in state.steps.values() if key else ():
+        if child.step.key != key or parent_of(child.step) != parent.key or (child.closed and not child.ok):
+            continue
+        if (call := call_of(child.key)) in lineage or parent.open_call(call) is not None:
+            return f"the same task was carried out before, or is running ({child.step.name}): use its result"
+    return ""
 
 
 def _making_workers(state: RunState) -> set[str]:
@@ -223,13 +191,9 @@ def _worker(state: RunState, step: StepState, ask: DefineWorker) -> Worker:
 
 def _child(parent: StepState, attempt: AttemptState, ask: Delegate, step_id: str) -> Step:
     """Return the step of a delegation. Its tools follow from those above it: see ``tools_of``."""
-    ceiling = None
-    if ask.max_requests is not None or ask.budget is not None:
-        dollars = None if ask.budget is None else nanousd(ask.budget)
-        ceiling = Ceiling(requests=ask.max_requests, nanousd=dollars)
     given = ask.model_dump(include={"title", "input", "tools", "model", "instructions", "max_calls", "output", "key"})
     worker = ask.worker or parent.step.worker
-    return Step(step_id=step_id, worker=worker, parent=attempt.attempt, ceiling=ceiling, **given)
+    return Step(step_id=step_id, worker=worker, parent=attempt.attempt, **given)
 
 
 def _results_of(call_id: str, children: Sequence[StepState]) -> ev.CallAnswered:

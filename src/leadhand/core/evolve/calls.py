@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, Approval, ApprovalStatus, args_hash
@@ -32,11 +31,8 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
         else:
             del state.reserved[event.attempt]
         usage = event.usage
-        if usage is None:
-            state.spent = state.spent + amount
-        else:
-            price = amount.nanousd if usage.nanousd is None else usage.nanousd
-            state.spent = state.spent + replace(usage.amount, nanousd=price)
+        state.spent = state.spent + (amount if usage is None else usage.used(amount))
+        if usage is not None:
             state.unpriced = state.unpriced or usage.nanousd is None
             state.input_tokens += usage.input_tokens
             state.cached_tokens += usage.cached_tokens
@@ -118,7 +114,8 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
     if event.expired:
         _close(state, approval.evolve(status=ApprovalStatus.EXPIRED, reason=EXPIRED), CallAnswer(False, EXPIRED))
     elif approval.kind == "effect":
-        _effect_answered(state, approval, event)
+        _confirm(state, approval, event)
+        _decide(state, approval, event)
     elif event.args_hash == args_hash(approval.args) and (
         approval.expires_at is None or entry.at < approval.expires_at
     ):
@@ -138,7 +135,7 @@ def _decide(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> 
     _close(state, answered, CallAnswer(ok=event.approve, content=event.reason, args=event.args))
 
 
-def _effect_answered(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
+def _confirm(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
     """Settle an interrupted call with a person's answer."""
     step = state.steps[step_of(approval.attempt)]
     call_id = event.approval_id.removesuffix(EFFECT)
@@ -152,9 +149,6 @@ def _effect_answered(state: RunState, approval: Approval, event: ev.ApprovalAnsw
             calls = (*calls, confirmed._replace(by=event.by or "a person"))
         running = tuple(call for call in step.running if call.call_id != call_id)
         put(state, step._replace(calls=calls, running=running))
-    status = ApprovalStatus.APPROVED if event.approve else ApprovalStatus.DENIED
-    answered = approval.evolve(status=status, by=event.by, reason=event.reason)
-    _close(state, answered, CallAnswer(ok=event.approve, content=event.reason))
 
 
 def _close(state: RunState, approval: Approval, answer: CallAnswer) -> None:
@@ -182,15 +176,14 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
     key = step_of_call(event.call_id)
     step = state.steps.get(key)
     call = step.open_call(event.call_id) if step is not None else None
-    if step is not None and call is not None and call.kind in ("child", "asks") and key in state.parked:
-        returned = step.returned(event.call_id)
+    returned = step.returned(event.call_id) if step is not None and key in state.parked else None
+    if step is not None and call is not None and returned is not None:
         calls = tuple(each for each in step.calls if each is not returned)
-        evidence = returned or CallState(call_id=call.call_id, tool=call.tool, args=call.args)
-        if not event.ok:
-            failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID, WITHOUT_WORKER)
-            evidence = evidence._replace(failure=failure)
+        if event.ok:
+            evidence = _with_results(state, returned, children_of(state, event.call_id))
         else:
-            evidence = _with_results(state, evidence, children_of(state, event.call_id))
+            failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID, WITHOUT_WORKER)
+            evidence = returned._replace(failure=failure)
         put(state, step._replace(calls=(*calls, evidence)))
     _answer(state, key, event.call_id, CallAnswer(ok=event.ok, content=event.content, decided=True))
 

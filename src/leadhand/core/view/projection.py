@@ -19,16 +19,12 @@ from leadhand.core.moment import iso
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import cut, line, shortened
-from leadhand.core.words import Words, phase_text, words
+from leadhand.core.words import Words, words
 
 from .patches import Part, show
 from .steps import OF_CALLS, step_values
 
 LONGEST_REQUEST = 2_000
-_LIMITS = {"budget_nanousd", "max_tokens", "max_requests"}
-_OF_SPENDING = frozenset({
-    "run_started", "run_changed", "model_call_began", "model_call_returned", "attempt_returned", "attempt_parked",
-})  # fmt: skip
 _STOPS = frozenset({"attempt_returned", "attempt_parked", "step_settled"})
 """Events of an attempt that ends, and no longer waits for anything."""
 
@@ -82,18 +78,12 @@ class Projection:
         if entry.seq <= self.seq:
             return None
         event, shown, at = entry.event, self.document, iso(entry.at)
-        spends = event.type in _OF_SPENDING
-        reserved = _reserved(self.state, event) if spends and self.state is not None else 0
         if self.state is None:
             self.state = draft(start(self.run_id, entry))
             self.state.steps = self._steps
         else:
             apply_entry(self.state, entry)
         values = self._values(self.state, entry, at)
-        if spends:
-            values["spend"] = _spend(self.state, event)
-            change = _reserved(self.state, event) - reserved
-            values["spend"]["reserved_nanousd"] = shown["spend"]["reserved_nanousd"] + change
         patch = show(shown, values)
         shown["last_seq"], shown["last_at"] = entry.seq, at
         return Change(entry.seq, entry.at, event.type, words(entry), patch)
@@ -109,7 +99,7 @@ class Projection:
         if event.type == "run_finished" or (event.type == "run_status_set" and event.by):
             touched |= {key: None for key, step in state.steps.items() if not step.closed}
         steps = {key: step_values(state, key, lanes.get(key, {}), entry, at) for key in touched}
-        values: Part = {"steps": steps}
+        values: Part = {"steps": steps, "spend": _spend(state)}
         if event.type in OF_CALLS:
             return values  # most events of a run, which change nothing else
         values |= {"run": _run(state, shown["run"], entry, at), "counts": _counts(state)}
@@ -137,12 +127,12 @@ class Projection:
 def _empty(run_id: str) -> Part:
     """Return the view of a run before its first event."""
     run = dict.fromkeys(("request", "flow", "model", "reason", "created_at"), "")
-    spend = dict.fromkeys(("requests", "tokens", "input_tokens", "output_tokens", "nanousd", "reserved_nanousd"), 0)
+    spend = dict.fromkeys(("requests", "tokens", "nanousd"), 0)
     return {
         "run_id": run_id,
         "last_seq": 0,
         "last_at": "",
-        "run": {**run, "status": RunStatus.QUEUED, "waits": {}, "answers": {}, "unsupported": []},
+        "run": {**run, "status": RunStatus.QUEUED, "waits": {}, "answers": {}},
         "spend": {**spend, "unpriced": False},
         "counts": dict.fromkeys(("total", "completed", "failed", "dropped", "approvals"), 0),
         "orders": {},
@@ -167,8 +157,6 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
         case "run_finished":
             values["reason"] = line(event.failure.message) if event.failure is not None else ""
             values["answers"] = {str(event.number): {"status": event.status, "seq": entry.seq, "at": at}}
-        case "gaps_noted":
-            values["unsupported"] = [shortened(part.model_dump()) for part in state.unsupported]
         case _:
             pass
     if event.type in ("run_started", "run_claimed", "run_status_set", "run_finished"):
@@ -185,48 +173,34 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
 
 
 def _phase(state: RunState, shown: Part, steps: Part, event: ev.AnyEvent) -> Part | None:
-    """Return what the lead is doing and how far it has come, by the worker of those of its steps that are running."""
+    """Return what the lead is doing and how far it has come: its step that has been running for longest."""
     phase: Part | None = shown["run"].get("phase")
     for key, values in steps.items():
-        was, now = shown["steps"].get(key, {}).get("status"), values["status"]
-        step = state.steps[key].step
-        if was == now or "running" not in (was, now) or step.counts or step.parent is not None:
-            continue
-        if phase is not None and phase["worker"] == step.worker:
-            running = phase["running"] + (1 if now == "running" else -1)
-            phase = {**phase, "running": running} if running else None
-        elif now == "running":
-            phase = {"step": key, "worker": step.worker, "running": 1, "written": None, "again": None}
+        if phase is not None and phase["step"] == key and values["status"] != "running":
+            phase = None
+        elif phase is None and values["status"] == "running":
+            given = state.steps[key].step
+            own = not given.counts and given.parent is None
+            phase = {"step": key, "worker": given.worker, "written": None} if own else None
     if phase is None:
         return None
-    step, about = state.steps[phase["step"]].step, step_of(event.subject)
-    if event.type == "element_written" and about == phase["step"]:
+    if event.type == "element_written" and step_of(event.attempt) == phase["step"]:
         phase = {**phase, "written": event.index + 1}
-    if event.type == "note_emitted" and event.refused and about == phase["step"]:
-        phase = {**phase, "again": line(event.message)}
-    worker, name = state.worker(step.worker), step.worker
-    begun = len(state.early) if worker is not None and worker.elements else 0
+    step, name = state.steps[phase["step"]].step, phase["worker"]
+    worker, written = state.worker(name), phase.get("written")
     doing = step.doing or (worker.doing if worker is not None else "") or name[:1].upper() + name[1:]
-    phase = {**phase, "begun": begun or None}
-    return {**phase, "text": phase_text(doing, phase)}
+    more = f" · {written:,} {'subtask' if written == 1 else 'subtasks'} written" if written else ""
+    return {**phase, "text": f"{doing}{more}"}
 
 
 # --- its other parts -------------------------------------------------------------------------------------------------
 
 
-def _spend(state: RunState, event: ev.AnyEvent) -> Part:
+def _spend(state: RunState) -> Part:
     spent = state.spent
     values: Part = {"requests": spent.requests, "tokens": spent.tokens, "nanousd": spent.nanousd}
-    values |= {"input_tokens": state.input_tokens, "cached_tokens": state.cached_tokens or None}
-    values |= {"cache_write_tokens": state.cache_write_tokens or None, "output_tokens": state.output_tokens}
-    limits = event.type in ("run_started", "run_changed")
-    values |= state.definition.limits.model_dump(include=_LIMITS) if limits else {}
-    return {**values, "unpriced": state.unpriced}
-
-
-def _reserved(state: RunState, event: ev.AnyEvent) -> int:
-    """Return the reservations of the attempt that an event is about, in nano-dollars."""
-    return sum(amount.nanousd for amount in state.reserved.get(event.subject, {}).values())
+    values |= {"cached_tokens": state.cached_tokens or None, "cache_write_tokens": state.cache_write_tokens or None}
+    return {**values, "unpriced": state.unpriced, "budget_nanousd": state.definition.limits.budget_nanousd}
 
 
 def _counts(state: RunState) -> Part:

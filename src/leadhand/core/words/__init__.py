@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
-from leadhand.core.errors import INTERRUPTED, Failure
 from leadhand.core.ids import split_attempt, step_of, step_of_call
 from leadhand.core.text import label, line, listed
 from leadhand.core.value import object_of, text_of
 from leadhand.core.work_order import OpenCall
-from leadhand.core.work_result import VerdictKind
 
 
 class Tone(StrEnum):
@@ -47,235 +46,218 @@ class Words(NamedTuple):
     topics: tuple[str, ...] = ()
 
 
+_BY = "by {who}: {reason}"
 _TABLE: dict[str, tuple[str, str, str]] = {
-    "run_started": ("Run started", "{e.definition.request}", "phase"),
-    "run_claimed": ("Run taken over", "by {e.owner}", "phase"),
-    "run_status_set running": ("Run resumed", "", "phase"),
-    "run_status_set paused": ("Run paused", "{e.reason}", "attention phase"),
-    "run_status_set waiting": ("Waiting for a person", "{e.reason}", "attention phase people"),
-    "run_status_set reopened": ("Run reopened", "by {e.by}", "attention phase people"),
-    "run_status_set slept": (
+    "run_started": ("Run started", "{definition.request}", "phase"),
+    "run_claimed": ("Run taken over", "by {owner}", "phase"),
+    "run_status_set slept_s": (
         "Process was stopped",
-        "{e.slept_s:,.0f} s do not count as time of the run",
+        "{slept_s:,.0f} s do not count as time of the run",
         "attention phase",
     ),
-    "run_finished succeeded": ("Run succeeded", "{more}", "good phase"),
-    "run_finished partial": ("Run finished with gaps", "{more}", "attention phase"),
-    "run_finished cancelled": ("Run cancelled", "{more}", "attention phase"),
-    "run_finished failed": ("Run failed", "{more}", "problem phase"),
-    "run_requested cancel": ("Cancellation requested", "{more}", "attention phase people"),
-    "run_requested pause": ("Pause requested", "{more}", "attention people"),
-    "run_requested resume": ("Resume requested", "{more}", "attention people"),
-    "run_changed limits": ("Limits changed", "{more}", "phase people"),
-    "run_changed name": ("Name and tags changed", "{more}", "people"),
+    "run_status_set by": ("Run reopened", "by {by}", "attention phase people"),
+    "run_status_set status=paused": ("Run paused", "{reason}", "attention phase"),
+    "run_status_set status=waiting": ("Waiting for a person", "{reason}", "attention phase people"),
+    "run_status_set": ("Run resumed", "", "phase"),
+    "run_finished status=succeeded": ("Run succeeded", "", "good phase"),
+    "run_finished status=partial": ("Run finished with gaps", "{failure}", "attention phase"),
+    "run_finished status=cancelled": ("Run cancelled", "{failure}", "attention phase"),
+    "run_finished": ("Run failed", "{failure}", "problem phase"),
+    "run_requested what=cancel": ("Cancellation requested", _BY, "attention phase people"),
+    "run_requested what=pause": ("Pause requested", _BY, "attention people"),
+    "run_requested": ("Resume requested", _BY, "attention people"),
+    "run_changed limits": ("Limits changed", "by {who}", "phase people"),
+    "run_changed": ("Name and tags changed", "by {who}: {name} {more}", "people"),
+    "order_issued order.repairs": ("Repair order issued", "{more} (repairs {order.repairs})", "attention phase work"),
     "order_issued": ("Work order issued", "{more}", "phase work"),
-    "order_issued repair": ("Repair order issued", "{more}", "attention phase work"),
     "gaps_noted": ("Not supported", "{more}", "problem phase"),
+    "results_judged kind=sound": ("Results reviewed", "{more}", "good phase work"),
     "results_judged": ("Results reviewed", "{more}", "problem phase work"),
-    "results_judged accepted": ("Results reviewed", "{more}", "good phase work"),
-    "step_issued": ("Step issued", "{e.step.worker}", "work"),
-    "step_issued early": ("Begun early", "before the plan is complete", "work"),
+    "step_issued step.subtask": ("Begun early", "before the plan is complete", "work"),
+    "step_issued": ("Step issued", "{step.worker}", "work"),
+    "step_settled by data": ("Result supplied", "by {who}: {data.summary}", "good phase work people"),
+    "step_settled by": ("Skipped", "{failure.message}", "attention phase work people"),
+    "step_settled failure.type=interrupted": ("Will be retried", "{failure}", "work"),
+    "step_settled failure.type=cancelled": ("Cancelled", "{failure.message}", "phase work"),
+    "step_settled failure final attempt": ("Failed", "{failure}", "problem phase work"),
+    "step_settled failure final": ("Blocked", "{failure.message}", "problem phase work"),
+    "step_settled failure": ("Will be retried", "{failure}", "problem work"),
     "step_settled": ("Completed", "", "good step work"),
-    "step_settled failed": ("Failed", "{more}", "problem phase work"),
-    "step_settled blocked": ("Blocked", "{e.failure.message}", "problem phase work"),
-    "step_settled cancelled": ("Cancelled", "{e.failure.message}", "phase work"),
-    "step_settled retried": ("Will be retried", "{more}", "problem work"),
-    "step_settled interrupted": ("Will be retried", "{more}", "work"),
-    "step_settled supplied": ("Result supplied", "{more}", "good phase work people"),
-    "step_settled skipped": ("Skipped", "{e.failure.message}", "attention phase work people"),
-    "step_requested retry": ("Retry requested", "{more}", "attention people"),
-    "step_requested skip": ("Skip requested", "{more}", "attention people"),
-    "step_requested supply": ("Result offered", "{more}", "attention people"),
-    "request_decided": ("Retry accepted", "{more}", "attention phase work people"),
-    "request_decided declined": ("Request declined", "{e.what}: {e.declined}", "problem phase people"),
+    "step_requested what=retry": ("Retry requested", "by {who}: {steps}", "attention people"),
+    "step_requested what=skip": ("Skip requested", _BY, "attention people"),
+    "step_requested": ("Result offered", "by {who}: {summary}", "attention people"),
+    "request_decided declined": ("Request declined", "{what}: {declined}", "problem phase people"),
+    "request_decided args": (
+        "Retry accepted",
+        "{steps} with other arguments, by {who}",
+        "attention phase work people",
+    ),
+    "request_decided": ("Retry accepted", "{steps}, by {who}", "attention phase work people"),
+    "attempt_scheduled kind=again": ("Attempt {number} scheduled", "{more}", "attention step work"),
     "attempt_scheduled": ("Attempt {number} scheduled", "{more}", "work"),
-    "attempt_scheduled again": ("Attempt {number} scheduled", "{more}", "attention step work"),
-    "attempt_started": ("Attempt {number} started", "on {e.host}", "step work"),
-    "attempt_returned": ("Result returned", "{e.result.data.summary}", "work"),
-    "attempt_returned failed": ("Failure returned", "{more}", "problem work"),
-    "attempt_returned lost": ("Attempt lost", "{more}", "problem work"),
-    "attempt_returned stopped": ("Stopped", "{e.result.error.message}", "work"),
-    "attempt_parked": ("Waiting", "{more}", "attention phase work"),
-    "attempt_parked asks": ("Waiting", "{more}", "attention work"),
-    "attempt_parked effect": (
+    "attempt_started": ("Attempt {number} started", "on {host}", "step work"),
+    "attempt_returned lost result.error.type=interrupted": ("Stopped", "{result.error.message}", "work"),
+    "attempt_returned lost result.error.type=cancelled": ("Stopped", "{result.error.message}", "work"),
+    "attempt_returned lost": ("Attempt lost", "{result.error}", "problem work"),
+    "attempt_returned result.error": ("Failure returned", "{result.error}", "problem work"),
+    "attempt_returned": ("Result returned", "{result.data.summary}", "work"),
+    "attempt_parked kind=effect": (
         "Waiting for confirmation",
         "a person has to say whether this call was made: {more}",
         "problem phase work people",
     ),
-    "model_call_began": ("Model called", "{e.model}", "models"),
-    "model_call_returned": ("Model answered", "{e.model}: {more}", "models"),
-    "model_call_returned failed": ("Model call failed", "{more}", "problem models"),
+    "attempt_parked kind=own": ("Waiting", "{more}", "attention work"),
+    "attempt_parked": ("Waiting", "{more}", "attention phase work"),
+    "model_call_began": ("Model called", "{model}", "models"),
+    "model_call_returned failure": ("Model call failed", "{failure}", "problem models"),
+    "model_call_returned": ("Model answered", "{model}: {more}", "models"),
     "element_written": ("Part written", "{more}", "models"),
-    "conversation_compacted": ("Conversation shortened", "{more}", "models"),
+    "conversation_compacted": ("Conversation shortened", "", "models"),
+    "tool_call_began changed_by": ("Tool called", "{more}, as {changed_by} changed it", "tools"),
     "tool_call_began": ("Tool called", "{more}", "tools"),
-    "tool_call_returned": ("Tool answered", "{e.tool}: {more}", "tools"),
-    "tool_call_returned failed": ("Tool failed", "{e.tool}: {more}", "problem tools"),
-    "tool_call_returned blocked": ("Tool call blocked", "{more}", "problem tools"),
-    "call_answered": ("Call answered", "{e.content}", "work"),
-    "call_answered failed": ("Call failed", "{e.content}", "problem work"),
-    "worker_defined": ("Worker defined", "{e.worker.name}{more}", "step work"),
-    "worker_defined flow": ("Worker recorded", "{e.worker.name}", "work"),
-    "artifact_written": ("File written", "{e.path} ({e.size:,} bytes)", "step work"),
+    "tool_call_returned blocked_args": ("Tool call blocked", "{failure}", "problem tools"),
+    "tool_call_returned ok cached": ("Tool answered", "{tool}: {summary} (cached)", "tools"),
+    "tool_call_returned ok": ("Tool answered", "{tool}: {summary}", "tools"),
+    "tool_call_returned": ("Tool failed", "{tool}: {failure}", "problem tools"),
+    "call_answered ok": ("Call answered", "{content}", "work"),
+    "call_answered": ("Call failed", "{content}", "problem work"),
+    "worker_defined attempt": ("Worker defined", "{worker.name}: {description}", "step work"),
+    "worker_defined": ("Worker recorded", "{worker.name}", "work"),
+    "artifact_written": ("File written", "{path} ({size:,} bytes)", "step work"),
     "todos_set": ("Todos updated", "{more}", "step work"),
-    "note_emitted": ("Note", "{e.message}", "step work"),
-    "note_emitted refused": ("Asked again", "{e.message}", "attention step models"),
-    "note_emitted waits": ("Waiting", "{more}", "attention phase work"),
-    "note_emitted continues": ("Continues", "{e.message}", "good phase work"),
-    "approval_requested call": ("Approval requested", "{more}", "attention tools people"),
-    "approval_requested plan": ("Plan approval requested", "{e.approval.asked_for}", "attention tools people"),
-    "approval_requested effect": ("Confirmation requested", "{more}", "attention tools people"),
-    "approval_answered": ("Denied", "{more}", "attention people"),
-    "approval_answered yes": ("Approved", "{more}", "attention people"),
-    "approval_answered always": ("Approved for the run", "{more}", "attention people"),
-    "approval_answered happened": ("Call confirmed", "{more}", "attention people"),
-    "approval_answered missed": ("Call was not made", "{more}", "attention people"),
+    "note_emitted waits_s": ("Waiting", "{more}", "attention phase work"),
+    "note_emitted waits_for": ("Continues", "{message}", "good phase work"),
+    "note_emitted refused": ("Asked again", "{message}", "attention step models"),
+    "note_emitted": ("Note", "{message}", "step work"),
+    "approval_requested approval.kind=plan": ("Plan approval requested", "{approval.asked_for}", "attention people"),
+    "approval_requested approval.kind=effect": ("Confirmation requested", "{more}", "attention tools people"),
+    "approval_requested": ("Approval requested", "{more}", "attention tools people"),
     "approval_answered expired": (
         "Approval expired",
         "nobody answered in time, so it is denied",
         "problem phase people",
     ),
-    "question_asked": ("Question for you", "{e.question.text}", "attention phase people"),
-    "question_asked timer": ("Sleeping", "{more}", "phase work"),
-    "question_asked signal": ("Waiting for a signal", "{e.question.text}{more}", "phase work"),
-    "question_answered": ("Question answered", "{e.text}{more}", "good phase people"),
-    "question_answered expired": ("Time is up", "{e.text}", "phase work"),
-    "signal_sent": ("Signal received", "{e.name}{more}", "good phase people"),
+    "approval_answered kind=effect approve": ("Call confirmed", _BY, "attention people"),
+    "approval_answered kind=effect": ("Call was not made", _BY, "attention people"),
+    "approval_answered approve always": ("Approved for the run", _BY, "attention people"),
+    "approval_answered approve args": ("Approved with other arguments", _BY, "attention people"),
+    "approval_answered approve": ("Approved", _BY, "attention people"),
+    "approval_answered": ("Denied", _BY, "attention people"),
+    "question_asked question.kind=timer": ("Sleeping", "{more}", "phase work"),
+    "question_asked question.kind=signal": ("Waiting for a signal", "{question.text} {more}", "phase work"),
+    "question_asked": ("Question for you", "{question.text}", "attention phase people"),
+    "question_answered expired": ("Time is up", "{text}", "phase work"),
+    "question_answered": ("Question answered", "{text} (by {who})", "good phase people"),
+    "signal_sent": ("Signal received", "{name} (by {who})", "good phase people"),
 }
-"""For each type of event and, after a space, each kind of it: the title and the text as formats, and then the tone (if
-not info), the level (if not detail) and the topics. The formats get the event ``e``, the ``number`` of its attempt, and
-what :func:`_about` returns as ``more``."""
+"""The title and the text of events as formats, and then the tone (if not info), the level (if not detail) and the
+topics. The first row with the type of an event counts whose conditions hold: fields that are set, or that have a value.
+Formats and conditions know the fields of the event, ``who`` asked for it, the ``number`` of its attempt, and the
+``kind`` and ``more`` that :func:`_about` returns."""
+_VERDICTS = {"accept": "accepted", "retry": "to retry", "replan": "to plan again", "drop": "dropped"}
+
+_Rows = list[tuple[list[tuple[list[str], str]], Words]]
 
 
-def _words(title: str, text: str, look: str) -> Words:
-    said = look.split()
-    tone = next((each for each in Tone if each in said), Tone.INFO)
-    level = next((each for each in Level if each in said), Level.DETAIL)
-    return Words(title, text, "", tone, level, tuple(word for word in said if word not in (tone, level)))
+def _rows() -> dict[str, _Rows]:
+    """Return the rows of the table by type, with their conditions: the path of each field, and its value ("": any)."""
+    rows: dict[str, _Rows] = {}
+    for key, (title, text, look) in _TABLE.items():
+        type_, *conditions = key.split()
+        said = look.split()
+        tone = next((each for each in Tone if each in said), Tone.INFO)
+        level = next((each for each in Level if each in said), Level.DETAIL)
+        topics = tuple(word for word in said if word not in (tone, level))
+        parts = [condition.partition("=") for condition in conditions]
+        wanted = [(path.split("."), value) for path, _, value in parts]
+        rows.setdefault(type_, []).append((wanted, Words(title, text, "", tone, level, topics)))
+    return rows
 
 
-WORDS = {kind: _words(*row) for kind, row in _TABLE.items()}
+WORDS = _rows()
 
-_CANCELLED = "cancelled"
-_VERDICTS = {
-    VerdictKind.ACCEPT: "accepted",
-    VerdictKind.RETRY: "to retry",
-    VerdictKind.REPLAN: "to plan again",
-    VerdictKind.DROP: "dropped",
-}
+
+class _Said(dict[str, Any]):
+    """What formats and conditions know of an entry; a field of the event is added when it is needed first."""
+
+    def __init__(self, entry: ev.Entry) -> None:
+        super().__init__()
+        self._event = entry.event
+        self["kind"], self["more"] = _about(entry.event, entry.at)
+
+    def __missing__(self, name: str) -> Any:
+        if name == "number":
+            return split_attempt(self._event.subject)[1]
+        if name == "who":
+            return self["by"] or "somebody"
+        value = getattr(self._event, name)
+        return listed(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else "" if value is None else value
+
+    def has(self, path: list[str], wanted: str) -> bool:
+        """Whether a field is set, or has the value that is wanted."""
+        found = self[path[0]]
+        for name in path[1:]:
+            found = getattr(found, name, "")
+        return found == wanted if wanted else found not in ("", None, False)
 
 
 def words(entry: ev.Entry) -> Words:
     """Return the words for an entry. They depend on nothing else, so they are the same everywhere."""
-    event = entry.event
-    kind, more = _about(event, entry.at)
-    title, text, _, tone, level, topics = WORDS[f"{event.type} {kind}" if kind else event.type]
-    if "{" in title:
-        title = title.format(number=split_attempt(event.subject)[1])
-    return Words(title, line(text.format(e=event, more=more)), _subject(event), tone, level, topics)
+    said = _Said(entry)
+    rows = (row for wanted, row in WORDS[entry.event.type] if all(said.has(*each) for each in wanted))
+    title, text, _, tone, level, topics = next(rows)
+    text = line(text.format_map(said)).rstrip(":")
+    return Words(title.format_map(said), text, _subject(entry.event), tone, level, topics)
 
 
 def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
-    """Return the kind of an event ("": the usual one), and what its words have besides its fields."""
+    """Return the kind of an event, if that is not a field, and what its words have besides its fields."""
     match event.type:
-        case "run_status_set":
-            return "slept" if event.slept_s else "reopened" if event.by else event.status, ""
-        case "run_finished":
-            return event.status, _why(event.failure)
-        case "run_requested":
-            return event.what, _by(event, event.reason)
         case "run_changed":
-            tags = "".join(f" {key}={value}" for key, value in (event.tags or {}).items())
-            return ("limits", _by(event)) if event.name is None else ("name", _by(event, event.name + tags))
+            return "", " ".join(f"{key}={value}" for key, value in (event.tags or {}).items())
         case "order_issued":
-            number, repairs = len(event.order.subtasks), event.order.repairs
-            text = f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {event.order.goal}"
-            return ("repair", f"{text} (repairs {repairs})") if repairs else ("", text)
+            number = len(event.order.subtasks)
+            return "", f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {event.order.goal}"
         case "gaps_noted":
             return "", "; ".join(f"{part.what}: {part.reason}" for part in event.parts)
         case "results_judged":
-            verdicts = [verdict.verdict for verdict in event.review.verdicts]
-            found = [(verdicts.count(verdict), word) for verdict, word in _VERDICTS.items()]
+            made = Counter(each.verdict.value for each in event.review.verdicts)
+            found = [(made[verdict], word) for verdict, word in _VERDICTS.items()]
             found.append((len(event.review.missing), "missing"))
-            sound = found[0][0] == len(verdicts) and not event.review.missing
-            return "accepted" if sound else "", ", ".join(f"{number:,} {word}" for number, word in found if number)
-        case "step_issued":
-            return "" if event.step.subtask is None else "early", ""
-        case "step_settled" if event.by:
-            return ("skipped", "") if event.data is None else ("supplied", _by(event, event.data.summary))
-        case "step_settled" if event.failure is not None and event.final:
-            kind = "cancelled" if event.failure.type == _CANCELLED else "failed" if event.attempt else "blocked"
-            return kind, _why(event.failure)
-        case "step_settled" if event.failure is not None:
-            return "interrupted" if event.failure.type == INTERRUPTED else "retried", _why(event.failure)
-        case "step_requested":
-            retried = listed(event.steps) or "all that failed"
-            return event.what, _by(event, {"retry": retried, "skip": event.reason}.get(event.what, event.summary))
-        case "request_decided":
-            changed = " with other arguments" if event.args is not None else ""
-            kind = "declined" if event.declined else ""
-            return kind, f"{listed(event.steps)}{changed}, by {event.by}"
+            sound = made["accept"] == sum(number for number, _ in found)
+            return "sound" if sound else "", ", ".join(f"{number:,} {word}" for number, word in found if number)
         case "attempt_scheduled":
-            wait = (event.not_before - at).total_seconds() if event.not_before is not None else 0.0
-            when = f"in {wait:.1f} s" if wait >= 0.05 else ""
+            when = f"in {(event.not_before - at).total_seconds():.1f} s" if event.not_before is not None else ""
             why = event.feedback or (f"continues {event.continues}" if event.continues else "")
             again = not event.attempt.endswith("/a1") and (event.feedback or when or event.continues is None)
             return "again" if again else "", ": ".join(filter(None, (when, why)))
-        case "attempt_returned" if (error := event.result.error) is not None:
-            kind = "stopped" if error.type in (INTERRUPTED, _CANCELLED) else "lost"
-            return kind if event.lost else "failed", _why(error)
         case "attempt_parked":
+            kinds = {call.kind for call in event.open_calls}
             named = ", ".join(label(call.tool, call.args) for call in event.open_calls if call.tool)
-            if any(call.kind == "effect" for call in event.open_calls):
+            if "effect" in kinds:
                 return "effect", named
-            own = all(call.answered_by_run for call in event.open_calls)
-            return "asks" if own else "", f"{waits_for(event.open_calls)}: {named}"
-        case "model_call_returned":
-            usage = event.usage
-            if usage is None or event.failure is not None:
-                return ("", "usage unknown") if event.failure is None else ("failed", _why(event.failure))
+            return "own" if kinds == {"asks"} else "", f"{waits_for(event.open_calls)}: {named}"
+        case "model_call_returned" if (usage := event.usage) is not None:
             text = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
             text += f", {usage.cached_tokens:,} cached" if usage.cached_tokens else ""
             return "", text + (f", {usage.cache_write_tokens:,} written to cache" if usage.cache_write_tokens else "")
         case "element_written":
             named = text_of(object_of(event.value).get("name")) or text_of(event.value)
-            return "", f"{event.index + 1}: {named}".removesuffix(": ")
-        case "conversation_compacted":
-            shortened = f"tool results through turn {event.through}" if event.keep else ""
-            left_out = f"turns 1 to {event.left_out} left out" if event.left_out else ""
-            return "", ", ".join(filter(None, (shortened, left_out)))
+            return "", f"{event.index + 1}: {named}"
         case "tool_call_began":
-            return "", label(event.tool, event.args) + (event.changed_by and f", as {event.changed_by} changed it")
-        case "tool_call_returned" if event.blocked_args is not None:
-            return "blocked", _why(event.failure)
-        case "tool_call_returned":
-            text = (event.summary or "data") if event.ok else _why(event.failure)
-            return "" if event.ok else "failed", text if event.cached is None else f"{text} (cached)"
-        case "call_answered":
-            return "" if event.ok else "failed", ""
-        case "worker_defined":
-            return "" if event.attempt else "flow", f": {event.description}" if event.description else ""
+            return "", label(event.tool, event.args)
         case "todos_set":
             done = sum(todo.status == "completed" for todo in event.todos)
             now = "; ".join(todo.content for todo in event.todos if todo.status == "in_progress")
             return "", f"{done:,} of {len(event.todos):,} completed" + (f"; now: {now}" if now else "")
-        case "note_emitted" if event.waits_for:
-            return "continues" if event.waits_s is None else "waits", event.message.removeprefix("waiting ")
         case "note_emitted":
-            return "refused" if event.refused else "", ""
+            return "", event.message.removeprefix("waiting ")
         case "approval_requested":
-            return event.approval.kind, label(event.approval.tool, event.approval.args)
+            return "", label(event.approval.tool, event.approval.args)
         case "approval_answered":
-            changed = "" if event.args is None else "with other arguments, "
-            kind = "expired" if event.expired else "" if not event.approve else "always" if event.always else "yes"
-            if event.approval_id.endswith(EFFECT) and not event.expired:
-                kind = "happened" if event.approve else "missed"
-            return kind, changed + _by(event, event.reason)
-        case "question_asked" if event.question.kind != "person":
-            until = event.question.expires_at
-            return event.question.kind, f"until {until:%Y-%m-%d %H:%M:%S} UTC" if until is not None else ""
-        case "question_answered" | "signal_sent":
-            expired = event.type == "question_answered" and event.expired
-            return "expired" if expired else "", f" (by {event.by})" if event.by else ""
+            return "effect" if event.approval_id.endswith(EFFECT) else "", ""
+        case "question_asked" if (until := event.question.expires_at) is not None:
+            return "", f"until {until:%Y-%m-%d %H:%M:%S} UTC"
         case _:
             return "", ""
 
@@ -298,34 +280,15 @@ def _subject(event: ev.AnyEvent) -> str:
             return step_of(event.subject)
 
 
-def _why(failure: Failure | None) -> str:
-    """Format a failure with its class; "" for None."""
-    return f"{failure.message} ({failure.class_.value})" if failure is not None else ""
-
-
-def _by(event: ev.Request | ev.StepSettled, more: str = "") -> str:
-    who = f"by {event.by or 'somebody'}"
-    return f"{who}: {more}" if more else who
-
-
 RUN_ENDED, UNTIL_RESUMED = "the run ended first", "until the run resumes"
 """Why a step that was not settled does not go on."""
 _WAITS = {
     "approval": "for approval",
     "effect": "for confirmation of a call",
-    "child": "for another worker",
-    "asks": "for Leadhand to carry out a call",
+    "asks": "for what a call asked for",
 }
 
 
 def waits_for(calls: Sequence[OpenCall]) -> str:
     """Return what open calls wait for, each kind once: ``for approval and for another worker``."""
     return " and ".join(dict.fromkeys(_WAITS[call.kind] for call in calls))
-
-
-def phase_text(doing: str, phase: Mapping[str, Any]) -> str:
-    """Return what the lead is doing, in words."""
-    written, begun, again = (phase.get(name) for name in ("written", "begun", "again"))
-    text = doing + (f" · {written:,} {'subtask' if written == 1 else 'subtasks'} written" if written else "")
-    text += f" · {begun:,} begun" if begun else ""
-    return text + (f" · asked again: {again}" if again else "")

@@ -134,7 +134,7 @@ def refused(
     hopeless: bool = False,
 ) -> BudgetRefused:
     """Return the error of a reservation that exceeds what is left of a ceiling: of a scope, or of the run."""
-    scope, needed = ceiling.scope, event.reserved.counted()
+    scope, needed = ceiling.scope, event.reserved
     owner = f"the budget of {scope}" if shared else f"the step {scope}" if scope else "the run"
     rows = zip(SETTINGS, needed.row, left.row, strict=True)
     over = {kind: (amount, max(rest, 0)) for kind, amount, rest in rows if rest is not None and amount > rest}
@@ -144,8 +144,7 @@ def refused(
         return BudgetRefused(lacking, how, scope=scope, shared=True, hopeless=hopeless)
     if scope:
         return BudgetRefused(lacking, "raise the ceiling of that step or of its worker", scope=scope)
-    steps = "reviews and the answer" if event.after >= event.stages else "the steps after it"
-    beside = f", besides what is kept for {steps}" if any(kept.row) else ""
+    beside = ", besides what is kept for the steps after it" if any(kept.row) else ""
     most = {"max_requests": ceiling.requests, "max_tokens": ceiling.tokens, "budget": usd(ceiling.nanousd or 0)}
     how = to_raise({SETTINGS[kind]: most[SETTINGS[kind]] for kind in over})
     short_of = Money(**{kind: amount for kind, (amount, _) in over.items()})
@@ -160,8 +159,5 @@ def _lacking(kind: str, needed: int, left: int, owner: str) -> str:
         case "tokens":
             return f"the next model call may need {needed:,} tokens, and {owner} has {left:,} left"
         case _:
-            return f"the next model call may cost ${_dollars(needed)}, and {owner} has ${_dollars(left)} left"
-
-
-def _dollars(nanousd: int) -> str:
-    return f"{usd(nanousd):.6f}".rstrip("0").rstrip(".")
+            cost, rest = (_number(round(usd(each), 6)) for each in (needed, left))
+            return f"the next model call may cost ${cost}, and {owner} has ${rest} left"
