@@ -17,7 +17,7 @@ async def look_up(number: str) -> dict[str, str]:
     return {"number": number, "state": "sent"}
 
 
-@flow(offline={writer: lambda f, _: f"{f['order']['number']} is {f['order']['state']}.", checker: lambda f, _: f["draft"]})
+@flow(offline={writer: lambda facts, _: f"{facts['order']['number']} is sent.", checker: lambda f, _: f["draft"]})
 async def orders(run: FlowContext) -> str:
     """Report the state of every order that the request names, separated by commas."""
 
