@@ -103,7 +103,7 @@ function RunLink({ runId, children = runId }: { runId: string; children?: string
 }
 
 function Figures({ store }: { store: RunStore }) {
-  const { spend, counts, run } = store.live.view;
+  const { spend, counts } = store.live.view;
   const number = countsOf(store.live);
   const [running, retrying, waiting] = [number("running"), number("retrying"), number("waiting")];
   const [failed, skipped, cancelled] = [number("failed"), number("dropped"), number("cancelled")];

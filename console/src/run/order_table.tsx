@@ -21,12 +21,7 @@ export function OrderTable({ model }: { model: Model }) {
           <thead>
             <tr>
               <th scope="col">Subtask</th>
-              {orders.map(({ key, by }) => (
-                <th key={key} scope="col">
-                  {key}
-                  {by && <span class="muted">, requested by {by}</span>}
-                </th>
-              ))}
+              {orders.map(({ key }) => <th key={key} scope="col">{key}</th>)}
             </tr>
           </thead>
           <tbody>

@@ -229,7 +229,6 @@ function Separator(
   { order, index, top }: { order: KeyedOrder; index: number; top: string },
 ) {
   const { key, total, repairs } = order;
-  const by = order.by ? `, requested by ${order.by}` : "";
   return (
     <div class="lane-row separator" role="row" aria-rowindex={index + 1} style={{ top }}>
       <div class="lane-label" role="rowheader">{key}</div>
@@ -237,7 +236,6 @@ function Separator(
         <span class="separator-words">
           {count(total, "subtask")}
           {repairs ? `, repairs ${repairs}` : ""}
-          {by}
         </span>
       </div>
     </div>
