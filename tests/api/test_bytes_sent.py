@@ -28,4 +28,4 @@ async def test_a_run_of_a_hundred_subtasks_sends_few_bytes_most_of_which_a_cache
     assert len(written) <= most_calls
     assert sum(map(len, written)) <= times * LEANEST
     workers = [wire["encode"](body) for body in bodies if wire["worker_of"](body) == "work"]
-    assert wire["prefix_share"](workers) >= 0.8
+    assert wire["prefix_share"](workers) >= 0.7

@@ -28,6 +28,7 @@ from leadhand.core.relations import open_question
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
+from leadhand.core.value import objects_of
 from leadhand.core.work_order import OpenCall, result_reference
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.work import stages_after
@@ -366,7 +367,8 @@ class History:
             ]
             return {"verdicts": verdicts, "complete": all(verdict["verdict"] == "accept" for verdict in verdicts)}
         if step.worker == JUDGE:
-            return {"verdicts": {str(claim["n"]): "confirmed" for claim in self.brief(attempt).get("claims", ())}}
+            claims = objects_of(self.brief(attempt).get("claims"))
+            return {"verdicts": {str(claim["n"]): "confirmed" for claim in claims}}
         return {"missing": []} if step.worker == CONFIRM else None
 
 
