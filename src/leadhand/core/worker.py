@@ -31,7 +31,7 @@ LIMITS = ("max_turns", "max_requests", "max_tokens", "budget")
 class CallSettings(Value):
     """How a model answers a worker. None: as its provider, or the limits of the run, say."""
 
-    temperature: float | None = Field(default=None, ge=0)
+    temperature: float | None = Field(default=None, ge=0, le=2)
     reasoning_effort: Literal["minimal", "low", "medium", "high"] | None = None
     max_output_tokens: int | None = Field(default=None, ge=16)
 
