@@ -28,7 +28,6 @@ from leadhand.core.relations import open_question
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
-from leadhand.core.value import objects_of
 from leadhand.core.work_order import OpenCall, result_reference
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.work import stages_after
@@ -192,8 +191,8 @@ class History:
 
     def brief(self, attempt: AttemptState) -> dict[str, Any]:
         """What the worker of an attempt is shown; nothing to a child, or if nobody asks for it any more."""
-        given, run = self.state.steps[_step(attempt)], getattr(self.policy, "run", None)
-        is_unwanted = run is not None and not run.wants(self.state, given.key)
+        given, wants = self.state.steps[_step(attempt)], getattr(self.policy, "wants", None)
+        is_unwanted = wants is not None and not wants(self.state, given.key)
         return {} if is_unwanted or given.step.parent is not None else self.policy.brief(self.state, given)
 
     # --- what hosts see ----------------------------------------------------------------------------------------------
@@ -367,7 +366,7 @@ class History:
             ]
             return {"verdicts": verdicts, "complete": all(verdict["verdict"] == "accept" for verdict in verdicts)}
         if step.worker == JUDGE:
-            claims = objects_of(self.brief(attempt).get("claims"))
+            claims = self.brief(attempt).get("claims", ())
             return {"verdicts": {str(claim["n"]): "confirmed" for claim in claims}}
         return {"missing": []} if step.worker == CONFIRM else None
 

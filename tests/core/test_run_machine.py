@@ -198,9 +198,6 @@ TestCommandedAtWill = CommandedAtWill.TestCase
 TestCommandedAtWill.settings = _SETTINGS
 
 
-@pytest.mark.xfail(
-    strict=False, reason="a retry in place voids reviews, so an accepted subtask can be done again: known defect"
-)
 @pytest.mark.slow
 @settings(max_examples=2 * settings().max_examples)
 @given(st.integers(0, 10_000_000), st.integers(0, 80), st.sampled_from([None, 1, 2]))

@@ -61,6 +61,7 @@ async def test_a_run_succeeds_only_if_the_real_worker_of_a_given_plan_completed(
         lead_model=lead_model,
         review_model=lead_model,
         tools=[tide],
+        worker_calls="always",
         max_output_tokens=48,
         allow_unknown_price=True,
     ) as lead:

@@ -53,8 +53,11 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
             by_hand=by_hand,
         )
         put(state, fresh)
-    for key in (*wanted, *(key for key, cause in list(state.blocked.items()) if cause in wanted)):
-        await_needs(state, key)
+    again_awaited = {*wanted}
+    for key, step in state.steps.items():
+        if step.status is StepStatus.PENDING and step.attempt is None:
+            if key in again_awaited or not again_awaited.isdisjoint(step.step.needs):
+                await_needs(state, key)
 
 
 def _reopen_orders(state: RunState, keys: list[str]) -> None:

@@ -220,7 +220,9 @@ def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
         if status is not step.status and failure is None:
             reason = verdict.reason or REJECTED
             failure = Failure.of(reason, "found_wanting", FailureClass.INSUFFICIENT, more_steps(state))
-        put(state, step._replace(status=status, failure=failure, verdict=verdict))
+        # A result that a review accepts after all is not replaced by what a review that is void had done again.
+        replaced = None if verdict.verdict is VerdictKind.ACCEPT else step.superseded_by
+        put(state, step._replace(status=status, failure=failure, verdict=verdict, superseded_by=replaced))
 
 
 # --- steps and their attempts ----------------------------------------------------------------------------------------
