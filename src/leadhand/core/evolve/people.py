@@ -17,7 +17,7 @@ from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import Step, references
 from leadhand.core.work_result import Verdict, VerdictKind
 
-from .steps import await_needs, needs_settled, put, reopened
+from .steps import needs_settled, put, reopened
 
 
 def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided) -> None:
@@ -53,11 +53,6 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
             by_hand=by_hand,
         )
         put(state, fresh)
-    again_awaited = {*wanted}
-    for key, step in state.steps.items():
-        if step.status is StepStatus.PENDING and step.attempt is None:
-            if key in again_awaited or not again_awaited.isdisjoint(step.step.needs):
-                await_needs(state, key)
 
 
 def _reopen_orders(state: RunState, keys: list[str]) -> None:
@@ -142,13 +137,10 @@ def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -
     if step.order:
         reopened(state, step.order, 0)
     if ok:
-        for dependent in [dependent for dependent, cause in state.blocked.items() if cause == key]:
-            await_needs(state, dependent)
         freed = blocked_by(state, {key})
         _reopen_orders(state, freed)
         for dependent in freed:
             put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None, verdict=None))
-            await_needs(state, dependent)
 
 
 def _close(state: RunState, name: str, by: str) -> None:

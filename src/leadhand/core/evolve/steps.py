@@ -57,10 +57,21 @@ def put(state: RunState, after: StepState) -> None:
     elif before is not None and before.status in SETTLED and after.status not in SETTLED:
         state.settled.pop(key, None)
         state.redone = state.seq
+    if before is not None and before.status in SETTLED and before.status is not after.status:
+        _again(state, after)
     if "parked" in (was, now):
         note_due(state, key)
     if after.step.parent is not None and (before is None or before.closed is not after.closed):
         note_due(state, step_of(after.step.parent))
+
+
+def _again(state: RunState, after: StepState) -> None:
+    """Determine again what waits once a settled step has another status: the step itself, and those that need it."""
+    if after.status is StepStatus.PENDING:
+        await_needs(state, after.step.step_id)
+    for key in [*state.ready, *state.awaited, *state.blocked]:
+        if after.step.step_id in state.steps[key].step.needs:
+            await_needs(state, key)
 
 
 def note_due(state: RunState, key: str) -> None:
