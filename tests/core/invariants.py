@@ -281,7 +281,8 @@ def _check_judgement(state: RunState, finished: ev.RunFinished) -> None:
         assert doubt.part in claims[doubt.n].text
     if judgement.judged_by is None:
         assert {claim.verdict for claim in judgement.claims} <= {ClaimVerdict.NOT_CHECKED, ClaimVerdict.UNCONFIRMED}
-    doubted = judgement.contradicted or (state.definition.strict and judgement.doubts)
+    unjudged = state.definition.check == "judge" and judgement.counts[ClaimVerdict.NOT_CHECKED]
+    doubted = judgement.contradicted or (state.definition.strict and (judgement.doubts or unjudged))
     if finished.status is RunStatus.SUCCEEDED:
         assert not doubted
     elif finished.status is RunStatus.PARTIAL:
