@@ -6,22 +6,36 @@ A claim is contradicted only if two rounds say so. Every flow has its answers ju
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from leadhand.core.blob import BLOB_KEY, blob_of
-from leadhand.core.commands import IssueStep
+from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, compact_json, list_of, object_of, text_of
-from leadhand.flows.facts import clarified_request
+from leadhand.core.value import Json, compact_json, list_of, object_of, plain_json, text_of
 from leadhand.verify.exact import problems_of
-from leadhand.verify.judge import JUDGE, Findings, MissingPart, Piece, checked_reply, judge_facts, merged
+from leadhand.verify.judge import (
+    JUDGE,
+    Findings,
+    MissingPart,
+    Piece,
+    Verifier,
+    checked_reply,
+    judge_facts,
+    merged,
+    reply_schema,
+)
 from leadhand.verify.material import Material
 
 from .context_budget import context_budget, fitting, grouped, tokens
-from .facts import today
+from .desk import Code, Desk
+from .facts import clarified_request, today
+from .flow import Result as Returned
+from .seam.context import FlowContext
+from .seam.details import Details
+from .seam.results import Result
 
 LONGEST_DESCRIPTION = 500
 """Characters of the description of a tool."""
@@ -41,69 +55,74 @@ class Entry(NamedTuple):
     doubts: Sequence[Doubt] = ()
 
 
+Materials = Callable[[RunState], Material]
+"""Returns what claims are judged beside."""
 Record = Mapping[Key, Entry]
 """What one round of requests says of the claims that were judged in it."""
 
 
 class Round(NamedTuple):
-    """Requests to a judge about some claims: those to assign, whether some are open, and what the others say."""
+    """What requests to a judge about the claims of a text say of them, and of what the text leaves out."""
 
-    wanted: Sequence[IssueStep] = ()
-    is_open: bool = False
     record: Record = MappingProxyType({})
     missing: Sequence[MissingPart] = ()
     judged_by: str | None = None
 
 
-def judge_round(
-    state: RunState,
+async def judge_round(
+    run: FlowContext,
     name: str,
     claims: Sequence[Claim],
-    material: Material,
+    material: Materials,
     records: Sequence[Record] = (),
     *,
     of: str | int = "",
 ) -> Round:
-    """Return the round called ``name``, in which those of the ``claims`` of a text are judged beside their material
-    that no earlier round, of which ``records`` tell, has judged or that was contradicted once; ``of`` names the text.
-    """
-    keys = keys_of(claims)
+    """Judge those of the ``claims`` of a text that no earlier round, of which ``records`` tell, has judged, or that was
+    contradicted once; ``name`` is that of the round, ``of`` names the text."""
+    keys, beside = keys_of(claims), material(run.state)
     new = [each for each in claims if is_unsettled(keys[each.n], records)]
-    wanted: list[IssueStep] = []
-    found: list[Findings] = []
-    is_open, judged_by = False, None
-    room = room_beside(state, material) if new else 0
-    shards = list(shards_of(new, material, room)) if new else []
+    shards = list(shards_of(new, beside, room_beside(run.state, beside))) if new else []
     left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
-    shards = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
-    for number, (numbers, pieces) in enumerate((each for each in shards if each[0]), start=1):
-        key = f"{name}.{number}"
-        judging = state.steps.get(key)
-        if judging is None:
-            given = {"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]}
-            wanted.append(IssueStep(id=key, worker=JUDGE, title=f"judge, part {number}", input=given, judges=name))
-        elif not judging.closed:
-            is_open = True
-        elif (said := _findings(judging)) is not None:
-            found.append(said)
-            if any(verdict is not ClaimVerdict.NOT_CHECKED for verdict in said.verdicts.values()):
-                judged_by = text_of(object_of(judging.value).get("judged_by"))
-        else:
-            found.append(Findings(verdicts=dict.fromkeys(numbers, ClaimVerdict.NOT_CHECKED)))
+    kept = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
+    asked = [each for each in kept if each[0]]
+
+    def shows(state: RunState, step: StepState) -> dict[str, Any]:
+        return judge_brief(state, step.step.input, claims, material(state))
+
+    def keeps(state: RunState, step: StepState, result: Returned) -> Json:
+        return judge_reply(state, step.step.input, claims, result.value, result.brief)
+
+    def schema(_: RunState, step: StepState) -> dict[str, Any] | None:
+        return reply_schema(step.step.input["claims"])
+
+    details = Details(title="judge", judges=name, shows=shows, keeps=keeps, schema=schema)
+    judge = run.worker(JUDGE)
+    steps = [
+        run.step(
+            judge,
+            key=f"{name}.{number}",
+            input={"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]},
+            details=details if len(asked) == 1 else details.of(title=f"judge, part {number}"),
+            optional=True,
+            code=verifying(run.verifier) if judge.loop == "code" else None,
+        )
+        for number, (numbers, pieces) in enumerate(asked, start=1)
+    ]
+    replies: list[Result] = await run.gather(steps)
+    found, judged_by = list[Findings](), None
+    for (numbers, _), reply in zip(asked, replies, strict=True):
+        said = object_of(reply.value).get("findings") if reply.ok else None
+        findings = None if said is None else Findings.model_validate(said)
+        found.append(findings or Findings(verdicts=dict.fromkeys(numbers, ClaimVerdict.NOT_CHECKED)))
+        if findings and any(each is not ClaimVerdict.NOT_CHECKED for each in findings.verdicts.values()):
+            judged_by = text_of(object_of(reply.value).get("judged_by"))
     found += [Findings(verdicts=dict.fromkeys(left, ClaimVerdict.NOT_CHECKED))] if left else []
-    if len(wanted) == 1:
-        wanted = [wanted[0]._replace(title="judge")]
     whole = merged(found)
     record = {
         keys[n]: Entry(verdict, [each for each in whole.doubts if each.n == n]) for n, verdict in whole.verdicts.items()
     }
-    return Round(wanted, is_open, record, whole.missing, judged_by)
-
-
-def _findings(judging: StepState) -> Findings | None:
-    """Return what a request to a judge found; None if it has no valid reply."""
-    found = object_of(judging.value).get("findings") if judging.ok else None
-    return None if found is None else Findings.model_validate(found)
+    return Round(record=record, missing=whole.missing, judged_by=judged_by)
 
 
 def keys_of(claims: Sequence[Claim]) -> Mapping[int, Key]:
@@ -274,3 +293,19 @@ def _chosen(given: Mapping[str, Any], claims: Sequence[Claim]) -> list[Claim]:
     """Return the claims that a step judges."""
     wanted = frozenset(given["claims"])
     return [each for each in claims if each.n in wanted]
+
+
+def verifying(verifier: Verifier | None) -> Code:
+    """Return the code of a step that judges with a verifier of the user's own."""
+
+    async def verify(desk: Desk) -> Json:
+        if verifier is None:
+            raise UsageError("this process has no verifier, and the run needs one", "Pass it: Leadhand(verifier=…).")
+        brief: Mapping[str, Any] = desk.brief
+        fields = Claim.model_fields
+        claims = [Claim.model_validate({k: v for k, v in each.items() if k in fields}) for each in brief["claims"]]
+        found = await verifier.verify(claims, brief["evidence"], brief["calls"], brief["request"])
+        reply = plain_json(found.model_dump(mode="json"))
+        return {**reply, "judged_by": getattr(verifier, "name", "") or type(verifier).__name__}
+
+    return verify
