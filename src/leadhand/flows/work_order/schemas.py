@@ -45,11 +45,11 @@ def plan_schema(state: RunState, first: int) -> Schema:
     return {"type": "object", "anyOf": [whole, *others], "$defs": defs}
 
 
-def review_schema(state: RunState, shard: Shard, tools: Sequence[ToolSpec], *, is_last: bool) -> Schema:
+def review_schema(state: RunState, shard: Shard, *, is_last: bool) -> Schema:
     """Return the schema of a review: verdicts on its subtasks; of the whole order, also what is missing."""
     covers = [each.key for each in shard.results]
     key: Schema = {"$ref": "#/$defs/key"}
-    defs, subtask = ({}, {}) if is_last else _subtask(tools, key, state.definition.declared)
+    defs, subtask = ({}, {}) if is_last else _subtask(state.definition.tools, key, state.definition.declared)
     open_, done = [[each.key for each in shard.results if each.ok is ok] for ok in (False, True)]
     kinds = ["drop"] if is_last else ["drop", "retry"]
     branches = [
