@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -80,23 +81,19 @@ async def judge_round(
 ) -> Round:
     """Judge those of the ``claims`` of a text that no earlier round, of which ``records`` tell, has judged, or that was
     contradicted once; ``name`` is that of the round, ``of`` names the text."""
-    keys, beside = keys_of(claims), material(run.state)
-    new = [each for each in claims if is_unsettled(keys[each.n], records)]
-    shards = list(shards_of(new, beside, room_beside(run.state, beside))) if new else []
+    state, keys, beside = run.state, keys_of(claims), material(run.state)
+    new = [each for each in claims if _is_unsettled(keys[each.n], records)]
+    shards = list(shards_of(new, beside, _room(state) - tokens([_calls(state, beside), _context(state, beside)])))
     left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
     kept = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
     asked = [each for each in kept if each[0]]
-
-    def shows(state: RunState, step: StepState) -> dict[str, Any]:
-        return judge_brief(state, step.step.input, claims, material(state))
-
-    def keeps(state: RunState, step: StepState, result: Returned) -> Json:
-        return judge_reply(state, step.step.input, claims, result.value, result.brief)
-
-    def schema(_: RunState, step: StepState) -> dict[str, Any] | None:
-        return reply_schema(step.step.input["claims"])
-
-    details = Details(title="judge", judges=name, shows=shows, keeps=keeps, schema=schema)
+    details = Details(
+        title="judge",
+        judges=name,
+        shows=partial(_brief, claims=claims, material=material),
+        keeps=partial(_reply, claims=claims),
+        schema=lambda _, step: reply_schema(step.step.input["claims"]),
+    )
     judge = run.worker(JUDGE)
     steps = [
         run.step(
@@ -110,19 +107,47 @@ async def judge_round(
         for number, (numbers, pieces) in enumerate(asked, start=1)
     ]
     replies: list[Result] = await run.gather(steps)
-    found, judged_by = list[Findings](), None
+    found, judged_by = [_unchecked(left)] if left else [], None
     for (numbers, _), reply in zip(asked, replies, strict=True):
-        said = object_of(reply.value).get("findings") if reply.ok else None
-        findings = None if said is None else Findings.model_validate(said)
-        found.append(findings or Findings(verdicts=dict.fromkeys(numbers, ClaimVerdict.NOT_CHECKED)))
-        if findings and any(each is not ClaimVerdict.NOT_CHECKED for each in findings.verdicts.values()):
-            judged_by = text_of(object_of(reply.value).get("judged_by"))
-    found += [Findings(verdicts=dict.fromkeys(left, ClaimVerdict.NOT_CHECKED))] if left else []
+        said = object_of(reply.value) if reply.ok else {}
+        findings = Findings.model_validate(said["findings"]) if said else _unchecked(numbers)
+        found.append(findings)
+        if any(each is not ClaimVerdict.NOT_CHECKED for each in findings.verdicts.values()):
+            judged_by = text_of(said["judged_by"])
     whole = merged(found)
     record = {
         keys[n]: Entry(verdict, [each for each in whole.doubts if each.n == n]) for n, verdict in whole.verdicts.items()
     }
-    return Round(record=record, missing=whole.missing, judged_by=judged_by)
+    return Round(record, whole.missing, judged_by)
+
+
+def _unchecked(numbers: Iterable[int]) -> Findings:
+    return Findings(verdicts=dict.fromkeys(numbers, ClaimVerdict.NOT_CHECKED))
+
+
+def _brief(state: RunState, step: StepState, claims: Sequence[Claim], material: Materials) -> dict[str, Any]:
+    """Return the request of a step that judges, from its input."""
+    pieces = [Piece(*each) for each in step.step.input["evidence"]]
+    beside, chosen = material(state), _chosen(step, claims)
+    facts = judge_facts(chosen, pieces, beside, clarified_request(state), _calls(state, beside))
+    context, answer = _context(state, beside), "\n".join(f"{each.path} {each.text}".lstrip() for each in claims)
+    if len(chosen) < len(claims) and tokens([facts, context, answer]) <= context_budget(state, JUDGE):
+        context["answer"] = answer
+    return {**facts, "context": context}
+
+
+def _reply(state: RunState, step: StepState, result: Returned, claims: Sequence[Claim]) -> Json:
+    """Return what is recorded of the reply of a judge: what it is worth, and who judged."""
+    evidence, request = result.brief["evidence"], clarified_request(state)
+    findings = checked_reply(result.value, _chosen(step, claims), evidence, request)
+    judge = state.worker(JUDGE)
+    named = text_of(object_of(result.value).get("judged_by")) if judge is not None and judge.loop == "code" else ""
+    return {"findings": findings.model_dump(mode="json"), "judged_by": named or state.definition.model_of(judge)}
+
+
+def _chosen(step: StepState, claims: Sequence[Claim]) -> list[Claim]:
+    """Return the claims that a step judges."""
+    return [each for each in claims if each.n in step.step.input["claims"]]
 
 
 def keys_of(claims: Sequence[Claim]) -> Mapping[int, Key]:
@@ -140,11 +165,6 @@ def _room(state: RunState) -> int:
     """Return the tokens of claims, evidence and calls in one request to a judge."""
     budget = context_budget(state, JUDGE)
     return max(budget - tokens(clarified_request(state)), budget // 2)
-
-
-def room_beside(state: RunState, material: Material) -> int:
-    """Return the tokens of claims and evidence in one request to a judge."""
-    return _room(state) - tokens([_calls(state, material), _context(state, material)])
 
 
 def _context(state: RunState, material: Material) -> dict[str, Json]:
@@ -232,7 +252,7 @@ def _entry(key: Key, records: Sequence[Record]) -> Entry | None:
     return next((each for each in said if each.verdict is not ClaimVerdict.NOT_CHECKED), next(iter(said), None))
 
 
-def is_unsettled(key: Key, records: Sequence[Record]) -> bool:
+def _is_unsettled(key: Key, records: Sequence[Record]) -> bool:
     entry = _entry(key, records)
     return entry is None or (entry.verdict is ClaimVerdict.CONTRADICTED and _times(key, records) == 1)
 
@@ -263,36 +283,6 @@ def judgement_of(
             doubts.append(Doubt(n=claim.n, claim=claim.text, part=claim.text, verdict=doubtful, why=why))
         judged.append(JudgedClaim(**dict(claim), verdict=verdict))
     return Judgement(claims=tuple(judged), doubts=tuple(doubts), judged_by=judged_by)
-
-
-def judge_brief(
-    state: RunState, given: Mapping[str, Any], claims: Sequence[Claim], material: Material
-) -> dict[str, Any]:
-    """Return the request of a step that judges, from its input."""
-    pieces = [Piece(*each) for each in given["evidence"]]
-    chosen, calls = _chosen(given, claims), _calls(state, material)
-    facts = judge_facts(chosen, pieces, material, clarified_request(state), calls)
-    context, answer = _context(state, material), "\n".join(f"{each.path} {each.text}".lstrip() for each in claims)
-    if len(chosen) < len(claims) and tokens([facts, context, answer]) <= context_budget(state, JUDGE):
-        context["answer"] = answer
-    return {**facts, "context": context}
-
-
-def judge_reply(
-    state: RunState, given: Mapping[str, Any], claims: Sequence[Claim], value: Json, brief: Mapping[str, Any]
-) -> Json:
-    """Return what is recorded of the reply of a judge: what it is worth, and who judged."""
-    findings = checked_reply(value, _chosen(given, claims), brief["evidence"], clarified_request(state))
-    role = state.worker(JUDGE)
-    named = text_of(object_of(value).get("judged_by")) if role is not None and role.loop == "code" else ""
-    judged_by = named or state.definition.model_of(role)
-    return {"findings": findings.model_dump(mode="json"), "judged_by": judged_by}
-
-
-def _chosen(given: Mapping[str, Any], claims: Sequence[Claim]) -> list[Claim]:
-    """Return the claims that a step judges."""
-    wanted = frozenset(given["claims"])
-    return [each for each in claims if each.n in wanted]
 
 
 def verifying(verifier: Verifier | None) -> Code:

@@ -28,10 +28,8 @@ def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
     try:
         return shape.model_validate(value), []
     except ValidationError as error:
-        return None, [
-            f"{'.'.join(str(part) for part in found['loc']) or 'the answer'}: {found['msg']}"
-            for found in error.errors()[:8]
-        ]
+        faults = [(".".join(map(str, each["loc"])) or "the answer", each["msg"]) for each in error.errors()]
+        return None, [f"{where}: {what}" for where, what in faults[:8]]
 
 
 def plan_problems(definition: RunDefinition, before: Sequence[ProposedSubtask], value: Json) -> list[str]:
@@ -39,28 +37,23 @@ def plan_problems(definition: RunDefinition, before: Sequence[ProposedSubtask], 
     page, found = parse(Plan, value)
     if page is None:
         return found
-    if page.answer or page.question:
-        return _direct_problems(page, further=bool(before))
-    if not page.subtasks:
-        if page.more:
-            return ["this page has no subtasks, although it announces more"]
-        return [] if page.cannot or before else ["the plan has no subtasks and lists nothing that cannot be done"]
-    if not page.goal:
-        return ["the plan has subtasks, but no goal"]
+    direct, is_empty = page.answer or page.question, not page.subtasks
+    several = page.subtasks or page.cannot or page.more or (page.answer and page.question)
+    rules = {
+        "the first page has subtasks, so this page can neither answer nor ask": direct and before,
+        "give either a plan, or an answer, or a question": direct and several,
+        "the answer is empty": direct and is_blank(direct),
+        "this page has no subtasks, although it announces more": is_empty and page.more,
+        "the plan has no subtasks and lists nothing that cannot be done": not (direct or several or before),
+        "the plan has subtasks, but no goal": page.subtasks and not page.goal,
+    }
+    if is_empty or any(rules.values()):
+        return [problem for problem, is_one in rules.items() if is_one][:1]
     known = {_call(subtask): index for index, subtask in enumerate(before) if subtask.tool is not None}
     again = next((subtask for subtask in page.subtasks if _call(subtask) in known), None)
     if again is not None:
         return [f"{again.name} repeats subtask {known[_call(again)]} of an earlier page"]
     return order_problems(definition, (*before, *page.subtasks))
-
-
-def _direct_problems(page: Plan, *, further: bool) -> list[str]:
-    """Return the problems of a plan that answers the request itself, or asks the person a question."""
-    if further:
-        return ["the first page has subtasks, so this page can neither answer nor ask"]
-    if page.subtasks or page.cannot or page.more or (page.answer and page.question):
-        return ["give either a plan, or an answer, or a question"]
-    return ["the answer is empty"] if is_blank(page.answer or page.question) else []
 
 
 def _call(subtask: ProposedSubtask) -> str:

@@ -14,13 +14,12 @@ from typing import Any
 
 from leadhand.core.errors import Failure
 from leadhand.core.outcome import failure_gap, source_numbers, sources_of
-from leadhand.core.run import Gap
 from leadhand.core.state import RunState
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.pending import Pending
-from leadhand.flows.seam.results import Result
+from leadhand.flows.seam.results import FlowAnswer, Result
 
 from . import briefs
 from .roles import RoleName, instructions, role, with_role
@@ -30,16 +29,15 @@ SECTION = 25
 """Results per section."""
 
 
-async def compose(run: FlowContext, work: Work) -> tuple[str, Failure | None, Sequence[Gap]]:
-    """Return the answer; "" if there is nothing to compose, or if it could not be written, with the failure, and the
-    gap of an answer that is a list of the results."""
-    if not work.usable():
-        return "", None, ()
-    text, failure = await _Composing(run, work).answer()
-    if failure is None or text:
-        return text, None, ()
-    reason = f"it could not be written, so the results are listed: {failure.message}"
-    return "", failure, [failure_gap("the answer", failure, reason)]
+async def compose(run: FlowContext, work: Work) -> FlowAnswer:
+    """Return the answer. If there is nothing to compose, it is empty; if it could not be written, that is a gap of an
+    answer that is a list of the results."""
+    uses, gaps = work.usable(), work.gaps()
+    text, failure = await _Composing(run, work).answer() if uses else ("", None)
+    if failure is not None:
+        reason = f"it could not be written, so the results are listed: {failure.message}"
+        gaps.append(failure_gap("the answer", failure, reason))
+    return FlowAnswer(text, uses=uses, gaps=gaps, failure=failure, writer=RoleName.COMPOSE)
 
 
 class _Composing:

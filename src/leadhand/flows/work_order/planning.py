@@ -26,8 +26,6 @@ from .work import Work
 ANSWERED = """\
 You asked the person about this request. `answered` has your questions and the answers: plan with them."""
 """Further instructions for a planner whose question was answered."""
-MAX_PAGES = 200
-"""Maximum pages of one plan."""
 
 
 async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
@@ -98,7 +96,7 @@ async def _pages(run: FlowContext, number: int, heard: Mapping[str, Any]) -> lis
     """
     pages: list[Result] = []
     before: list[ProposedSubtask] = []
-    while not pages or (pages[-1].ok and Plan.model_validate(pages[-1].value).more and len(pages) < MAX_PAGES):
+    while not pages or (pages[-1].ok and Plan.model_validate(pages[-1].value).more):
         step = _page(run, number, pages, [*before], heard)
         async with run.reading(step, "subtasks") as written:
             async for value in written:
@@ -137,10 +135,9 @@ def _whole(pages: Sequence[Result]) -> Plan:
     plans = [Plan.model_validate(page.value) for page in pages if page.ok]
     subtasks = [subtask for page in plans for subtask in page.subtasks]
     cannot = [part for page in plans for part in page.cannot]
-    why = f"the plan did not end after {MAX_PAGES} pages" if plans[-1].more else ""
-    if why := why if pages[-1].ok else _why_failed(pages[-1]).message:
+    if not pages[-1].ok:
         rest = f"the rest of the request, after its first {len(subtasks)} subtasks"
-        cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {why}"[:1_000]))
+        cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {_why_failed(pages[-1]).message}"[:1_000]))
     return plans[0].evolve(subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)), more=False)
 
 

@@ -101,12 +101,8 @@ def _is_new(work: Work, subtask: ProposedSubtask) -> bool:
     """Whether a call was not made before in this run, so that it can give something new; False also where a rejected
     subtask did something irreversible with the same tool, so that it might be repeated in other words."""
 
-    def is_over(key: str, earlier: Result) -> bool:
-        final = earlier.failure is not None and earlier.failure.class_ not in NEW_REASON
-        return earlier.state.subtask.args == subtask.args and (work.is_accepted(key) or final)
-
     return subtask.tool is None or not any(
-        is_over(key, earlier) or (earlier.state.acted and not work.is_accepted(key))
+        earlier.state.subtask.args == subtask.args or (earlier.state.acted and not work.is_accepted(key))
         for key, earlier in work.results.items()
         if earlier.state.subtask.tool == subtask.tool
     )
