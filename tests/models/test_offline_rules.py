@@ -115,6 +115,6 @@ def test_a_schema_that_contains_itself_is_filled_in_to_its_first_level() -> None
     facts = {"answer": "18 °C", "results": [{"name": "Paris", "summary": "18 °C", "data": {}, "args": {}}]}
     assert shape(facts, OfflineRequest("shape", schema=schema)) == {
         "name": "Paris",
-        "part": {"name": "Paris", "part": None},
-        "parts": [{"name": "Paris", "part": None}],
+        "part": {"name": "Paris"},
+        "parts": [{"name": "Paris"}],
     }

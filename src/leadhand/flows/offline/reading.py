@@ -67,6 +67,10 @@ class Text:
         word = self.words[at] if 0 <= at < len(self.words) and at not in self.quoted else "."
         return word.casefold().replace("’", "'") if word[-1].isalnum() else ""
 
+    def forms(self, at: int) -> set[str]:
+        """Return the word at a place in lower case, and its stem."""
+        return {low := self.low(at), stem_of(low)}
+
     def said(self, start: int, stop: int) -> str:
         """Return the source text of the tokens from ``start`` to before ``stop``, with both of its brackets."""
         said = self._source[self._tokens[start].start() : self._tokens[stop - 1].end()]

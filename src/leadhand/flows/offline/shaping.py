@@ -10,7 +10,15 @@ from leadhand.core.value import Json, is_object, list_of, object_of, objects_of,
 from .rule import OfflineRequest, Reply
 
 _TEXTS = ("answer", "text", "summary", "report", "result", "description")
-_TYPES = {"string": str, "number": (int, float), "integer": int, "boolean": bool, "array": list, "object": dict}
+_TYPES = {
+    "string": str,
+    "number": (int, float),
+    "integer": int,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
 
 
 def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -19,9 +27,7 @@ def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return None
     text = text_of(facts.get("answer"))
     title = next((line.strip("# ") for line in text.splitlines() if line.startswith("#")), "")
-    results = objects_of(facts.get("results"))
-    pool = [{**each, **_flat(object_of(each.get("data"))), **object_of(each.get("args"))} for each in results]
-    pool.insert(0, {**dict.fromkeys(_TEXTS, text), "title": title})
+    pool = [{**dict.fromkeys(_TEXTS, text), "title": title}, *map(_flat, objects_of(facts.get("results")))]
     filled = _filled(request.schema, pool, request.schema)
     missing = [name for name in texts_of(request.schema.get("required")) if name not in filled]
     if missing or request.objections:  # the same facts give the same value
@@ -33,19 +39,15 @@ def _filled(schema: Json, pool: list[dict[str, Any]], root: Json) -> dict[str, A
     """Return an object from what the values of a pool have; a list of objects has one for each of the results."""
     filled: dict[str, Any] = {}
     for name, part in object_of(schema.get("properties")).items():
-        options = objects_of(part.get("anyOf")) or [part]
-        for option in (_resolved(each, root) for each in options if each != {"type": "null"}):
+        for option in (_resolved(each, root) for each in objects_of(part.get("anyOf")) or [part]):
             kind, items = text_of(option.get("type")), _resolved(object_of(option.get("items")), root)
-            found = [each[name] for each in pool if isinstance(each.get(name), _TYPES.get(kind, object))]
+            found = [each[name] for each in pool if name in each and isinstance(each[name], _TYPES.get(kind, object))]
             if kind == "array" and "properties" in items:
-                given = [_flat(each) for values in found[:1] for each in objects_of(values)] or pool[1:]
-                found = [[_filled(items, [one], root) for one in given]] if given else []
-            elif kind == "object" and "properties" in option:
+                rows = objects_of(found[0]) if found else pool[1:]
+                found = [[_filled(items, [_flat(each)], root) for each in rows]] if rows else []
+            elif "properties" in option:
                 found = [_filled(option, [_flat(each)], root) for each in found or pool[1:2]]
-            choices = list_of(option.get("enum")) or found
-            found = [each for each in found if each in choices and isinstance(each, bool) <= (kind == "boolean")]
             filled |= {name: found[0]} if found and name not in filled else {}
-        filled |= {name: None} if {"type": "null"} in options and name not in filled else {}
     return filled
 
 

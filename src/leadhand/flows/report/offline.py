@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -43,16 +42,11 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     wanted = content_of(question) - subject or subject
     shown = (each for result in request.results for each in passages_shown(result.content))
     known = {sentence: name for name, text in shown for sentence in sentences(text) if content_of(sentence) & subject}
-    taken, findings = Counter[str](), list[dict[str, Any]]()
-    for sentence in sorted(known, key=lambda each: -len(content_of(each) & wanted)):
-        source = known[sentence].partition(".")[0]
-        taken[source] += 1
-        if taken[source] <= _OF_ONE_SOURCE and len(findings) < _STATEMENTS:
-            findings.append({"statement": sentence, "passages": [known[sentence]]})
-    return {
-        "summary": findings[0]["statement"] if findings else f"Nothing was found about {topic}.",
-        "findings": findings,
-    }
+    ranked = sorted(known, key=lambda each: -len(content_of(each) & wanted))
+    sources = [known[each].partition(".")[0] for each in ranked]
+    best = [each for at, each in enumerate(ranked) if sources[:at].count(sources[at]) < _OF_ONE_SOURCE][:_STATEMENTS]
+    summary = best[0] if best else f"Nothing was found about {topic}."
+    return {"summary": summary, "findings": [{"statement": each, "passages": [known[each]]} for each in best]}
 
 
 def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -99,12 +93,11 @@ def passages_shown(content: Json) -> Iterator[tuple[str, str]]:
 
 def sentences(text: str) -> Iterator[str]:
     """Yield the full sentences of a passage, without its headings and tables."""
-    for block in re.split(r"\n\s*\n", text):
-        lines = (line for line in block.split("\n") if not line.lstrip().startswith(("#", "|", "```")))
-        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", " ".join(" ".join(lines).split())):
-            plain = sentence.lstrip("-*• ")
-            if plain.endswith((".", "!")) and 40 <= len(plain) <= 400:
-                yield plain
+    plain = re.sub(r"(?m)^\s*(?:#|\||```).*$", "", text)
+    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n", plain):
+        said = " ".join(sentence.split()).lstrip("-*• ")
+        if said.endswith((".", "!")) and 40 <= len(said) <= 400:
+            yield said
 
 
 RULES: Rules = {PLANNER: plan, RESEARCHER: research, WRITER: write, REVIEWER: review}
