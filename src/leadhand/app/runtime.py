@@ -98,9 +98,8 @@ class Runtime:
         if self._tracing is not None:
             self.watchers.append(self._tracing.watch)
             self.on_release.append(self._tracing.release)
-        self.artifacts = self.store.artifacts
         self.definitions = Definitions(
-            self.store, self.artifacts, self.models, self.toolbox, self.flows, self.hooks.names, self.verifier
+            self.store, self.models, self.toolbox, self.flows, self.hooks.names, self.verifier
         )
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, on_text)
         """This process among those that share its database; None if they are all on this machine."""
@@ -109,7 +108,7 @@ class Runtime:
             self.toolbox,
             self.web,
             self._clock,
-            self.artifacts,
+            self.store,
             self.web.library,
             workshop_of(self.settings.project),
             hooks=self.hooks,
@@ -206,7 +205,7 @@ class Runtime:
         before = await self.load(run_id)
         self.check_resumable(before)
         if before.finished is None:
-            await missing(self.artifacts, before.definition.earlier)
+            await missing(self.store, before.definition.earlier)
         await self.store.claim(run_id, ended=ended)
         self.answered.discard(run_id)
         state = await snapshots.catch_up(self.store, before)
