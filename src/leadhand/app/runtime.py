@@ -25,7 +25,7 @@ from leadhand.app.webs import Webs
 from leadhand.app.work_order_file import WorkOrderFile
 from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
-from leadhand.core.evolve import start
+from leadhand.core.evolve import foreseen, start
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
@@ -40,7 +40,7 @@ from leadhand.engine.shared_limits import SharedLimits, ToolLimits
 from leadhand.engine.tool_cache import ToolCache
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ContextStore, Dispatcher, Models
-from leadhand.ports.heads import head_after
+from leadhand.ports.heads import head_of
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing
@@ -210,7 +210,7 @@ class Runtime:
         self.answered.discard(run_id)
         state = await snapshots.catch_up(self.store, before)
         if requests:
-            head = head_after(state, requests, self._clock.now())
+            head = head_of(foreseen(state, requests, self._clock.now()))
             await self.log(run_id).append(*requests, epoch=state.epoch, head=head)
             state = await snapshots.catch_up(self.store, state)
         return state
