@@ -18,7 +18,7 @@ from leadhand.flows.report.rendering import body, numbered
 from leadhand.flows.seam.results import FlowAnswer, Result
 
 from .findings import Findings, found_nothing
-from .options import LEAD, WRITER
+from .shapes import LEAD, WRITER
 
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
 

@@ -14,7 +14,7 @@ from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, deco
 from leadhand.flows.offline.words import content_of
 from leadhand.flows.report import offline as report
 
-from .options import LEAD, SUBAGENT, WRITER
+from .shapes import LEAD, SUBAGENT, WRITER
 
 WRITE, TODOS, RUN, PARALLEL = "filesystem_write", "todo_list_write", "subagent_run", "parallel_tool_call"
 MOST_PARTS, LONGEST, MOST_SENTENCES = 12, 5_000, 6
