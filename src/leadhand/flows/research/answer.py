@@ -65,10 +65,7 @@ def _gaps(state: RunState, findings: Findings, answers: Sequence[StepState]) -> 
         yield early if lead.failure is None else early.evolve(next_action=_advice(findings, lead.failure))
     for each in findings.unanswered:
         found = gap_of(state, each)
-        action = found.next_action if each.failure is None else _advice(findings, each.failure)
-        if lead.stopped is None:  # a lead that has answered does not continue
-            action = action.replace("and resume the run", "and ask again")
-        yield found.evolve(next_action=action)
+        yield found if each.failure is None else found.evolve(next_action=_advice(findings, each.failure))
     if any(NO_MORE_CHILDREN in call.error for call in lead.made):
         most = state.definition.options["max_subagents"]
         reason = f"the lead wanted more than {most} subagents, which is the limit"
