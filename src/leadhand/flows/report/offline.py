@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leadhand.core.tool import GIVE_UP
@@ -39,14 +39,19 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if not request.results:
         return search_call(question, request) or request.give_up("no tool takes a query")
     subject = content_of(topic)
-    wanted = content_of(question) - subject or subject
-    shown = (each for result in request.results for each in passages_shown(result.content))
-    known = {sentence: name for name, text in shown for sentence in sentences(text) if content_of(sentence) & subject}
-    ranked = sorted(known, key=lambda each: -len(content_of(each) & wanted))
-    sources = [known[each].partition(".")[0] for each in ranked]
-    best = [each for at, each in enumerate(ranked) if sources[:at].count(sources[at]) < _OF_ONE_SOURCE][:_STATEMENTS]
-    summary = best[0] if best else f"Nothing was found about {topic}."
-    return {"summary": summary, "findings": [{"statement": each, "passages": [known[each]]} for each in best]}
+    known = best_sentences(
+        (each.content for each in request.results), subject, content_of(question) - subject or subject
+    )
+    sources = [name.partition(".")[0] for name in known.values()]
+    findings = [
+        {"statement": sentence, "passages": [name]}
+        for at, (sentence, name) in enumerate(known.items())
+        if sources[:at].count(sources[at]) < _OF_ONE_SOURCE
+    ][:_STATEMENTS]
+    return {
+        "summary": findings[0]["statement"] if findings else f"Nothing was found about {topic}.",
+        "findings": findings,
+    }
 
 
 def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -91,13 +96,18 @@ def passages_shown(content: Json) -> Iterator[tuple[str, str]]:
             yield from passages_shown(each)
 
 
-def sentences(text: str) -> Iterator[str]:
-    """Yield the full sentences of a passage, without its headings and tables."""
-    plain = re.sub(r"(?m)^\s*(?:#|\||```).*$", "", text)
-    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n", plain):
-        said = " ".join(sentence.split()).lstrip("-*• ")
-        if said.endswith((".", "!")) and 40 <= len(said) <= 400:
-            yield said
+def best_sentences(contents: Iterable[Json], about: set[str], wanted: set[str], share: float = 0.0) -> dict[str, str]:
+    """Return the full sentences of passages about something, with the ids of the passages: first those with most of
+    the wanted words. A passage has more than this share of the words that say what it is about."""
+    known: dict[str, str] = {}
+    for name, text in (each for content in contents for each in passages_shown(content)):
+        plain = re.sub(r"(?m)^\s*(?:#|\||```).*$", "", text)  # without headings and tables
+        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n", plain):
+            said = " ".join(sentence.split()).lstrip("-*• ")
+            near = len(content_of(f"{said} {text}") & about) > share * len(about) and content_of(said) & about
+            if near and said.endswith((".", "!")) and 40 <= len(said) <= 400:
+                known[said] = name
+    return dict(sorted(known.items(), key=lambda each: -len(content_of(each[0]) & wanted)))
 
 
 RULES: Rules = {PLANNER: plan, RESEARCHER: research, WRITER: write, REVIEWER: review}

@@ -77,17 +77,12 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if not searched:
         call = report.search_call(" ".join(prompt.split())[:500], request)
         return call or request.give_up("no tool takes a query")
-    known: dict[str, tuple[str, int]] = {}
-    for name, text in (each for said in searched for each in report.passages_shown(said)):
-        for sentence in report.sentences(text):
-            known[sentence] = (name, len(content_of(f"{sentence} {text}") & content_of(prompt)))
-    near = [each for each, (_, words) in known.items() if 2 * words > len(content_of(prompt))]
-    shared = {each: len(content_of(each) & content_of(prompt)) for each in near}
-    best = sorted(filter(shared.get, near), key=lambda each: -2 * shared[each] - known[each][1])[:MOST_SENTENCES]
+    words = content_of(prompt)
+    best = list(report.best_sentences(searched, words, words, 0.5).items())[:MOST_SENTENCES]
     if not best:
         failed = [text_of(said.get("message")) for said in searched if said.get("isError") is True]
         return request.give_up((failed or [f"{NO_SOURCE}{prompt.partition(chr(10))[0]}"])[0])
-    cited = [f"{each} [{known[each][0]}]" for each in best]
+    cited = [f"{sentence} [{name}]" for sentence, name in best]
     written = [object_of(said) for name, said in made if name == WRITE]
     path, text = f"{MEMORY}{text_of(task['task_name'])}.md", "\n\n".join(cited)
     if not written and any(tool.name == WRITE for tool in request.tools):
