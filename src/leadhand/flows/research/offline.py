@@ -14,7 +14,7 @@ from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, deco
 from leadhand.flows.offline.words import content_of
 from leadhand.flows.report import offline as report
 
-from .shapes import LEAD, SUBAGENT, WRITER
+from .shapes import LEAD, SUBAGENT
 
 WRITE, TODOS, RUN, PARALLEL = "filesystem_write", "todo_list_write", "subagent_run", "parallel_tool_call"
 MOST_PARTS, LONGEST, MOST_SENTENCES = 12, 5_000, 6
@@ -36,10 +36,8 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     asked = (call for each in request.messages if isinstance(each, AssistantMessage) for call in each.tool_calls)
     made = [each for call in asked for each in objects_of(object_of(call.arguments).get("calls"))]
     said_of = [object_of(decoded(each)) for _, returned in _returned(request) for each in list_of(returned)]
-    tasks = (
-        (object_of(object_of(each.get("args")).get("task")), said) for each, said in zip(made, said_of, strict=False)
-    )
-    results = {text_of(task.get("task_name")): said for task, said in tasks if task}
+    names = [text_of(object_of(object_of(each.get("args")).get("task")).get("task_name")) for each in made]
+    results = {name: said for name, said in zip(names, said_of, strict=False) if name}
     earlier = text_of(object_of(facts.get("earlier")).get("request")).strip()
     calls, todos, blocks = list[dict[str, Any]](), list[dict[str, str]](), list[str]()
     parts = [part for part in re.split(r"(?<=[?!;])\s+|\n+", question) if content_of(part)][:MOST_PARTS] or [question]
@@ -91,18 +89,9 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     return {"summary": " ".join(cited[:2]), "detail": text, **stored}
 
 
-def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
-    """Join what subagents found; a draft stays as it is."""
-    if "question" not in facts or "findings" not in facts:
-        return text_of(facts["draft"]) if "draft" in facts and "problems" in facts else None
-    found = [text_of(each.get("detail") or each.get("summary")) for each in objects_of(facts["findings"])]
-    missing = [*list_of(facts.get("missing")), *(each.get("task") for each in objects_of(facts.get("unfinished")))]
-    return "\n\n".join([*found, *(f"Nothing was found for: {each}" for each in missing), report.BYLINE])
-
-
 def _returned(request: OfflineRequest) -> Iterator[tuple[str, Json]]:
     """Yield the tools that were called, with what they returned."""
     yield from ((each.name, decoded(each.content)) for each in request.messages if isinstance(each, ToolMessage))
 
 
-RULES: Rules = {LEAD: lead, SUBAGENT: subagent, WRITER: write}
+RULES: Rules = {LEAD: lead, SUBAGENT: subagent}

@@ -46,15 +46,9 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
         return reported(request)
     subtask = object_of(facts.get("subtask"))
     name, given = text_of(subtask.get("tool")), object_of(subtask.get("args"))
-    args = {key: value for key, value in given.items() if result_reference(value) is None}
-    tool = next((tool for tool in request.tools if tool.name == name), None)
-    if tool is None:
-        return request.give_up(
-            f"the built-in rules only call the tool that a subtask names: {name or 'this names none'}"
-        )
-    if missing := sorted(tool.required - args.keys()):
-        return request.give_up(f"{tool.name} needs {', '.join(missing)}, and nothing says what to use")
-    return Call(tool.name, args)
+    if all(tool.name != name for tool in request.tools):
+        return request.give_up(f"the built-in rules only call the tool that a subtask names: {name or 'it names none'}")
+    return Call(name, {key: value for key, value in given.items() if result_reference(value) is None})
 
 
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
@@ -86,10 +80,10 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     """Write the answer from ``facts`` (``results``, ``sources``), or a ``part`` of a long one."""
     if (part := facts.get("part")) == "section":
         return "\n".join(f"- {point}" for point in _points(objects_of(facts.get("results")), facts))
-    if part not in ("digest", "opening"):
+    if part is None:
         return _write(objects_of(facts.get("results")), facts)
     sample = SAMPLE_NOTE if "sample data" in str(facts.get("sections")).casefold() else ""
-    return f"Results.{sample}" if part == "digest" else f"{BYLINE}{sample}\n\nThe results, in the order of the request:"
+    return f"{BYLINE}{sample}\n\nThe results, in the order of the request:"
 
 
 def _write(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
