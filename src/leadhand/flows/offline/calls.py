@@ -7,14 +7,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from itertools import groupby, islice, pairwise, product, zip_longest
 from typing import Any, NamedTuple
 
 from leadhand.core.text import line
 from leadhand.core.value import object_of, objects_of, text_of, texts_of
 
-from .days import When
 from .reading import Clause, Mark, Text
 from .words import FUNCTION, PLACES, SAID, WORDS, slug, stem_of
 
@@ -85,7 +83,8 @@ class Ask:
 class Calls:
     """The calls of a request (``found``: name, tool and arguments), and what it ``cannot`` do, with reasons."""
 
-    def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: date | None) -> None:
+    def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: object) -> None:
+        """``today`` is an ISO date and time; without one, no day has a date."""
         self._offers = [Offer.of(tool) for tool in tools if tool.get("name")]
         self._text = Text(request, today, frozenset(stem for each in self._offers for stem in each.topic))
         self._clauses, self._asks = list(self._text.clauses()), list[Ask]()
@@ -107,7 +106,7 @@ class Calls:
         dated = {clause.start for ask in self._asks if ask.kind == "route" for clause in ask.clauses}
         for clause in self._clauses:  # each word is known, in a call, or in a gap
             marks = [mark for mark in clause.marks if mark.kind != "day" or clause.start not in dated]
-            left = [(each.start, each.stop) for each in marks if (each.when.day or each.value).casefold() not in shown]
+            left = [(each.start, each.stop) for each in marks if each.value.casefold() not in shown]
             left += [(at, at + 1) for at in clause.rest if not self._text.forms(at) & known]
             if left := [each for each in left if self._text.said(*each).casefold() not in shown]:
                 self._gap(min(left)[0], max(left)[1], "it was not understood")
@@ -196,8 +195,8 @@ class Calls:
 
     def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         units = {mark.kind: mark.value for clause in self._clauses for mark in clause.of("units")}
-        for place, when in self._entries(ask):
-            yield {"location": place, "day": when.day, **({"days": when.days} if when.days > 1 else {}), **units}
+        for place, (day, days) in self._entries(ask):
+            yield {"location": place, "day": day, **({"days": days} if days > 1 else {}), **units}
 
     def _routes(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         places, other = ask.of("place"), ask.lows() & WORDS["other-transport"]
@@ -219,7 +218,7 @@ class Calls:
         ):
             raise LookupError("the built-in rules do not understand its condition")
         marks = sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")
-        said = [mark.when.day or mark.value for mark in marks]
+        said = [mark.value for mark in marks]
         texts, counts = offer.texts, offer.numbers
         values = [self._text.words[at] for at in tokens if at in self._text.quoted]
         if len(texts) == 1:
@@ -259,7 +258,7 @@ class Calls:
         days = [mark for each in before if each.start not in owners for mark in each.of("day")]
         return [*places, *(mark for mark in days if mark not in places)]
 
-    def _entries(self, ask: Ask) -> Iterator[tuple[str, When]]:
+    def _entries(self, ask: Ask) -> Iterator[tuple[str, tuple[str, int]]]:
         """Yield the pairs of places and days of an ask, with what is said around it where it says none."""
         around = self._around(ask)
         goals = [mark for mark in around if mark.link == "to" and "both" not in ask.lows()]
@@ -267,8 +266,8 @@ class Calls:
         days = ask.of("day") or [mark for mark in around if mark.kind == "day"]
         order = [mark.kind for mark in sorted([*places, *days], key=lambda mark: mark.start)]
         by_turns = len(places) == len(days) and all(a != b for a, b in pairwise(order))  # "Paris today, Lyon tomorrow"
-        names, when = [mark.value for mark in places], [mark.when for mark in days]
-        yield from zip(names, when, strict=True) if by_turns else product(names, when or [When("today")])
+        names, when = [mark.value for mark in places], [(mark.value, mark.days) for mark in days]
+        yield from zip(names, when, strict=True) if by_turns else product(names, when or [("today", 1)])
 
 
 def _is_item(clause: Clause, ask: Ask) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
-from .days import LONGEST_PHRASE, When, day_phrase
+from .days import LONGEST_PHRASE, day_phrase
 from .words import FUNCTION, LINKS, MEANS, NO_NAME, PLACES, REGIONS, SAID, WORDS, slug, stem_of
 
 # The numbers of a list ("1. …") end a sentence. A dot joins ("U.K", "5.30", "St. Louis") unless a sentence begins.
@@ -30,7 +31,7 @@ class Mark(NamedTuple):
     stop: int
     value: str = ""
     link: str = ""
-    when: When = When("")
+    days: int = 1
 
 
 @dataclass
@@ -56,8 +57,10 @@ class Clause:
 class Text:
     """A request as words, quotations and marks. A word of a tool's name (``topics``) begins no place."""
 
-    def __init__(self, source: str, today: date | None, topics: frozenset[str]) -> None:
-        self._source, self._today, self._topics = source, today, topics
+    def __init__(self, source: str, today: object, topics: frozenset[str]) -> None:
+        self._source, self._topics, self._today = source, topics, date.min
+        with suppress(ValueError):
+            self._today = date.fromisoformat(str(today)[:10])
         self._tokens = list(_TOKEN.finditer(source))
         self.words = [re.sub('[\'’]s$|^["“`]|["”`]$', "", token[0]) or "." for token in self._tokens]
         self.quoted = {at for at, token in enumerate(self._tokens) if token[0][0] in '"“`'}
@@ -106,7 +109,7 @@ class Text:
     def _mark_at(self, at: int, *, listing: bool) -> Mark | None:
         """Return the mark that begins at a token. ``listing``: there are only separators since the last place."""
         if found := self._day_at(at):
-            return Mark("day", at, at + found[1], when=found[0])
+            return Mark("day", at, at + found[2], found[0], days=found[1])
         name = at + (self.low(at) in ("by", "on", "with", "in", "via", "using"))
         name += self.low(name) in ("a", "my", "degrees")
         if means := MEANS.get(self.low(name)):
@@ -124,7 +127,7 @@ class Text:
             stop = end + (self.words[end : end + 1] == [")"])
         return Mark("place", at, stop, value, "then" if self.low(at - 1) == "then" else link)
 
-    def _day_at(self, at: int) -> tuple[When, int] | None:
+    def _day_at(self, at: int) -> tuple[str, int, int] | None:
         window = range(at, min(at + LONGEST_PHRASE, len(self.words)))
         return day_phrase([self.words[n] if self.low(n) else "" for n in window], self._today)
 

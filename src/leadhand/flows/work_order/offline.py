@@ -10,7 +10,6 @@ from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.core.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
-from leadhand.flows.offline.days import read_date
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, render, reported
 
 from .repair import NEW_REASON
@@ -25,7 +24,7 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     if request.schema is not None and "subtasks" not in str(request.schema):  # it is for another flow's worker
         return None
     asked, page = text_of(facts.get("request")), object_of(facts.get("page"))
-    calls = Calls(asked, objects_of(facts.get("tools")), read_date(facts.get("today")))
+    calls = Calls(asked, objects_of(facts.get("tools")), facts.get("today"))
     refused = set(re.findall(r"\w+", request.objections.casefold()))
     subtasks = [each for each in calls.subtasks() if each["name"] not in refused]
     if refused or not (subtasks or calls.cannot):
