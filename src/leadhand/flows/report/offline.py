@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from leadhand.core.tool import GIVE_UP
 from leadhand.core.value import Json, is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.offline.words import content_of
@@ -37,7 +36,7 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if not question or "today" not in facts:
         return None
     if not request.results:
-        return search_call(question, request) or request.give_up("no tool takes a query")
+        return search_call(question, request)
     subject = content_of(topic)
     known = best_sentences(
         (each.content for each in request.results), subject, content_of(question) - subject or subject
@@ -76,14 +75,10 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     return {"verdict": "APPROVED", "findings": []} if "claims" in facts else None
 
 
-def search_call(question: str, request: OfflineRequest) -> Call | None:
-    """Return the call of the tool that takes a query: web_search, else the first with a parameter for one."""
-    for tool in sorted(request.tools, key=lambda each: each.name != "web_search"):
-        given = object_of(tool.parameters.get("properties"))
-        name = next((each for each in ("query", "question", "topic", "text", "q") if each in given), "")
-        if name and tool.required <= {name} and tool.name != GIVE_UP:
-            return Call(tool.name, {name: question})
-    return None
+def search_call(question: str, request: OfflineRequest) -> Reply:
+    """Return the call of the tool that takes a query, and nothing else that it needs."""
+    name = next((tool.name for tool in request.tools if tool.required == {"query"}), "")
+    return Call(name, {"query": question}) if name else request.give_up("no tool takes a query")
 
 
 def passages_shown(content: Json) -> Iterator[tuple[str, str]]:

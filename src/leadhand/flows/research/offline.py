@@ -73,8 +73,7 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     made = list(_returned(request))
     searched = [object_of(said) for name, said in made if name != WRITE]
     if not searched:
-        call = report.search_call(" ".join(prompt.split())[:500], request)
-        return call or request.give_up("no tool takes a query")
+        return report.search_call(" ".join(prompt.split())[:500], request)
     words = content_of(prompt)
     best = list(report.best_sentences(searched, words, words, 0.5).items())[:MOST_SENTENCES]
     if not best:
