@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from leadhand.core.value import Json, is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.core.value import Json, is_list, is_object, list_of, objects_of, text_of, texts_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.offline.words import content_of
 
