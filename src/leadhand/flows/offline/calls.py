@@ -11,7 +11,7 @@ from itertools import groupby, islice, pairwise, product, zip_longest
 from typing import Any, NamedTuple
 
 from leadhand.core.text import line
-from leadhand.core.value import object_of, objects_of, text_of, texts_of
+from leadhand.core.value import object_of, text_of, texts_of
 
 from .reading import Clause, Mark, Text
 from .words import FUNCTION, PLACES, SAID, WORDS, slug, stem_of
@@ -46,13 +46,12 @@ class Offer(NamedTuple):
     def of(cls, tool: Mapping[str, Any]) -> Offer:
         """Return a tool of a brief as a request may name it."""
         name, schema = text_of(tool.get("name")), object_of(tool.get("parameters"))
-        given, types = object_of(schema.get("properties")), dict[str, set[str]]()
+        given, types = object_of(schema.get("properties")), dict[str, str]()
         for each in texts_of(schema.get("required")):
             part = object_of(given.get(each))
-            types[each] = {text_of(option.get("type")) for option in (part, *objects_of(part.get("anyOf")))}
-            types[each] = {"enum"} if "enum" in part else types[each] - {"null", ""}
-        texts = [each for each, kinds in types.items() if kinds <= {"string"}]
-        numbers = [each for each, kinds in types.items() if kinds and kinds <= {"number", "integer"}]
+            types[each] = "other" if {"enum", "anyOf", "$ref"} & part.keys() else text_of(part.get("type", "string"))
+        texts = [each for each, kind in types.items() if kind == "string"]
+        numbers = [each for each, kind in types.items() if kind in ("number", "integer")]
         built_in = (kind for kind, (tool, _, has) in _BUILT_IN.items() if tool == name and has <= given.keys())
         kind = next(built_in, "tool")
         stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)]
@@ -102,11 +101,10 @@ class Calls:
                 self._gap(clauses[0].start, last.stop, "no registered tool covers it")
         known = SAID.union(*(ask.offer.about for ask in self._asks if ask.offer))
         values = [f"{value}".casefold() for _, _, args in self.found.values() for value in args.values()]
+        values += [mark.value for ask in self._asks if ask.kind == "route" for mark in ask.of("day")]
         shown = "\n".join([*values, *self.cannot]).casefold()
-        dated = {clause.start for ask in self._asks if ask.kind == "route" for clause in ask.clauses}
         for clause in self._clauses:  # each word is known, in a call, or in a gap
-            marks = [mark for mark in clause.marks if mark.kind != "day" or clause.start not in dated]
-            left = [(each.start, each.stop) for each in marks if each.value.casefold() not in shown]
+            left = [(each.start, each.stop) for each in clause.marks if each.value.casefold() not in shown]
             left += [(at, at + 1) for at in clause.rest if not self._text.forms(at) & known]
             if left := [each for each in left if self._text.said(*each).casefold() not in shown]:
                 self._gap(min(left)[0], max(left)[1], "it was not understood")
@@ -212,13 +210,10 @@ class Calls:
             yield {"origin": origin, "destination": destination, "mode": mode}
 
     def _tool(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
-        sentences, tokens = {each.sentence for each in ask.clauses}, [at for each in ask.clauses for at in each.span()]
-        if any(
-            each.lows & WORDS["negation"] | each.lows & {"if"} for each in self._clauses if each.sentence in sentences
-        ):
+        if any(each.lows & (WORDS["negation"] | {"if"}) for each in self._clauses):
             raise LookupError("the built-in rules do not understand its condition")
-        marks = sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")
-        said = [mark.value for mark in marks]
+        tokens = [at for each in ask.clauses for at in each.span()]
+        said = [mark.value for mark in sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")]
         texts, counts = offer.texts, offer.numbers
         values = [self._text.words[at] for at in tokens if at in self._text.quoted]
         if len(texts) == 1:
@@ -247,16 +242,12 @@ class Calls:
         return items
 
     def _around(self, ask: Ask) -> list[Mark]:
-        """Return the places that "there" can mean, with their days: those said last before an ask, else after it."""
-        owners = {clause.start: each for each in self._asks for clause in each.clauses}
-        before = [each for each in self._clauses if each.marks and each.start < ask.clauses[0].start]
-        placed = [each for each in before if each.of("place")]
-        near = [each for each in placed if owners.get(each.start) is owners.get(placed[-1].start)]
-        after = [each for each in self._clauses if each.of("place") and each.start > ask.clauses[0].start]
-        from_ = near or after[:1]
-        places = [mark for each in from_ for mark in each.of("place", "" if each.start in owners else "day")]
-        days = [mark for each in before if each.start not in owners for mark in each.of("day")]
-        return [*places, *(mark for mark in days if mark not in places)]
+        """Return the places that "there" can mean, and the days: those of the last sentence with a place before an ask,
+        else of the first clause after it."""
+        placed = [each for each in self._clauses if each.of("place")]
+        before = [each for each in placed if each.start < ask.clauses[0].start]
+        near = [each for each in self._clauses if before and each.sentence == before[-1].sentence] or placed[:1]
+        return [mark for each in near if each not in ask.clauses for mark in each.of("place", "day")]
 
     def _entries(self, ask: Ask) -> Iterator[tuple[str, tuple[str, int]]]:
         """Yield the pairs of places and days of an ask, with what is said around it where it says none."""

@@ -77,7 +77,7 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 
 def search_call(question: str, request: OfflineRequest) -> Reply:
     """Return the call of the tool that takes a query, and nothing else that it needs."""
-    name = next((tool.name for tool in request.tools if tool.required == {"query"}), "")
+    name = next((tool.name for tool in request.tools if tool.required == frozenset({"query"})), "")
     return Call(name, {"query": question}) if name else request.give_up("no tool takes a query")
 
 
