@@ -20,7 +20,7 @@ HOW = (
     "the built-in offline model only understands English questions about weather and directions, and tools named in "
     "the request; set a model with --model for anything else"
 )
-_MOST_LOOKUPS, _LONGEST_ITEM = 2_000, 8
+_MOST_LOOKUPS = 2_000
 _BUILT_IN = {
     "weather": ("weather_tool", "check_weather", {"location", "day", "days"}),
     "route": ("directions_tool", "get_directions", {"origin", "destination"}),
@@ -146,8 +146,7 @@ class Calls:
             leads = bool(marks) and marks[0].start == clause.start
             if not marks or (unknown and not leads and not tells):
                 return not unknown
-            leads = leads and bool(marks[0].link or marks[0].kind == "day")
-            if last is None or (tells and last.of("place")) or not (follows or leads or tells):
+            if last is None or tells or not (follows or leads):
                 return True  # others can refer to it
         last.clauses.append(clause)
         return True
@@ -192,7 +191,7 @@ class Calls:
             raise LookupError("no place was found; give small towns a capital: “weather in Blois tomorrow”")
 
     def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
-        units = {mark.kind: mark.value for clause in self._clauses for mark in clause.of("units")}
+        units = {mark.kind: mark.value for mark in ask.of("units")}
         for place, (day, days) in self._entries(ask):
             yield {"location": place, "day": day, **({"days": days} if days > 1 else {}), **units}
 
@@ -252,7 +251,7 @@ class Calls:
     def _entries(self, ask: Ask) -> Iterator[tuple[str, tuple[str, int]]]:
         """Yield the pairs of places and days of an ask, with what is said around it where it says none."""
         around = self._around(ask)
-        goals = [mark for mark in around if mark.link == "to" and "both" not in ask.lows()]
+        goals = [mark for mark in around if mark.link == "to"]
         places = ask.of("place") or [mark for mark in goals or around if mark.kind == "place"]
         days = ask.of("day") or [mark for mark in around if mark.kind == "day"]
         order = [mark.kind for mark in sorted([*places, *days], key=lambda mark: mark.start)]
@@ -264,7 +263,7 @@ class Calls:
 def _is_item(clause: Clause, ask: Ask) -> bool:
     """Whether a clause can be one more item for a tool: "of B-7", "butter", not "book me a table"."""
     texts = ask.offer is not None and ask.offer.texts
-    return bool(texts) and not (clause.lows - WORDS["lead"]) & FUNCTION and clause.stop - clause.start <= _LONGEST_ITEM
+    return bool(texts) and not (clause.lows - WORDS["lead"]) & FUNCTION
 
 
 def _ways(places: list[Mark]) -> list[tuple[list[str], list[str]]]:

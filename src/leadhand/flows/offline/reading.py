@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"(?m:^[ \t]*\d\d?[.)](?=\s))|\"[^\"\n]+\"|“[^”\n]+”|`[^`\n]+`|(?<=\s)-(?=\s)|[,;:?!.()\[\]/\n&—–]"
     r"|(?:\b(?:St|Mt|Ft)\. )?[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|°[CF]\b"
 )
-_LONGEST_NAME, _MOST_CHARACTERS = 8, 150
+_MOST_CHARACTERS = 150
 
 
 class Mark(NamedTuple):
@@ -111,14 +111,13 @@ class Text:
         if found := self._day_at(at):
             return Mark("day", at, at + found[2], found[0], days=found[1])
         name = at + (self.low(at) in ("by", "on", "with", "in", "via", "using"))
-        name += self.low(name) in ("a", "my", "degrees")
         if means := MEANS.get(self.low(name)):
             return Mark(means[0], at, name + 1, means[1])
         link = LINKS.get(self.low(at), "")
         start = at + bool(link)
         start += self.low(start) == "the"
         stop = self._place_end(start, linked=bool(link) or listing)
-        if stop == start or (link and self._day_at(start)):
+        if stop == start:
             return None
         value = _tidy(self.words[start] if start in self.quoted else self.said(start, stop))[:_MOST_CHARACTERS]
         while end := self._region_end(stop, sight=slug(value) in PLACES["sight"]):
@@ -146,7 +145,7 @@ class Text:
             name = slug("_".join(self.low(at + n) or "0" for n in range(count)))
             sure = (linked or capital) and (name in _AREAS or any(name in names for names in PLACES.values()))
             end = max(end, at + count) if name in PLACES["city"] or sure else end
-        while at < end < at + _LONGEST_NAME and at not in self.quoted and not self._day_at(end):
+        while at < end and at not in self.quoted and not self._day_at(end):
             joins = self.low(end) in WORDS["particle"] and (self._is_name(end + 1) or self._is_name(end + 2))
             if not (joins or self._is_name(end) or self.low(end) in WORDS["place-noun"]):
                 break
