@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leadhand.app.document.model_call import CallUsage, ModelCallDocument, call_reply, sent_prompt
+from leadhand.app.document.model_call import CallReply, CallUsage, ModelCallDocument, sent_prompt
 from leadhand.app.runtime import Runtime
 from leadhand.core.errors import UnreadableRun, UsageError
 from leadhand.core.events import Entry, ModelCallBegan, ModelCallReturned
 from leadhand.core.ids import step_of
-from leadhand.core.limits import usd
 from leadhand.engine.sent_requests import sent_request
 
 
@@ -24,7 +23,7 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
     call = began.event
     assert isinstance(call, ModelCallBegan)
     ended, answer = _answer_to(call, entries[began.seq :]) or (None, None)
-    usage = answer.usage if answer is not None else None
+    message, usage = (answer.message, answer.usage) if answer is not None else (None, None)
     step = state.steps.get(step_of(call.attempt))
     try:
         request = await sent_request(began, entries, runtime.store)
@@ -43,18 +42,10 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
         ended_at=ended.at if ended is not None else None,
         duration_ms=answer.duration_ms if answer is not None else None,
         prompt=sent_prompt(request),
-        reply=call_reply(answer.message, answer.value) if answer is not None and answer.message is not None else None,
+        reply=None if answer is None or message is None else CallReply.of(message, answer.value),
         finish_reason=answer.finish_reason if answer is not None else "",
         failure=answer.failure if answer is not None else None,
-        usage=CallUsage(
-            input_tokens=usage.input_tokens,
-            cached_tokens=usage.cached_tokens,
-            cache_write_tokens=usage.cache_write_tokens,
-            output_tokens=usage.output_tokens,
-            cost_usd=None if usage.nanousd is None else usd(usage.nanousd),
-        )
-        if usage is not None
-        else None,
+        usage=None if usage is None else CallUsage.of(usage),
     )
 
 

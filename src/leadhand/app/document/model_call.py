@@ -1,11 +1,10 @@
 """The document of one model call: what the model was sent, what it answered, and what that used."""
 
-from typing import Any
-
 from pydantic import Field
 
-from leadhand.core.conversation import AssistantMessage, Message, ToolMessage
+from leadhand.core.conversation import AssistantMessage, Message, ToolCall, ToolMessage
 from leadhand.core.errors import Failure
+from leadhand.core.limits import Usage, usd
 from leadhand.core.moment import Moment
 from leadhand.core.value import Json, unset
 from leadhand.ports.models import ModelRequest
@@ -13,21 +12,12 @@ from leadhand.ports.models import ModelRequest
 from . import Document
 
 
-class WrittenCall(Document):
-    """A tool call that a model wrote. Without ``arguments``, the text of the model, ``raw``, is not a JSON object."""
-
-    id: str
-    name: str
-    arguments: dict[str, Json] | None
-    raw: str = Field(default="", exclude_if=lambda raw: not raw)
-
-
 class SentMessage(Document):
     """A message of a prompt. ``call_id`` and ``name`` say whose result a tool message is."""
 
     role: str
     text: str
-    tool_calls: tuple[WrittenCall, ...] = Field(default=(), exclude_if=unset)
+    tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=unset)
     call_id: str | None = Field(default=None, exclude_if=unset)
     name: str | None = Field(default=None, exclude_if=unset)
 
@@ -53,8 +43,12 @@ class CallReply(Document):
     """What a model answered: text, tool calls, or a structured answer."""
 
     text: str
-    tool_calls: tuple[WrittenCall, ...]
+    tool_calls: tuple[ToolCall, ...]
     value: Json
+
+    @classmethod
+    def of(cls, message: AssistantMessage, value: Json) -> "CallReply":
+        return cls(text=message.text, tool_calls=message.tool_calls, value=value)
 
 
 class CallUsage(Document):
@@ -65,6 +59,11 @@ class CallUsage(Document):
     cache_write_tokens: int = Field(description="Input tokens that the provider wrote to its cache.")
     output_tokens: int
     cost_usd: float | None = Field(description="US dollars; null if the price is unknown.")
+
+    @classmethod
+    def of(cls, usage: Usage) -> "CallUsage":
+        cost_usd = None if usage.nanousd is None else usd(usage.nanousd)
+        return cls(cost_usd=cost_usd, **{name: each for name, each in usage if name in cls.model_fields})
 
 
 class ModelCallDocument(Document):
@@ -89,28 +88,17 @@ class ModelCallDocument(Document):
 
 def sent_prompt(request: ModelRequest) -> SentPrompt:
     """Return what a request sends."""
+    offered = set(OfferedTool.model_fields)
     return SentPrompt(
         messages=tuple(map(_sent, request.messages)),
-        tools=tuple(
-            OfferedTool(name=tool.name, description=tool.description, parameters=tool.parameters)
-            for tool in request.tools
-        ),
+        tools=tuple(OfferedTool(**tool.model_dump(include=offered)) for tool in request.tools),
         output=request.output.schema_ if request.output is not None else None,
         max_tokens=request.max_tokens,
     )
 
 
-def call_reply(message: AssistantMessage, value: Json) -> CallReply:
-    """Return what a model answered."""
-    return CallReply(text=message.text, tool_calls=_written(message), value=value)
-
-
 def _sent(message: Message) -> SentMessage:
     if isinstance(message, ToolMessage):
         return SentMessage(role=message.role, text=message.content, call_id=message.call_id, name=message.name)
-    calls: tuple[Any, ...] = _written(message) if isinstance(message, AssistantMessage) else ()
+    calls = message.tool_calls if isinstance(message, AssistantMessage) else ()
     return SentMessage(role=message.role, text=message.text, tool_calls=calls)
-
-
-def _written(message: AssistantMessage) -> tuple[WrittenCall, ...]:
-    return tuple(WrittenCall.model_validate(call.model_dump()) for call in message.tool_calls)
