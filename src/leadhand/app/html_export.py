@@ -153,7 +153,7 @@ def _passage(passage: dict[str, Any]) -> str:
 
 def _work(document: dict[str, Any]) -> Iterator[str]:
     """The steps whose results belong to the answer."""
-    named = {
+    named: dict[str, str] = {
         f"{order['work_order_id']}.{index}": label(each["name"], each["args"])
         for order in document["work_orders"]
         for index, each in enumerate(order["subtasks"])
