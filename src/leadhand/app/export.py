@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Literal
 
-from leadhand.app.document.event_line import event_line
+from leadhand.app.document import event_line
 from leadhand.app.document.run_document import run_document
 from leadhand.app.html_export import page
 from leadhand.app.markdown_export import markdown

@@ -153,14 +153,14 @@ def _passage(passage: dict[str, Any]) -> str:
 
 def _work(document: dict[str, Any]) -> Iterator[str]:
     """The steps whose results belong to the answer."""
-    named: dict[str, str] = {
+    named = {
         f"{order['work_order_id']}.{index}": label(each["name"], each["args"])
         for order in document["work_orders"]
         for index, each in enumerate(order["subtasks"])
     }
     if steps := [each for each in document["steps"] if each["counts"]]:
         yield "<h2>Work</h2>"
-        rows = (_row(each, named.get(each["id"], each["title"])) for each in steps)
+        rows = (_row(each, named.get(each["id"]) or str(each["title"])) for each in steps)
         yield from table_html(("key", "step", "status", "attempts", "result"), rows)
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from leadhand.app.document.model_call import ModelCallDocument
 from leadhand.app.formatting import count, duration, money
+from leadhand.app.model_calls import ModelCallDocument
 from leadhand.core.conversation import ToolCall
 
 

@@ -27,7 +27,6 @@ NOT_CARRIED_OUT = "it was not carried out"
 NOT_STARTED = "it was not started: {cause}"
 CANCELLED = "the run was cancelled by {by} before it started"
 NO_EVIDENCE = "the answer rests on no result"
-UNKNOWN_STEP = NO_EVIDENCE + ": the flow's outcome uses {step!r}, which is not a step"
 WITHHELD = "The answer is withheld: {cause}."
 
 ASK_AGAIN = "ask again"
