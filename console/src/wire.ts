@@ -265,7 +265,7 @@ export interface components {
     };
     readonly CallReply: {
       readonly text: string;
-      readonly tool_calls: readonly components["schemas"]["WrittenCall"][];
+      readonly tool_calls: readonly components["schemas"]["ToolCall"][];
       readonly value: unknown;
     };
     readonly CallSettings: {
@@ -1332,7 +1332,7 @@ export interface components {
       readonly failed: number;
       readonly finished_at: string | null;
       readonly flow: string;
-      readonly follows: string | null;
+      readonly follows: string;
       readonly last_seq: number;
       readonly model: string;
       readonly name: string;
@@ -1434,7 +1434,7 @@ export interface components {
       readonly name?: string | null;
       readonly role: string;
       readonly text: string;
-      readonly tool_calls?: readonly components["schemas"]["WrittenCall"][];
+      readonly tool_calls?: readonly components["schemas"]["ToolCall"][];
     };
     readonly SentPrompt: {
       readonly max_tokens: number;
@@ -2049,14 +2049,6 @@ export interface components {
       /** @constant */
       readonly type: "write_artifact";
     };
-    readonly WrittenCall: {
-      readonly arguments: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly id: string;
-      readonly name: string;
-      readonly raw?: string;
-    };
   };
   responses: never;
   parameters: never;
@@ -2269,7 +2261,6 @@ export type WorkOrder = components["schemas"]["WorkOrder"];
 export type WorkResult = components["schemas"]["WorkResult"];
 export type WorkState = components["schemas"]["WorkState"];
 export type WriteArtifact = components["schemas"]["WriteArtifact"];
-export type WrittenCall = components["schemas"]["WrittenCall"];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;
 

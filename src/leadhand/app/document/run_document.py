@@ -117,12 +117,10 @@ def run_document(
 
 def run_line(listing: RunListing) -> shapes.RunLine:
     """Return a run in a list; its process releases it only some time after its end."""
-    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "unpriced", "owner", "key_id", "follows"})
     owner = None if listing.status in ENDED else listing.owner
     cost_usd = None if listing.unpriced else usd(listing.nanousd)
-    return shapes.RunLine(
-        last_seq=listing.head_seq, cost_usd=cost_usd, owner=owner, follows=listing.follows or None, **same
-    )
+    line = {**dict(listing), "owner": owner, "last_seq": listing.head_seq, "cost_usd": cost_usd}
+    return shapes.RunLine.model_validate(line)
 
 
 def _step(state: RunState, each: StepState) -> shapes.StepLine:
