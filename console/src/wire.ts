@@ -273,13 +273,6 @@ export interface components {
       readonly reasoning_effort: ("minimal" | "low" | "medium" | "high") | null;
       readonly temperature: number | null;
     };
-    readonly CallUsage: {
-      readonly cache_write_tokens: number;
-      readonly cached_tokens: number;
-      readonly cost_usd: number | null;
-      readonly input_tokens: number;
-      readonly output_tokens: number;
-    };
     readonly Ceiling: {
       readonly nanousd: number | null;
       readonly requests: number | null;
@@ -778,7 +771,7 @@ export interface components {
       readonly returned_seq: number | null;
       readonly run_id: string;
       readonly seq: number;
-      readonly usage: components["schemas"]["CallUsage"] | null;
+      readonly usage: components["schemas"]["RunUsage"] | null;
       readonly worker: string;
     };
     readonly ModelCallReturned: {
@@ -2082,7 +2075,6 @@ export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
 export type CallReply = components["schemas"]["CallReply"];
 export type CallSettings = components["schemas"]["CallSettings"];
-export type CallUsage = components["schemas"]["CallUsage"];
 export type Ceiling = components["schemas"]["Ceiling"];
 export type CheckLine = components["schemas"]["CheckLine"];
 export type CitedPassage = components["schemas"]["CitedPassage"];

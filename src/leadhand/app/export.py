@@ -11,7 +11,7 @@ from leadhand.app.document.run_document import run_document
 from leadhand.app.html_export import page
 from leadhand.app.markdown_export import markdown
 from leadhand.app.runtime import Runtime
-from leadhand.core.errors import UnreadableRun, no_such_run
+from leadhand.core.errors import UnreadableRun
 from leadhand.core.events import Entry
 from leadhand.core.evolve import replay
 
@@ -40,12 +40,12 @@ async def export(
         except UnreadableRun as error:
             damage, sound = error, sound[: error.seq - 1]
     if format != "jsonl":
-        if damage is not None or document is None:
-            raise damage or no_such_run(run_id)
+        if damage is not None:
+            raise damage
         if format == "json":
             return f"{as_json(document)}\n", None
         # In a thread: a page of long texts takes a while, and others use this loop.
-        return await asyncio.to_thread(markdown if format == "md" else page, document), None
+        return await asyncio.to_thread(markdown if format == "md" else page, document or {}), None
     lines: list[dict[str, Any]] = [event_line(entry) for entry in entries]
     if document is not None:
         lines.append({"type": "run", "document": document})

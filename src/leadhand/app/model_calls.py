@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from leadhand.app.document import Document
+from leadhand.app.document.shapes import RunUsage
 from leadhand.app.runtime import Runtime
 from leadhand.core.conversation import AssistantMessage, Message, ToolCall, ToolMessage
 from leadhand.core.errors import Failure, UnreadableRun, UsageError
@@ -56,21 +57,6 @@ class CallReply(Document):
         return cls(text=message.text, tool_calls=message.tool_calls, value=value)
 
 
-class CallUsage(Document):
-    """What one model call used."""
-
-    input_tokens: int
-    cached_tokens: int = Field(description="Input tokens that the provider read from its cache.")
-    cache_write_tokens: int = Field(description="Input tokens that the provider wrote to its cache.")
-    output_tokens: int
-    cost_usd: float | None = Field(description="US dollars; null if the price is unknown.")
-
-    @classmethod
-    def of(cls, usage: Usage) -> "CallUsage":
-        cost_usd = None if usage.nanousd is None else usd(usage.nanousd)
-        return cls(cost_usd=cost_usd, **{name: each for name, each in usage if name in cls.model_fields})
-
-
 class ModelCallDocument(Document):
     """One model call of a run. Without ``ended_at``, it has not ended, or its process died."""
 
@@ -88,7 +74,7 @@ class ModelCallDocument(Document):
     reply: CallReply | None
     finish_reason: str
     failure: Failure | None
-    usage: CallUsage | None = Field(description="Null until the call ends, and if the provider did not say.")
+    usage: RunUsage | None = Field(description="Null until the call ends, and if the provider did not say.")
 
 
 def sent_prompt(request: ModelRequest) -> SentPrompt:
@@ -142,8 +128,13 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
         reply=None if answer is None or message is None else CallReply.of(message, answer.value),
         finish_reason=answer.finish_reason if answer is not None else "",
         failure=answer.failure if answer is not None else None,
-        usage=None if usage is None else CallUsage.of(usage),
+        usage=_used(usage) if usage is not None else None,
     )
+
+
+def _used(usage: Usage) -> RunUsage:
+    used = {name: value for name, value in usage if name != "nanousd"}
+    return RunUsage(**used, cost_usd=None if usage.nanousd is None else usd(usage.nanousd))
 
 
 def _answer_to(call: ModelCallBegan, after: Sequence[Entry]) -> tuple[Entry, ModelCallReturned] | None:

@@ -89,7 +89,7 @@ class ArtifactLine(Document):
 
 
 class RunUsage(Document):
-    """What the model calls of a run used."""
+    """What model calls used."""
 
     requests: int
     input_tokens: int
