@@ -260,6 +260,9 @@ def _step(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> P
         "settled_seq": step.settlements[-1].seq if step.settlements else None,
         **failure,
     }
+    asked = state.approvals.get(event.approval_id) if event.type == "approval_answered" else None
+    if asked is not None and asked.tool == shown.get("tool"):  # a person may have changed the arguments
+        values["label"] = _label(shown["name"], asked.args)
     if not shown or event.type == "request_decided":
         values |= _given(state, step, shown.get("args", {}))
     return values if shown else {"seq": entry.seq, **values}
