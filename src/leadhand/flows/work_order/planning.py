@@ -113,13 +113,13 @@ def _page(
     run: FlowContext, number: int, pages: Sequence[Result], before: Sequence[ProposedSubtask], heard: Mapping[str, Any]
 ) -> Pending[Result]:
     first, part = len(before), len(pages) + 1
-    more = {"denied": DENIED, "answered": ANSWERED}
-    told = [text for name, text in more.items() if heard[name]]
-    told = [instructions("workers"), *told] if run.state.definition.declared else told
+    known = {"denied": DENIED, "answered": ANSWERED}
+    more = [instructions("workers")] if run.state.definition.declared else []
+    more += [text for name, text in known.items() if heard[name]]
     details = Details(
         title=f"Plan · part {part}" if pages else "Plan",
         doing=f"Planning part {part}" if pages else "",
-        instructions=with_role(run.state, RoleName.PLAN, *told),
+        instructions=with_role(run.state, RoleName.PLAN, *more),
         shows=lambda now, _: briefs.plan(now, before, heard),
         schema=lambda now, _: schemas.plan_schema(now, first),
         checks=lambda now, _, result: checks.plan_problems(now.definition, before, result.value),
