@@ -8,7 +8,7 @@ import pytest
 from refusals import refused
 
 from leadhand import UsageError
-from leadhand.flows.report.options import Options
+from leadhand.flows.report.stages import Options
 
 
 def names(*agents: Any, **more: Any) -> list[str]:

@@ -156,8 +156,7 @@ def with_workers(project: Project | None, toolbox: Toolbox, flow: str, options: 
 def _with_worker(project: Project | None, toolbox: Toolbox, stage: object) -> object:
     if not is_object(stage) or not isinstance(name := stage.get("worker"), str):
         return stage
-    from leadhand.flows.report.options import GIVES
-    from leadhand.flows.report.workers import instructions
+    from leadhand.flows.report.stages import GIVES, instructions
 
     workers = project.workers.values() if project is not None else ()
     worker = next((each for each in workers if each.name == name), None)

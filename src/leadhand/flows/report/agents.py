@@ -6,9 +6,9 @@ import copy
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast, get_args
+from typing import Any, ClassVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import did_you_mean
@@ -16,20 +16,8 @@ from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, is_object, object_of
 from leadhand.flows.desk import Code, Desk
 
-from .options import Stage, TaskField
-from .shapes import DraftFinding, Verdict
-
-OUTSIDE = "call it while Leadhand carries the stage out, or replace this method in a test"
-
-
-class TaskEvent(BaseModel):
-    """A line that a stage reported."""
-
-    model_config = ConfigDict(frozen=True)
-
-    timestamp: str
-    agent: str
-    message: str
+from .shapes import DraftFinding, TaskEvent, Verdict
+from .stages import Stage, TaskField
 
 
 class Task(BaseModel):
@@ -71,21 +59,6 @@ class AgentResult(BaseModel):
     verdict: Verdict | None = None
     findings: tuple[DraftFinding, ...] = ()
     error: str | None = Field(default=None, max_length=10_000)
-
-    @field_validator("findings", mode="before")
-    @classmethod
-    def _as_findings(cls, given: Any) -> Any:
-        if not isinstance(given, list | tuple):
-            return given
-        return [{"problem": each} if isinstance(each, str) else each for each in cast("Sequence[Any]", given)]
-
-    @field_validator("updates")
-    @classmethod
-    def _check_updates(cls, given: dict[TaskField, Any]) -> dict[TaskField, Any]:
-        for name in ("draft", "final_report"):
-            if not isinstance(given.get(name, ""), str):
-                raise ValueError(f"{name} has to be text")
-        return given
 
 
 class Agent:
@@ -141,7 +114,8 @@ class Agent:
 
     def _at_desk(self, method: str) -> Desk:
         if self._desk is None:
-            raise RuntimeError(f"{type(self).__name__}.{method} needs a run: {OUTSIDE}")
+            how = "call it while Leadhand carries the stage out, or replace this method in a test"
+            raise RuntimeError(f"{type(self).__name__}.{method} needs a run: {how}")
         return self._desk
 
 
@@ -180,33 +154,25 @@ class BoundAgent:
             message = result.error or f"{self.name} failed and gave no reason"
             raise ToolError(message, type="agent_error", class_=FailureClass.INVALID)
         after = task.model_dump(mode="json", include=_FIELDS)
-        changed = {name: value for name, value in after.items() if value != before[name]}
-        found = result.model_dump(mode="json")
-        found["updates"] = {**changed, **found["updates"]}
-        strange = [name for name in found["updates"] if name not in stage.gives]
-        if strange:
-            raise Unfit(f"it updates the {strange[0]}, and the stage {stage.name} gives {', '.join(stage.gives)}")
-        return AgentResult.model_validate(found)
+        updates = {name: value for name, value in after.items() if value != before[name]} | {**result.updates}
+        for name in updates:
+            if name not in stage.gives:
+                raise Unfit(f"it updates the {name}, and the stage {stage.name} gives {', '.join(stage.gives)}")
+        if not all(isinstance(updates.get(name, ""), str) for name in ("draft", "final_report")):
+            raise Unfit(f"the draft that {self.name} gives has to be text")
+        return AgentResult.model_validate({**result.model_dump(mode="json"), "updates": updates})
 
 
 _FIELDS = {*get_args(TaskField)}
 
 
-def completed(given: Mapping[str, Any], agents: Mapping[str, BoundAgent]) -> dict[str, Any]:
-    """Return the options of a run with what the agents of this process say about their stages."""
-
-    def complete(stage: Any) -> Any:
-        stage = {"name": stage} if isinstance(stage, str) else stage
-        if not is_object(stage):
-            return stage.model_dump(exclude_unset=True) if isinstance(stage, Stage) else stage
-        named = stage.get("agent") or (stage.get("name") if stage.get("instructions") is None else None)
-        agent = agents.get(named) if isinstance(named, str) else None
-        return stage if agent is None else agent.placed(stage)
-
-    stages = given.get("agents")
-    if not isinstance(stages, list | tuple):
-        return dict(given)
-    return {**given, "agents": list(map(complete, cast("Sequence[Any]", stages)))}
+def completed(stage: Any, agents: Mapping[str, BoundAgent]) -> Any:
+    """Return an option ``agents`` of a run, one of a list, with what the agent of this process says about its stage."""
+    stage = {"name": stage} if isinstance(stage, str) else stage
+    if not is_object(stage):
+        return stage
+    named = stage.get("agent") or (stage.get("name") if stage.get("instructions") is None else None)
+    return agents[named].placed(stage) if isinstance(named, str) and named in agents else stage
 
 
 def code_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> Code | None:

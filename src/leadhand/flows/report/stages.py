@@ -1,8 +1,9 @@
-"""The options of the report flow: revisions, the review, and its stages, changed, added or switched off."""
+"""The stages of a report, changed, added or switched off by the options of its flow, and their workers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -10,18 +11,31 @@ from pydantic import Field, model_validator
 from leadhand.core.errors import UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import Value, unset
+from leadhand.core.worker import LIMITS, OWN_TOOLS, ModelRole, Worker
+from leadhand.flows.flow import instructions_in
+
+from .shapes import DraftReview, Findings, Plan
 
 PLANNER, RESEARCHER, WRITER, REVIEWER = "planner", "researcher", "writer", "reviewer"
-
 TaskField = Literal["plan", "research", "draft", "feedback", "final_report"]
 """The fields of a report's task that stages write."""
-
 GIVES: Mapping[str, TaskField] = {PLANNER: "plan", RESEARCHER: "research", WRITER: "draft", REVIEWER: "feedback"}
 """The built-in stages, in order, and what each adds to the task."""
 STEPS: Mapping[str, str] = {PLANNER: "plan", RESEARCHER: "research", WRITER: "draft", REVIEWER: "review"}
 """The names of the steps of the built-in stages."""
 DECLARED_GIVES: tuple[TaskField, ...] = ("feedback", "draft", "research")
 """What a stage without code can give: a verdict with findings, another draft, or more research."""
+BUILT_IN: Mapping[str, tuple[str, Any, ModelRole]] = {
+    PLANNER: ("Planning", Plan, "plan"),
+    RESEARCHER: ("Researching", Findings, "work"),
+    WRITER: ("Writing", None, "compose"),
+    REVIEWER: ("Reviewing", DraftReview, "review"),
+}
+"""What the built-in stages are doing, what they answer, and which model of the run they use."""
+SEARCHING = ("web_search", "web_fetch", OWN_TOOLS)
+"""The tools of a stage that researches: those for sources, and those of users that only read."""
+instructions = partial(instructions_in, "leadhand.flows.report")
+"""Return the built-in instructions with this name."""
 
 
 class Stage(Value):
@@ -71,6 +85,39 @@ class Stage(Value):
         name = STEPS.get(self.name, self.name)
         return f"{name}{'-' if self.is_built_in else '.'}{number}" if number else name
 
+    def complete(self) -> Stage:
+        """Return the stage with its place and what it gives filled in."""
+        if self.is_built_in:
+            return self.evolve(gives=self.gives or (GIVES[self.name],))
+        return self.evolve(after=self.after or (None if self.before else WRITER), gives=self.gives or ("feedback",))
+
+    def as_worker(self, output: Any, code: str, fingerprint: str) -> Worker:
+        """Return the worker that carries the stage out; of a class, with where its code is, and what it returns."""
+        doing, answer, model_role = BUILT_IN.get(self.name, ("", None, ""))
+        researches, text = "research" in self.gives, self.instructions or ""
+        if not self.agent and self.is_built_in:
+            text = text or instructions(self.name)
+        elif not self.agent:
+            answer = DraftReview if self.judges else Findings if researches else None
+            text = (
+                f"{instructions('stage').replace('{instructions}', text)}\n\n{instructions(f'stage-{self.gives[0]}')}"
+            )
+        tools = SEARCHING if researches and not self.agent else ()
+        return Worker(
+            name=self.name,
+            doing=doing,
+            instructions=text,
+            model_role=model_role,
+            output=output if self.agent else answer,
+            tools=tools if self.tools is None else self.tools,
+            loop="code" if self.agent else "turns" if researches or self.tools else "reply",
+            counts=researches,
+            continues=not self.agent and answer is None,
+            code=code,
+            fingerprint=fingerprint,
+            **self.model_dump(include={"model", *LIMITS}),
+        )
+
 
 class Options(Value):
     """The options of a report run."""
@@ -98,14 +145,11 @@ class Options(Value):
 
 def ordered(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, ...]:
     """Return the built-in stages with these changes, in order. Raises UsageError if they do not fit together."""
-    every = {name: _complete(Stage(name=name)) for name in GIVES}
-    names = [each.name for each in changes]
+    every = {name: Stage(name=name).complete() for name in GIVES}
     for each in changes:
-        if names.count(each.name) > 1:
-            raise UsageError(f"two stages are named {each.name}", "Give each stage a name of its own.")
-        for problem in _problems(each):
+        if (problem := _problem(each, [one.name for one in changes])) is not None:
             raise UsageError(*problem)
-        every[each.name] = _complete(each)
+        every[each.name] = each.complete()
 
     def placed(name: str) -> Iterator[Stage]:
         """Yield a stage with those that stand before and after it."""
@@ -118,62 +162,48 @@ def ordered(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, ..
                 yield from placed(each.name)
 
     stages = [each for name in GIVES for each in placed(name)]
-    for each in every.values():
-        place = each.after or each.before or ""
-        if each not in stages and place not in every:
-            how = _known(place, (name for name in every if name != each.name))
-            raise UsageError(f"the stage {each.name} names {place!r} as its place, and there is no such stage", how)
-    if circle := [each.name for each in every.values() if each not in stages]:
-        how = "Place one of them after a built-in stage."
-        raise UsageError(f"the places of {' and '.join(circle)} depend on each other", how)
+    if lost := next((each for each in every.values() if each not in stages), None):
+        how = _known(lost.after or lost.before or "", (each.name for each in stages))
+        raise UsageError(f"the stage {lost.name} is placed by {lost.after or lost.before!r}, which has no place", how)
     kept = tuple(each for each in stages if not each.off and (review or each.name != REVIEWER))
-    _check_needs(kept, stages)
-    return kept
-
-
-def _problems(stage: Stage) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a stage, and what to do."""
-    name, gives, placed = stage.name, GIVES.get(stage.name), stage.after is not None or stage.before is not None
-    if stage.agent is not None and stage.worker is not None:
-        yield f"the stage {name} names both an agent and a worker", "Give one of them."
-    if gives is not None:
-        if stage.off and name != REVIEWER:
-            how = f'Replace it with a class of your own: {{"name": "{name}", "agent": …}}'
-            yield f"the stage {name} cannot be switched off, since the stages after it need its {gives}", how
-        if placed:
-            yield f"the stage {name} has a fixed place, so it takes no after or before", "Leave them out."
-        if stage.gives and gives not in stage.gives:
-            given = f"{stage.agent or 'this one'} gives {', '.join(stage.gives)}"
-            yield f"the stage {name} has to give the {gives}, and {given}", f"Add it: gives = ({gives!r},)."
-        return
-    if name in STEPS.values():
-        yield f"a stage cannot be named {name}", _known(name, GIVES)
-    if stage.agent is None and stage.instructions is None and stage.worker is None:
-        how = f"{_known(name, GIVES)} To add one, give it instructions, or the agent or the worker that does it."
-        yield f"there is no stage {name}", how
-    if stage.after is not None and stage.before is not None:
-        yield f"the stage {name} names both after and before", "Give one of them."
-    if stage.agent is None and (len(stage.gives) > 1 or not set(stage.gives) <= set(DECLARED_GIVES)):
-        how = f"A stage with instructions gives one of: {', '.join(DECLARED_GIVES)}. A Python class can give more."
-        yield f"the stage {name} cannot give {', '.join(stage.gives)}", how
-
-
-def _complete(stage: Stage) -> Stage:
-    if stage.is_built_in:
-        return stage.evolve(gives=stage.gives or (GIVES[stage.name],))
-    after = WRITER if stage.after is None and stage.before is None else stage.after
-    return stage.evolve(after=after, gives=stage.gives or DECLARED_GIVES[:1])
-
-
-def _check_needs(stages: Iterable[Stage], all_stages: Sequence[Stage]) -> None:
-    """Raise UsageError for a stage that needs what no stage before it gives."""
     given: set[TaskField] = set()
-    for each in stages:
-        for need in set(each.needs) - given:
-            giver = next((other.name for other in all_stages if need in other.gives and other is not each), None)
+    for each in kept:
+        for need in sorted({*each.needs} - given):
+            giver = next((other.name for other in stages if need in other.gives and other is not each), None)
             how = f"Place it after {giver}, which has to be on." if giver else f"Add a stage that gives the {need}."
             raise UsageError(f"the stage {each.name} needs the {need}, which no stage before it gives", how)
         given.update(each.gives)
+    return kept
+
+
+def _problem(stage: Stage, names: Sequence[str]) -> tuple[str, str] | None:
+    """Return what is wrong with a change, one of those with these ``names``, and what to do; None for nothing."""
+    name, gives = stage.name, GIVES.get(stage.name)
+    if names.count(name) > 1:
+        return f"two stages are named {name}", "Give each stage a name of its own."
+    if stage.agent and stage.worker:
+        return f"the stage {name} names both an agent and a worker", "Give one of them."
+    if stage.after and stage.before:
+        return f"the stage {name} names both after and before", "Give one of them."
+    if gives is not None:
+        if stage.off and name != REVIEWER:
+            how = f'Replace it with a class of your own: {{"name": "{name}", "agent": …}}'
+            return f"the stage {name} cannot be switched off, since the stages after it need its {gives}", how
+        if stage.after or stage.before:
+            return f"the stage {name} has a fixed place, so it takes no after or before", "Leave them out."
+        if stage.gives and gives not in stage.gives:
+            given = f"{stage.agent or 'this one'} gives {', '.join(stage.gives)}"
+            return f"the stage {name} has to give the {gives}, and {given}", f"Add it: gives = ({gives!r},)."
+        return None
+    if name in STEPS.values():
+        return f"a stage cannot be named {name}", _known(name, GIVES)
+    if not (stage.agent or stage.instructions or stage.worker):
+        how = f"{_known(name, GIVES)} To add one, give it instructions, or the agent or the worker that does it."
+        return f"there is no stage {name}", how
+    if not stage.agent and (len(stage.gives) > 1 or not {*stage.gives} <= {*DECLARED_GIVES}):
+        how = f"A stage with instructions gives one of: {', '.join(DECLARED_GIVES)}. A Python class can give more."
+        return f"the stage {name} cannot give {', '.join(stage.gives)}", how
+    return None
 
 
 def _known(name: str, known: Iterable[str]) -> str:
