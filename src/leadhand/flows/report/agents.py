@@ -6,7 +6,7 @@ import copy
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,7 +14,7 @@ from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, is_object, object_of
-from leadhand.flows.desk import Code, Desk
+from leadhand.flows.desk import Desk
 
 from .shapes import DraftFinding, TaskEvent, Verdict
 from .stages import Stage, TaskField
@@ -166,22 +166,19 @@ class BoundAgent:
 _FIELDS = {*get_args(TaskField)}
 
 
-def completed(stage: Any, agents: Mapping[str, BoundAgent]) -> Any:
-    """Return an option ``agents`` of a run, one of a list, with what the agent of this process says about its stage."""
-    stage = {"name": stage} if isinstance(stage, str) else stage
-    if not is_object(stage):
-        return stage
-    named = stage.get("agent") or (stage.get("name") if stage.get("instructions") is None else None)
-    return agents[named].placed(stage) if isinstance(named, str) and named in agents else stage
+def completed(given: Mapping[str, Any], agents: Mapping[str, BoundAgent]) -> dict[str, Any]:
+    """Return the options of a run with what the agents of this process say about their stages."""
 
+    def complete(stage: Any) -> Any:
+        stage = {"name": stage} if isinstance(stage, str) else stage
+        if not is_object(stage):
+            return stage
+        named = stage.get("agent") or (stage.get("name") if stage.get("instructions") is None else None)
+        return agents[named].placed(stage) if isinstance(named, str) and named in agents else stage
 
-def code_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> Code | None:
-    """Return the code of a stage; None if a model carries it out."""
-
-    async def code(desk: Desk) -> AgentResult:
-        return await agent_of(stage, agents).carry_out(stage, desk)
-
-    return code if stage.agent else None
+    stages = given.get("agents")
+    listed = isinstance(stages, list | tuple)
+    return {**given, "agents": [*map(complete, cast("Sequence[Any]", stages))]} if listed else {**given}
 
 
 def agent_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> BoundAgent:

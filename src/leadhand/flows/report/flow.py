@@ -19,8 +19,8 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import is_list
 from leadhand.core.worker import Worker
+from leadhand.flows.desk import Desk
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
@@ -30,15 +30,13 @@ from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Denied, FlowAnswer, Result
 
-from .agents import AgentResult, BoundAgent, agent_of, code_of, completed
+from .agents import AgentResult, BoundAgent, agent_of, completed
 from .briefs import for_stage, for_writer, research_problems, review_checks, with_passages
 from .offline import RULES
 from .progress import Draft, Report, Review, given_by
 from .shapes import MOST_QUESTIONS, Plan, ReportTask, Section, Verdict
 from .stages import PLANNER, RESEARCHER, REVIEWER, Options, Stage, ordered
 from .task import answer_of, not_done, report_task
-
-Facts = Callable[[], dict[str, Any]]
 
 
 class ReportFlow(FunctionFlow):
@@ -49,19 +47,10 @@ class ReportFlow(FunctionFlow):
         self.Options, self._agents = Options, agents
 
     def _workers_of(self, options: Options) -> Sequence[Worker]:
-        bound = [(stage, self._agents.get(stage.agent or "")) for stage in options.stages]
-        return [
-            stage.as_worker(AgentResult, *(("", "") if agent is None else (agent.source, agent.fingerprint)))
-            for stage, agent in bound
-        ]
+        return [stage.as_worker(AgentResult, self._agents.get(stage.agent or "")) for stage in options.stages]
 
     def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        stages = options.get("agents")
-        return (
-            {**options, "agents": [completed(each, self._agents) for each in stages]}
-            if is_list(stages)
-            else {**options}
-        )
+        return completed(options, self._agents)
 
     def check_code(self, options: Options) -> None:
         for stage in options.stages:
@@ -91,26 +80,32 @@ class ReportFlow(FunctionFlow):
         self, run: FlowContext, max_revisions: int = 1, review: bool = True, agents: tuple[Stage, ...] = ()
     ) -> FlowAnswer:
         """Write a report: plan, research in parallel, write with citations, review and revise."""
-        report = run.of.kept = Report(run, ordered(agents, review=review), max_revisions)
-        writing = Writing(report, self._agents)
-        await writing.prepare()
-        if report.passages:
-            await writing.write()
+        report = run.of.kept = _Writing(run, ordered(agents, review=review), max_revisions)
+        report.agents = self._agents
+        await report.prepare()
+        draft = await report.draft() if report.passages else None
+        while draft is not None and draft.rounds.text:
+            await report.carry_out(report.rounds, draft)
+            if draft.verdict is not Verdict.NEEDS_REVISION or len(report.drafts) > max_revisions:
+                break
+            draft = await report.draft(draft)
+        if (last := report.last) is not None:
+            await report.carry_out(report.after, last)
+            await last.rounds.judge_again()
         return answer_of(report)
 
 
-class Writing:
-    """The steps of a report, and what follows from their results."""
+class _Writing(Report):
+    """The steps of a report, which give it its values."""
 
-    def __init__(self, report: Report, agents: Mapping[str, BoundAgent]) -> None:
-        self._report, self._run, self._agents = report, report.run, agents
+    agents: Mapping[str, BoundAgent]
 
     # --- before the writer -------------------------------------------------------------------------------------------
 
     async def prepare(self) -> None:
         """Carry out the stages before the writer: the plan, which a person may have to approve, and the research."""
-        stages = [*self._report.before]
-        if is_gated(self._run.state):
+        stages = [*self.before]
+        if is_gated(self.run.state):
             stages.sort(key=lambda each: "plan" not in each.gives)  # nothing else begins before a plan is approved
         planning = [each for each in stages if "plan" in each.gives]
         for stage in stages:
@@ -120,84 +115,65 @@ class Writing:
 
     async def _add(self, stage: Stage, denied: Sequence[Mapping[str, Any]] = ()) -> None:
         """Carry out a stage before the writer; ``denied`` are plans that a person denied, with the reasons."""
-        report, key, title, more = self._report, stage.key(), stage.key(), None
-        given: dict[str, Any] = {"from": [*report.results.values()]} if report.results else {}
+        given: dict[str, Any] = {"from": [*self.results.values()]} if self.results else {}
+        details = Details(title=stage.key())
         if denied:
-            given["denied"], title = denied, f"{title}, version {len(denied) + 1}"
-            more = f"{self._run.worker(stage.name).instructions}\n\n{DENIED}".strip()
+            given["denied"] = denied
+            text = f"{self.run.worker(stage.name).instructions}\n\n{DENIED}".strip()
+            details = details.of(title=f"{stage.key()}, version {len(denied) + 1}", instructions=text)
 
         def facts() -> dict[str, Any]:
             if stage.name != PLANNER:
-                return for_stage(report, stage, None)
+                return for_stage(self, stage, None)
             shown = {"denied": [*denied]} if denied else {}
-            return {**earlier_facts(self._run.state), **shown, "most": MOST_QUESTIONS}
+            return {**earlier_facts(self.run.state), **shown, "most": MOST_QUESTIONS}
 
-        key = page_id(1, len(denied) + 1) if stage.name == PLANNER else key
-        step = self._asked(stage, key, given, facts, Details(title=title, instructions=more))
-        result = report.results[step.key] = await self._result(stage, step)
+        key = page_id(1, len(denied) + 1) if stage.name == PLANNER else stage.key()
+        step = self._asked(stage, key, given, facts, details)
+        result = self.results[step.key] = await (step if stage.name == PLANNER else self._result(stage, step))
         if "plan" in stage.gives:
-            report.take_plan(stage, result)
+            self.take_plan(stage, result)
         if "research" in stage.gives:
-            report.take_research(stage, result)
+            self.take_research(stage, result)
 
     async def _approve(self, planning: Sequence[Stage]) -> None:
         """Have a person approve the plan, if they want to. For each reason of one who denies it, another is made."""
-        report, denied = self._report, list[dict[str, Any]]()
-        while report.plan is not None:
-            plan = report.plan_shown if isinstance(report.plan, Plan) else {"plan": report.plan}
+        denied = list[dict[str, Any]]()
+        while True:
+            plan = self.plan_shown if isinstance(self.plan, Plan) else {"plan": self.plan}
             if any(each["plan"] == plan for each in denied):
                 raise FlowError(made_again())
-            said = await self._run.approve(plan, of=[*report.results.values()][-1])
+            said = await self.run.approve(plan, of=[*self.results.values()][-1])
             if not isinstance(said, Denied):
                 return
             denied = [*denied, {"plan": plan, "reason": said.reason}]
             if (failure := denial(said.reason, said.by, len(denied), late=said.late)) is not None:
                 raise FlowError(failure)
-            report.plan = None
-            report.results.clear()
+            self.results.clear()
             for stage in planning:
                 await self._add(stage, denied)
-        raise self._no_plan()
 
     async def _research(self, stage: Stage) -> None:
         """Have the questions of the plan researched in parallel."""
-        report = self._report
-        if not isinstance(report.plan, Plan):
-            raise self._no_plan()
+        if not isinstance(self.plan, Plan):
+            why, how = "no stage gave a plan with a title and sections", "correct the stage that gives the plan"
+            raise FlowError(Failure.of(why, "no_plan", FailureClass.INVALID, how))
 
         async def researched(number: int, section: Section) -> Result:
             facts, details = lambda: {"question": section.question}, Details(title=section.heading)
             step = self._asked(stage, f"research-{number}", section.model_dump(mode="json"), facts, details)
-            report.sections[step.key], report.found[step.key] = section, []
+            self.sections[step.key], self.found[step.key] = section, []
             result = await self._result(stage, step)
-            report.take_research(stage, result, section)  # it is shown before the others have ended
+            self.take_research(stage, result, section)  # it is shown before the others have ended
             return result
 
-        sections = enumerate(report.plan.sections, start=1)
-        found: list[Result] = await self._run.gather([researched(*each) for each in sections])
-        report.results |= {each.key: each for each in found}
-
-    def _no_plan(self) -> FlowError:
-        """Return why a run ends without a plan that it can carry out."""
-        why, how = "no stage gave a plan with a title and sections", "correct the stage that gives the plan"
-        return FlowError(self._report.unplanned or Failure.of(why, "no_plan", FailureClass.INVALID, how))
+        sections = enumerate(self.plan.sections, start=1)
+        found: list[Result] = await self.run.gather([researched(*each) for each in sections])
+        self.results |= {each.key: each for each in found}
 
     # --- the rounds --------------------------------------------------------------------------------------------------
 
-    async def write(self) -> None:
-        """Write the report, and revise it while its judges ask for that."""
-        report = self._report
-        draft = await self._draft()
-        while draft.rounds.text:
-            await self._carry_out(report.rounds, draft)
-            if draft.verdict is not Verdict.NEEDS_REVISION or len(report.drafts) > report.max_revisions:
-                break
-            draft = await self._draft(draft)
-        if (last := report.last) is not None:
-            await self._carry_out(report.after, last)
-            await last.rounds.judge_again()
-
-    async def _carry_out(self, stages: Sequence[Stage], draft: Draft) -> None:
+    async def carry_out(self, stages: Sequence[Stage], draft: Draft) -> None:
         """Carry out stages on a draft, and have it judged once the stages before those that judge have changed it."""
         for stage in stages:
             if stage.judges:
@@ -205,36 +181,35 @@ class Writing:
             await self._in_round(stage, draft)
         await draft.rounds.judge()
 
-    async def _draft(self, revised: Draft | None = None) -> Draft:
+    async def draft(self, revised: Draft | None = None) -> Draft:
         """Return a draft; ``revised`` is the one before it, which it revises."""
-        report, stage = self._report, self._report.writer
-        number = len(report.drafts) + 1
+        number, stage = len(self.drafts) + 1, self.writer
         title, what, instead = f"draft {number}", "the report", "the findings are listed instead"
-        given: dict[str, Any] = {"number": number, "from": [*report.results.values()]}
+        given: dict[str, Any] = {"number": number, "from": [*self.results.values()]}
         if revised is not None:
             title, what, instead = f"{title}, a revision", "the revision", "the draft before it is used"
             given |= {"revises": revised.step.result, "problems": revised.digest}
-        step = self._asked(stage, stage.key(number), given, lambda: for_writer(report, revised), Details(title=title))
-        rounds = DraftRounds(self._run, report.passages, None if revised is None else revised.rounds)
+        step = self._asked(stage, stage.key(number), given, lambda: for_writer(self, revised), Details(title=title))
+        rounds = DraftRounds(self.run, self.passages, None if revised is None else revised.rounds)
         draft = Draft(step, rounds, revised)
-        report.drafts.append(draft)
+        self.drafts.append(draft)
         result = await self._result(stage, step)
         rounds.begin(number, given_by(stage, result, "draft") or "")
         if not result.ok:
-            report.gaps.append(not_done(what, result.state, f"; {instead}"))
+            self.gaps.append(not_done(what, result.state, f"; {instead}"))
         return draft
 
     async def _in_round(self, stage: Stage, draft: Draft) -> None:
         """Carry out a stage that follows the writer: it judges a draft, or changes it."""
-        report, number = self._report, draft.rounds.number
-        title = f"review of draft {number}" if stage.name == REVIEWER else f"{stage.name}, draft {number}"
+        number = draft.rounds.number
         claims = {each.n: each.text for each in draft.rounds.claims}
+        title = f"review of draft {number}" if stage.name == REVIEWER else f"{stage.name}, draft {number}"
         details = Details(title=title)
         if stage.judges:
             details = details.of(judges=draft.step.key, checks=review_checks(claims))
-        given = {"number": number, "draft": draft.step.result, "of": draft.digest, "missing": report.missing}
-        step = self._asked(stage, stage.key(number), given, lambda: for_stage(report, stage, draft), details)
-        if stage.judges and stage in report.rounds:
+        given = {"number": number, "draft": draft.step.result, "of": draft.digest, "missing": self.missing}
+        step = self._asked(stage, stage.key(number), given, lambda: for_stage(self, stage, draft), details)
+        if stage.judges and stage in self.rounds:
             draft.reviews.append(Review(stage, step, claims))
         result = await self._result(stage, step)
         text = given_by(stage, result, "draft") if {"draft", "final_report"} & {*stage.gives} else ""
@@ -244,30 +219,31 @@ class Writing:
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _asked(
-        self, stage: Stage, key: str, given: Mapping[str, Any], facts: Facts, details: Details
+        self, stage: Stage, key: str, given: Mapping[str, Any], facts: Callable[[], dict[str, Any]], details: Details
     ) -> Pending[Result]:
         """Ask the worker of a stage; ``facts`` are what it is shown besides the topic."""
-        report = self._report
 
         def shows(state: RunState, _: StepState) -> dict[str, Any]:
             topic = {"topic": state.definition.request}
             if stage.agent:
-                known = report_task(report).model_dump(mode="json", exclude={"events", "stages"})
+                known = report_task(self).model_dump(mode="json", exclude={"events", "stages"})
                 return {"task": {**topic, **known}}
             return {**topic, **({} if stage.name == REVIEWER else today(state)), **facts()}
+
+        async def code(desk: Desk) -> AgentResult:
+            return await agent_of(stage, self.agents).carry_out(stage, desk)
 
         details = details.of(shows=shows)
         if stage.agent:
             details = details.of(checks=None)
         elif "research" in stage.gives:
             details = details.of(checks=research_problems, keeps=with_passages)
-        code, is_final = code_of(stage, self._agents), stage is report.writer
-        worker = self._run.worker(stage.name)
-        return self._run.step(worker, key=key, input=given, details=details, final=is_final, code=code)
+        worker = self.run.worker(stage.name)
+        return self.run.step(worker, key=key, input=given, details=details, final=stage is self.writer, code=code)
 
     async def _result(self, stage: Stage, step: Pending[Result]) -> Result:
         """Return the result of a step, which may have failed; a stage of the user that did not do its part is a gap."""
-        result: Result = (await self._run.gather([step], return_failures=True))[0]
+        result: Result = (await self.run.gather([step], return_failures=True))[0]
         if not result.ok and not stage.is_built_in and not result.state.counts:
-            self._report.gaps.append(not_done(f"the stage {stage.name}", result.state))
+            self.gaps.append(not_done(f"the stage {stage.name}", result.state))
         return result

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from leadhand.core.errors import Failure
 from leadhand.core.run import Gap
 from leadhand.core.value import compact_json, is_list, list_of, object_of, text_of
 from leadhand.flows.draft_rounds import DraftRounds, ReportFinding
@@ -98,8 +97,6 @@ class Report:
         """The stages that follow the writer in every round."""
         self.plan: Any = None
         """A Plan, or what a class of the user gave in its place."""
-        self.unplanned: Failure | None = None
-        """Why there is no plan."""
         self.results: dict[str, Result] = {}
         """What the stages before the writer gave, by step."""
         self.sections: dict[str, Section] = {}
@@ -143,7 +140,6 @@ class Report:
     def take_plan(self, stage: Stage, result: Result) -> None:
         """Note the plan that a stage gives, if it gives one."""
         given = given_by(stage, result, "plan")
-        self.unplanned = result.failure or self.unplanned
         try:
             self.plan = Plan.model_validate(given)
         except ValidationError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,9 @@ from leadhand.core.worker import LIMITS, OWN_TOOLS, ModelRole, Worker
 from leadhand.flows.flow import instructions_in
 
 from .shapes import DraftReview, Findings, Plan
+
+if TYPE_CHECKING:
+    from .agents import BoundAgent
 
 PLANNER, RESEARCHER, WRITER, REVIEWER = "planner", "researcher", "writer", "reviewer"
 TaskField = Literal["plan", "research", "draft", "feedback", "final_report"]
@@ -91,8 +94,8 @@ class Stage(Value):
             return self.evolve(gives=self.gives or (GIVES[self.name],))
         return self.evolve(after=self.after or (None if self.before else WRITER), gives=self.gives or ("feedback",))
 
-    def as_worker(self, output: Any, code: str, fingerprint: str) -> Worker:
-        """Return the worker that carries the stage out; of a class, with where its code is, and what it returns."""
+    def as_worker(self, output: Any, agent: BoundAgent | None) -> Worker:
+        """Return the worker that carries the stage out; a class, the ``agent`` if it is here, returns ``output``."""
         doing, answer, model_role = BUILT_IN.get(self.name, ("", None, ""))
         researches, text = "research" in self.gives, self.instructions or ""
         if not self.agent and self.is_built_in:
@@ -113,8 +116,8 @@ class Stage(Value):
             loop="code" if self.agent else "turns" if researches or self.tools else "reply",
             counts=researches,
             continues=not self.agent and answer is None,
-            code=code,
-            fingerprint=fingerprint,
+            code=agent.source if agent is not None else "",
+            fingerprint=agent.fingerprint if agent is not None else "",
             **self.model_dump(include={"model", *LIMITS}),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from leadhand.core.commands import Cited
@@ -26,6 +27,7 @@ from .shapes import (
     ReportDraft,
     ReportFeedback,
     ReportTask,
+    Research,
     ResearchedQuestion,
     StageReview,
     StageState,
@@ -48,7 +50,7 @@ def answer_of(report: Report) -> FlowAnswer:
         gaps=[*_gaps(report)],
         sources=[Cited(each.title, each.url, found_by.get(each[:2], "")) for each in sources],
         judgement=last.rounds.judgement(text) if last is not None and judged else None,
-        material=lambda state: of_passages(state, passages),
+        material=partial(of_passages, passages=passages),
     )
 
 
@@ -89,21 +91,23 @@ def not_done(name: str, step: StepState, more: str = "") -> Gap:
 
 def report_task(report: Report, entries: Iterable[Entry] = ()) -> ReportTask:
     """Return the task of a run; ``entries`` are its log, from which its events are."""
-    last, steps, passages = report.last, report.run.state.steps, report.passages
+    steps, passages, finished = report.run.state.steps, report.passages, report.run.state.finished
     text, sources = _written(report)
-    finished = report.run.state.finished
     final = None if finished is None or not text else f"{finished.answer}\n\n{source_list(sources, passages)}".strip()
+    drafts = [_draft(report, each) for each in report.drafts]
+    last = next((each for each in reversed(drafts) if each.text), None)
+    feedback = last and ReportFeedback(**{name: getattr(last, name) for name in ReportFeedback.model_fields})
     events = progress_lines({key: each.step for key, each in steps.items()}, entries)
     return ReportTask(
         plan=report.plan,
         research=tuple(_research(report)),
-        draft=last.rounds.text if last is not None else None,
-        feedback=_feedback(last) if last is not None else None,
+        draft=last and last.text,
+        feedback=feedback,
         final_report=final,
-        revisions=max(len(report.drafts) - 1, 0),
+        revisions=max(len(drafts) - 1, 0),
         stages=tuple(_stage(stage, steps.values()) for stage in report.stages),
-        drafts=tuple(_draft(report, each) for each in report.drafts),
-        claims=_claims(last) if last is not None else (),
+        drafts=tuple(drafts),
+        claims=last.claims if last is not None else (),
         passages={each.id: CitedPassage(**dict(each), link=link_to(each)) for each in passages.values()},
         events=tuple(map(TaskEvent.model_validate, events)),
     )
@@ -119,45 +123,32 @@ def _step(report: Report, key: str) -> dict[str, Any]:
 def _research(report: Report) -> Iterator[ResearchedQuestion]:
     """Yield every question with its findings; also those of stages that users added."""
     for key, found in report.found.items():
-        section = report.sections.get(key)
-        about = {"heading": key, "question": ""} if section is None else section.model_dump()
-        for item in map(dict, found) if found else [about]:
-            passages = [each.id for each in item.get("passages", ())]
-            yield ResearchedQuestion.model_validate({**item, "passages": passages, **_step(report, key)})
+        about = report.sections.get(key)
+        heading, question = (key, "") if about is None else (about.heading, about.question)
+        for item in found or [Research(heading=heading, question=question, findings=())]:
+            passages = tuple(each.id for each in item.passages)
+            yield ResearchedQuestion(**{**dict(item), "passages": passages, **_step(report, key)})
 
 
 def _draft(report: Report, draft: Draft) -> ReportDraft:
-    reviews = [(each.stage.name, each.step) for each in draft.reviews]
+    judgement, verdict = draft.rounds.judgement(draft.rounds.text), draft.verdict
+    why = {each.n: " ".join(doubt.why for doubt in judgement.doubts if doubt.n == each.n) for each in judgement.claims}
+    reviews = [(each.stage.name, each.step, each.step.result) for each in draft.reviews]
     return ReportDraft(
-        **dict(_feedback(draft)),
         **_step(report, draft.step.key),
-        number=draft.rounds.number,
+        verdict=None if verdict is None else verdict.value,
+        findings=tuple(draft.findings),
+        unreviewed=tuple(each.key for each in draft.unreviewed),
+        number=report.drafts.index(draft) + 1,
         revises=draft.revises.step.key if draft.revises is not None else None,
         research=tuple(key for key in report.found if key in report.results and report.results[key].ok),
         text=draft.rounds.text or None,
-        claims=_claims(draft),
+        claims=tuple(ReportClaim(**dict(each), why=why[each.n] or None) for each in judgement.claims),
         reviews=tuple(
-            StageReview(
-                stage=stage,
-                answer=step.result.state.value if step.result is not None and step.result.ok else None,
-                **_step(report, step.key),
-            )
-            for stage, step in reviews
+            StageReview(stage=stage, answer=said.state.value if said and said.ok else None, **_step(report, step.key))
+            for stage, step, said in reviews
         ),
     )
-
-
-def _feedback(draft: Draft) -> ReportFeedback:
-    verdict = None if draft.verdict is None else draft.verdict.value
-    unreviewed = tuple(each.key for each in draft.unreviewed)
-    return ReportFeedback(verdict=verdict, findings=tuple(draft.findings), unreviewed=unreviewed)
-
-
-def _claims(draft: Draft) -> tuple[ReportClaim, ...]:
-    """Return every claim of a draft with its verdict, its passages, and why it is doubted."""
-    judgement = draft.rounds.judgement(draft.rounds.text)
-    why = {each.n: " ".join(doubt.why for doubt in judgement.doubts if doubt.n == each.n) for each in judgement.claims}
-    return tuple(ReportClaim(**dict(each), why=why[each.n] or None) for each in judgement.claims)
 
 
 def _stage(stage: Stage, steps: Iterable[StepState]) -> StageState:
