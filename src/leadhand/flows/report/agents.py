@@ -6,14 +6,13 @@ import copy
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast, get_args
+from typing import Any, ClassVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from leadhand.core.errors import FailureClass, ToolError, UsageError
-from leadhand.core.text import did_you_mean
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import CallState
-from leadhand.core.value import Json, Unfit, is_object, object_of
+from leadhand.core.value import Json, Unfit, object_of
 from leadhand.flows.desk import Desk
 
 from .shapes import DraftFinding, TaskEvent, Verdict
@@ -65,21 +64,18 @@ class Agent:
     """A stage of a report. Write a subclass with :meth:`run`; the attributes have defaults.
 
     ``name`` is the name of the stage, by default that of the class (``FactChecker``: ``fact-checker``); with the name
-    of a built-in stage, the class replaces it. It stands ``after`` or ``before`` another stage, by default after the
-    writer. ``needs`` are the fields of the task that it needs, ``gives`` those that it may update: by default
-    "feedback", which is a verdict with findings. ``instructions`` and ``model`` are those of :meth:`ask`, ``tools``
-    what :meth:`call` may call.
+    of a built-in stage, the class replaces it. It stands ``after`` another stage, by default the writer. ``gives`` are
+    the fields of the task that it may update: by default "feedback", which is a verdict with findings.
+    ``instructions`` and ``model`` are those of :meth:`ask`, ``tools`` what :meth:`call` may call.
 
     Leadhand makes a new instance for each attempt, without arguments. An instance that you pass is copied.
     """
 
     name: ClassVar[str] = ""
     after: ClassVar[str | None] = None
-    before: ClassVar[str | None] = None
     instructions: ClassVar[str] = ""
     model: ClassVar[str | None] = None
     tools: ClassVar[Sequence[str]] = ()
-    needs: ClassVar[Sequence[TaskField]] = ()
     gives: ClassVar[Sequence[TaskField]] = ()
     max_turns: ClassVar[int | None] = None
     max_requests: ClassVar[int | None] = None
@@ -136,8 +132,7 @@ class BoundAgent:
 
     def placed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of a stage, completed with the attributes of the agent."""
-        taken = ("after", "before") if "after" in given or "before" in given else ()
-        own = {name: getattr(self.agent, name, None) for name in Stage.model_fields if name not in taken}
+        own = {name: getattr(self.agent, name, None) for name in Stage.model_fields}
         own["instructions"] = self.agent.instructions or (self.agent.__doc__ or "").strip()
         return {**{name: value for name, value in own.items() if value not in (None, "")}, **given, "agent": self.name}
 
@@ -164,28 +159,3 @@ class BoundAgent:
 
 
 _FIELDS = {*get_args(TaskField)}
-
-
-def completed(given: Mapping[str, Any], agents: Mapping[str, BoundAgent]) -> dict[str, Any]:
-    """Return the options of a run with what the agents of this process say about their stages."""
-
-    def complete(stage: Any) -> Any:
-        stage = {"name": stage} if isinstance(stage, str) else stage
-        if not is_object(stage):
-            return stage
-        named = stage.get("agent") or (stage.get("name") if stage.get("instructions") is None else None)
-        return agents[named].placed(stage) if isinstance(named, str) and named in agents else stage
-
-    stages = given.get("agents")
-    listed = isinstance(stages, list | tuple)
-    return {**given, "agents": [*map(complete, cast("Sequence[Any]", stages))]} if listed else {**given}
-
-
-def agent_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> BoundAgent:
-    """Return the agent of a stage. Raises UsageError if it is not in this process: nothing is imported by name."""
-    name = stage.agent or ""
-    if name not in agents:
-        how = f"Choose from: {', '.join(agents)}." if agents else "This process has none."
-        how += did_you_mean(name, agents) or " Pass the class with --agent FILE, or Leadhand(agents=[…])."
-        raise UsageError(f"the stage {stage.name} names the agent {name!r}, which is not here", how)
-    return agents[name]

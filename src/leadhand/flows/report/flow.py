@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from leadhand.core.commands import FlowError
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.state import RunState, StepState
+from leadhand.core.text import did_you_mean
+from leadhand.core.value import object_of
 from leadhand.core.worker import Worker
 from leadhand.flows.desk import Desk
 from leadhand.flows.draft_rounds import DraftRounds
@@ -30,12 +32,12 @@ from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Denied, FlowAnswer, Result
 
-from .agents import AgentResult, BoundAgent, agent_of, completed
+from .agents import AgentResult, BoundAgent
 from .briefs import for_stage, for_writer, research_problems, review_checks, with_passages
 from .offline import RULES
-from .progress import Draft, Report, Review, given_by
+from .progress import Draft, Report, given_by
 from .shapes import MOST_QUESTIONS, Plan, ReportTask, Section, Verdict
-from .stages import PLANNER, RESEARCHER, REVIEWER, Options, Stage, ordered
+from .stages import PLANNER, RESEARCHER, REVIEWER, Options, Stage
 from .task import answer_of, not_done, report_task
 
 
@@ -47,15 +49,35 @@ class ReportFlow(FunctionFlow):
         self.Options, self._agents = Options, agents
 
     def _workers_of(self, options: Options) -> Sequence[Worker]:
-        return [stage.as_worker(AgentResult, self._agents.get(stage.agent or "")) for stage in options.stages]
+        return [stage.as_worker(self._agents.get(stage.agent or "")) for stage in options.stages]
 
     def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        return completed(options, self._agents)
+        """Return the options of a run with what the agents of this process say about their stages."""
+
+        def complete(stage: Any) -> Any:
+            stage = {"name": stage} if isinstance(stage, str) else stage
+            given = object_of(stage)
+            named = given.get("agent") or (given.get("name") if given.get("instructions") is None else None)
+            return self._agents[named].placed(given) if isinstance(named, str) and named in self._agents else stage
+
+        stages = options.get("agents")
+        if not isinstance(stages, list | tuple):
+            return {**options}
+        return {**options, "agents": [complete(each) for each in cast("Sequence[Any]", stages)]}
 
     def check_code(self, options: Options) -> None:
         for stage in options.stages:
             if stage.agent:
-                agent_of(stage, self._agents)
+                self._agent_of(stage)
+
+    def _agent_of(self, stage: Stage) -> BoundAgent:
+        """Return the agent of a stage. Raises UsageError if it is not in this process: nothing is imported by name."""
+        name, agents = stage.agent or "", self._agents
+        if name not in agents:
+            how = f"Choose from: {', '.join(agents)}." if agents else "This process has none."
+            how += did_you_mean(name, agents) or " Pass the class with --agent FILE, or Leadhand(agents=[…])."
+            raise UsageError(f"the stage {stage.name} names the agent {name!r}, which is not here", how)
+        return agents[name]
 
     def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> ReportTask | None:
         report = self._report(state)
@@ -80,8 +102,9 @@ class ReportFlow(FunctionFlow):
         self, run: FlowContext, max_revisions: int = 1, review: bool = True, agents: tuple[Stage, ...] = ()
     ) -> FlowAnswer:
         """Write a report: plan, research in parallel, write with citations, review and revise."""
-        report = run.of.kept = _Writing(run, ordered(agents, review=review), max_revisions)
-        report.agents = self._agents
+        stages = Options(review=review, agents=agents).stages
+        report = run.of.kept = _Writing(run, stages, max_revisions)
+        report.agent_of = self._agent_of
         await report.prepare()
         draft = await report.draft() if report.passages else None
         while draft is not None and draft.rounds.text:
@@ -98,7 +121,7 @@ class ReportFlow(FunctionFlow):
 class _Writing(Report):
     """The steps of a report, which give it its values."""
 
-    agents: Mapping[str, BoundAgent]
+    agent_of: Callable[[Stage], BoundAgent]
 
     # --- before the writer -------------------------------------------------------------------------------------------
 
@@ -116,11 +139,10 @@ class _Writing(Report):
     async def _add(self, stage: Stage, denied: Sequence[Mapping[str, Any]] = ()) -> None:
         """Carry out a stage before the writer; ``denied`` are plans that a person denied, with the reasons."""
         given: dict[str, Any] = {"from": [*self.results.values()]} if self.results else {}
-        details = Details(title=stage.key())
+        title, text = stage.key(), None
         if denied:
-            given["denied"] = denied
+            given["denied"], title = denied, f"{title}, version {len(denied) + 1}"
             text = f"{self.run.worker(stage.name).instructions}\n\n{DENIED}".strip()
-            details = details.of(title=f"{stage.key()}, version {len(denied) + 1}", instructions=text)
 
         def facts() -> dict[str, Any]:
             if stage.name != PLANNER:
@@ -129,7 +151,7 @@ class _Writing(Report):
             return {**earlier_facts(self.run.state), **shown, "most": MOST_QUESTIONS}
 
         key = page_id(1, len(denied) + 1) if stage.name == PLANNER else stage.key()
-        step = self._asked(stage, key, given, facts, details)
+        step = self._asked(stage, key, title, given, facts, instructions=text)
         result = self.results[step.key] = await (step if stage.name == PLANNER else self._result(stage, step))
         if "plan" in stage.gives:
             self.take_plan(stage, result)
@@ -160,8 +182,9 @@ class _Writing(Report):
             raise FlowError(Failure.of(why, "no_plan", FailureClass.INVALID, how))
 
         async def researched(number: int, section: Section) -> Result:
-            facts, details = lambda: {"question": section.question}, Details(title=section.heading)
-            step = self._asked(stage, f"research-{number}", section.model_dump(mode="json"), facts, details)
+            given = section.model_dump(mode="json")
+            key, facts = f"research-{number}", lambda: {"question": section.question}
+            step = self._asked(stage, key, section.heading, given, facts)
             self.sections[step.key], self.found[step.key] = section, []
             result = await self._result(stage, step)
             self.take_research(stage, result, section)  # it is shown before the others have ended
@@ -185,11 +208,11 @@ class _Writing(Report):
         """Return a draft; ``revised`` is the one before it, which it revises."""
         number, stage = len(self.drafts) + 1, self.writer
         title, what, instead = f"draft {number}", "the report", "the findings are listed instead"
-        given: dict[str, Any] = {"number": number, "from": [*self.results.values()]}
+        given: dict[str, Any] = {"from": [*self.results.values()]}
         if revised is not None:
             title, what, instead = f"{title}, a revision", "the revision", "the draft before it is used"
             given |= {"revises": revised.step.result, "problems": revised.digest}
-        step = self._asked(stage, stage.key(number), given, lambda: for_writer(self, revised), Details(title=title))
+        step = self._asked(stage, stage.key(number), title, given, lambda: for_writer(self, revised))
         rounds = DraftRounds(self.run, self.passages, None if revised is None else revised.rounds)
         draft = Draft(step, rounds, revised)
         self.drafts.append(draft)
@@ -204,14 +227,14 @@ class _Writing(Report):
         number = draft.rounds.number
         claims = {each.n: each.text for each in draft.rounds.claims}
         title = f"review of draft {number}" if stage.name == REVIEWER else f"{stage.name}, draft {number}"
-        details = Details(title=title)
-        if stage.judges:
-            details = details.of(judges=draft.step.key, checks=review_checks(claims))
-        given = {"number": number, "draft": draft.step.result, "of": draft.digest, "missing": self.missing}
-        step = self._asked(stage, stage.key(number), given, lambda: for_stage(self, stage, draft), details)
+        given = {"draft": draft.step.result, "of": draft.digest, "missing": self.missing}
+        details = {"judges": draft.step.key, "checks": review_checks(claims)} if stage.judges else {}
+        step = self._asked(stage, stage.key(number), title, given, lambda: for_stage(self, stage, draft), **details)
         if stage.judges and stage in self.rounds:
-            draft.reviews.append(Review(stage, step, claims))
+            draft.reviews.append(step)
         result = await self._result(stage, step)
+        if step in draft.reviews:
+            draft.take_review(stage, result, claims)
         text = given_by(stage, result, "draft") if {"draft", "final_report"} & {*stage.gives} else ""
         if text and text != draft.rounds.text:
             draft.rounds.begin(number, text)
@@ -219,7 +242,13 @@ class _Writing(Report):
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _asked(
-        self, stage: Stage, key: str, given: Mapping[str, Any], facts: Callable[[], dict[str, Any]], details: Details
+        self,
+        stage: Stage,
+        key: str,
+        title: str,
+        given: Mapping[str, Any],
+        facts: Callable[[], dict[str, Any]],
+        **details: Any,
     ) -> Pending[Result]:
         """Ask the worker of a stage; ``facts`` are what it is shown besides the topic."""
 
@@ -231,19 +260,18 @@ class _Writing(Report):
             return {**topic, **({} if stage.name == REVIEWER else today(state)), **facts()}
 
         async def code(desk: Desk) -> AgentResult:
-            return await agent_of(stage, self.agents).carry_out(stage, desk)
+            return await self.agent_of(stage).carry_out(stage, desk)
 
-        details = details.of(shows=shows)
+        if "research" in stage.gives:
+            details |= {"checks": research_problems, "keeps": with_passages}
         if stage.agent:
-            details = details.of(checks=None)
-        elif "research" in stage.gives:
-            details = details.of(checks=research_problems, keeps=with_passages)
-        worker = self.run.worker(stage.name)
-        return self.run.step(worker, key=key, input=given, details=details, final=stage is self.writer, code=code)
+            details |= {"checks": None, "keeps": None}
+        about, worker = Details(title=title, shows=shows, **details), self.run.worker(stage.name)
+        return self.run.step(worker, key=key, input=given, details=about, final=stage is self.writer, code=code)
 
     async def _result(self, stage: Stage, step: Pending[Result]) -> Result:
         """Return the result of a step, which may have failed; a stage of the user that did not do its part is a gap."""
         result: Result = (await self.run.gather([step], return_failures=True))[0]
-        if not result.ok and not stage.is_built_in and not result.state.counts:
+        if not result.ok and stage.built_in is None and not result.state.counts:
             self.gaps.append(not_done(f"the stage {stage.name}", result.state))
         return result

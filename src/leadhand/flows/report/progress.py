@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -17,36 +17,8 @@ from leadhand.flows.seam.identity import sha
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Result
 
-from .shapes import DraftReview, Finding, Plan, Research, Section, Verdict
+from .shapes import DraftFinding, DraftReview, Finding, Plan, Research, Section, Verdict
 from .stages import REVIEWER, WRITER, Stage
-
-
-class Review(NamedTuple):
-    """The review of a draft by a stage, which was shown these claims."""
-
-    stage: Stage
-    step: Pending[Result]
-    claims: Mapping[int, str]
-
-    @property
-    def said(self) -> DraftReview | None:
-        """What the stage says; None while it is at work, and if it gave no verdict. Free text never approves."""
-        given = given_by(self.stage, self.step.result, "feedback")
-        try:
-            return DraftReview.model_validate(given)
-        except ValidationError:
-            return None
-
-    @property
-    def findings(self) -> list[ReportFinding]:
-        by, said = self.stage.name, self.said
-        found = [
-            ReportFinding(by=by, claim=each.claim, text=self.claims.get(each.claim or 0), problem=each.problem)
-            for each in (said.findings if said is not None else ())
-        ]
-        if said is not None and said.verdict is Verdict.NEEDS_REVISION and not found:
-            found = [ReportFinding(by=by, claim=None, text=None, problem=f"the {by} asks for a revision")]
-        return found
 
 
 @dataclass(eq=False)
@@ -56,31 +28,47 @@ class Draft:
     step: Pending[Result]
     rounds: DraftRounds
     revises: Draft | None = None
-    reviews: list[Review] = field(default_factory=list[Review])
+    reviews: list[Pending[Result]] = field(default_factory=list[Pending[Result]])
+    verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
+    """The verdicts of stages, by the steps of their reviews."""
+    said: list[ReportFinding] = field(default_factory=list[ReportFinding])
+    """What stages find."""
 
     @property
     def findings(self) -> list[ReportFinding]:
         """What has to change, as the judge and the stages say so far."""
-        return [*self.rounds.findings(), *(finding for each in self.reviews for finding in each.findings)]
+        return [*self.rounds.findings(), *self.said]
 
     @property
     def verdict(self) -> Verdict | None:
         """The verdict on the draft, None while it has none."""
-        verdicts = [None if each.said is None else each.said.verdict for each in self.reviews]
-        if Verdict.NEEDS_REVISION in verdicts or self.rounds.findings():
+        if Verdict.NEEDS_REVISION in self.verdicts.values() or self.rounds.findings():
             return Verdict.NEEDS_REVISION
-        return Verdict.APPROVED if verdicts and None not in verdicts else None
+        return Verdict.APPROVED if self.reviews and len(self.verdicts) == len(self.reviews) else None
 
     @property
     def unreviewed(self) -> list[Result]:
         """The reviews that are finished and gave no verdict."""
-        return [each.step.result for each in self.reviews if each.step.result is not None and each.said is None]
+        return [each.result for each in self.reviews if each.result is not None and each.key not in self.verdicts]
 
     @property
     def digest(self) -> str:
         """What tells the draft as it is now from another one: its text, and what was said of it."""
         said = [[claim.n, entry.verdict.value] for claim, entry in self.rounds.verdicts()]
         return sha([self.rounds.text, said, [each.model_dump() for each in self.findings]])
+
+    def take_review(self, stage: Stage, result: Result, claims: Mapping[int, str]) -> None:
+        """Note what a stage says of the draft, of which it was shown these claims. Free text never approves."""
+        try:
+            review = DraftReview.model_validate(given_by(stage, result, "feedback"))
+        except ValidationError:
+            return
+        self.verdicts[result.key], by = review.verdict, stage.name
+        found = [*review.findings]
+        if review.verdict is Verdict.NEEDS_REVISION and not found:
+            found = [DraftFinding(problem=f"the {by} asks for a revision")]
+        for n, problem in ((each.claim, each.problem) for each in found):
+            self.said.append(ReportFinding(by=by, claim=n, text=claims.get(n or 0), problem=problem))
 
 
 class Report:

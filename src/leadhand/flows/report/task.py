@@ -127,13 +127,12 @@ def _research(report: Report) -> Iterator[ResearchedQuestion]:
         heading, question = (key, "") if about is None else (about.heading, about.question)
         for item in found or [Research(heading=heading, question=question, findings=())]:
             passages = tuple(each.id for each in item.passages)
-            yield ResearchedQuestion(**{**dict(item), "passages": passages, **_step(report, key)})
+            yield ResearchedQuestion.model_validate({**dict(item), "passages": passages, **_step(report, key)})
 
 
 def _draft(report: Report, draft: Draft) -> ReportDraft:
     judgement, verdict = draft.rounds.judgement(draft.rounds.text), draft.verdict
     why = {each.n: " ".join(doubt.why for doubt in judgement.doubts if doubt.n == each.n) for each in judgement.claims}
-    reviews = [(each.stage.name, each.step, each.step.result) for each in draft.reviews]
     return ReportDraft(
         **_step(report, draft.step.key),
         verdict=None if verdict is None else verdict.value,
@@ -145,8 +144,12 @@ def _draft(report: Report, draft: Draft) -> ReportDraft:
         text=draft.rounds.text or None,
         claims=tuple(ReportClaim(**dict(each), why=why[each.n] or None) for each in judgement.claims),
         reviews=tuple(
-            StageReview(stage=stage, answer=said.state.value if said and said.ok else None, **_step(report, step.key))
-            for stage, step, said in reviews
+            StageReview(
+                stage=each.recorded.name if each.recorded else each.key,
+                answer=each.result.state.value if each.result and each.result.ok else None,
+                **_step(report, each.key),
+            )
+            for each in draft.reviews
         ),
     )
 
