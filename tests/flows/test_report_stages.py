@@ -8,11 +8,15 @@ import pytest
 from refusals import refused
 
 from leadhand import UsageError
-from leadhand.flows.report.stages import Options
+from leadhand.flows.report.stages import Stage, stages_of
 
 
-def names(*agents: Any, **more: Any) -> list[str]:
-    return [stage.name for stage in Options.model_validate({"agents": agents, **more}).stages]
+def stages(*agents: Any, review: bool = True) -> list[Stage]:
+    return [*stages_of([Stage.model_validate(each) for each in agents], review=review)]
+
+
+def names(*agents: Any, review: bool = True) -> list[str]:
+    return [stage.name for stage in stages(*agents, review=review)]
 
 
 CHECK = {"name": "fact-checker", "instructions": "Check the facts."}
@@ -41,13 +45,11 @@ def test_a_stage_can_be_placed_by_one_that_is_switched_off():
 
 
 def test_a_stage_is_complete():
-    options = Options.model_validate({"agents": [CHECK, {"name": "writer", "instructions": "Write briefly."}]})
-    by_name = {stage.name: stage for stage in options.stages}
+    by_name = {stage.name: stage for stage in stages(CHECK, {"name": "writer", "instructions": "Write briefly."})}
     assert by_name["fact-checker"].judges
     assert by_name["reviewer"].judges
     assert by_name["writer"].instructions == "Write briefly."
     assert by_name["writer"].gives == ("draft",)
-    assert Options.model_validate(options.model_dump(mode="json")).stages == options.stages
 
 
 @pytest.mark.parametrize(

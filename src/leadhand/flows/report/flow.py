@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Annotated, Any, cast
+
+from pydantic import Field
 
 from leadhand.core.commands import FlowError
 from leadhand.core.errors import Failure, FailureClass, UsageError
@@ -37,7 +39,7 @@ from .briefs import for_stage, for_writer, research_problems, review_checks, wit
 from .offline import RULES
 from .progress import Draft, Report, given_by
 from .shapes import MOST_QUESTIONS, Plan, ReportTask, Section, Verdict
-from .stages import PLANNER, RESEARCHER, REVIEWER, Options, Stage
+from .stages import PLANNER, RESEARCHER, REVIEWER, Stage, stages_of
 from .task import answer_of, not_done, report_task
 
 
@@ -46,10 +48,11 @@ class ReportFlow(FunctionFlow):
 
     def __init__(self, agents: Mapping[str, BoundAgent] = MappingProxyType({})) -> None:
         super().__init__(self._write, "report", RULES, self._workers_of, unfinished=self._unfinished)
-        self.Options, self._agents = Options, agents
+        self._agents = agents
 
-    def _workers_of(self, options: Options) -> Sequence[Worker]:
-        return [stage.as_worker(self._agents.get(stage.agent or "")) for stage in options.stages]
+    def _workers_of(self, options: Any) -> Sequence[Worker]:
+        stages = stages_of(options.agents, review=options.review)
+        return [stage.as_worker(self._agents.get(stage.agent or "")) for stage in stages]
 
     def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of a run with what the agents of this process say about their stages."""
@@ -65,8 +68,8 @@ class ReportFlow(FunctionFlow):
             return {**options}
         return {**options, "agents": [complete(each) for each in cast("Sequence[Any]", stages)]}
 
-    def check_code(self, options: Options) -> None:
-        for stage in options.stages:
+    def check_code(self, options: Any) -> None:
+        for stage in stages_of(options.agents, review=options.review):
             if stage.agent:
                 self._agent_of(stage)
 
@@ -99,11 +102,14 @@ class ReportFlow(FunctionFlow):
         return now.kept
 
     async def _write(
-        self, run: FlowContext, max_revisions: int = 1, review: bool = True, agents: tuple[Stage, ...] = ()
+        self,
+        run: FlowContext,
+        max_revisions: Annotated[int, Field(ge=0, le=10)] = 1,
+        review: bool = True,
+        agents: tuple[Stage, ...] = (),
     ) -> FlowAnswer:
         """Write a report: plan, research in parallel, write with citations, review and revise."""
-        stages = Options(review=review, agents=agents).stages
-        report = run.of.kept = _Writing(run, stages, max_revisions)
+        report = run.of.kept = _Writing(run, stages_of(agents, review=review), max_revisions)
         report.agent_of = self._agent_of
         await report.prepare()
         draft = await report.draft() if report.passages else None

@@ -122,47 +122,32 @@ class Stage(Value):
         )
 
 
-class Options(Value):
-    """The options of a report run."""
+def stages_of(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, ...]:
+    """Return the stages that run, in order, with what they give filled in.
 
-    max_revisions: int = Field(default=1, ge=0, le=10)
-    """How often a draft is written again because of a verdict."""
-    review: bool = True
-    agents: tuple[Stage, ...] = ()
-    """Stages to change or to add."""
+    Those before the writer run once; those from the writer to the reviewer run in every round; those after the reviewer
+    run once, when no further revision follows. Raises UsageError if they do not fit together.
+    """
+    every = {name: Stage(name=name, gives=(each.gives,)) for name, each in BUILT_IN.items()}
+    for each in changes:
+        if problem := _problem(each, [stage.name for stage in changes]):
+            raise UsageError(*problem)
+        known = each.built_in
+        gives = each.gives or ("feedback" if known is None else known.gives,)
+        every[each.name] = each.evolve(gives=gives, after=None if known else each.after or WRITER)
 
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """The stages that run, in order, with what they give filled in. Raises UsageError if they do not fit together.
+    def placed(name: str) -> Iterator[Stage]:
+        """Yield a stage with those that stand after it."""
+        yield every[name]
+        for each in every.values():
+            if each.after == name:
+                yield from placed(each.name)
 
-        Those before the writer run once; those from the writer to the reviewer run in every round; those after the
-        reviewer run once, when no further revision follows.
-        """
-        every = {name: Stage(name=name, gives=(each.gives,)) for name, each in BUILT_IN.items()}
-        for each in self.agents:
-            if problem := _problem(each, [stage.name for stage in self.agents]):
-                raise UsageError(*problem)
-            known = each.built_in
-            gives = each.gives or ("feedback" if known is None else known.gives,)
-            every[each.name] = each.evolve(gives=gives, after=None if known else each.after or WRITER)
-
-        def placed(name: str) -> Iterator[Stage]:
-            """Yield a stage with those that stand after it."""
-            yield every[name]
-            for each in every.values():
-                if each.after == name:
-                    yield from placed(each.name)
-
-        stages = [each for name in BUILT_IN for each in placed(name)]
-        for lost in (each for each in every.values() if each not in stages):
-            how = _known(lost.after or "", [each.name for each in stages])
-            raise UsageError(f"the stage {lost.name} stands after {lost.after!r}, which has no place", how)
-        return tuple(each for each in stages if self.review or each.name != REVIEWER)
-
-    @model_validator(mode="after")
-    def _check_stages(self) -> Options:
-        _ = self.stages
-        return self
+    stages = [each for name in BUILT_IN for each in placed(name)]
+    for lost in (each for each in every.values() if each not in stages):
+        how = _known(lost.after or "", [each.name for each in stages])
+        raise UsageError(f"the stage {lost.name} stands after {lost.after!r}, which has no place", how)
+    return tuple(each for each in stages if review or each.name != REVIEWER)
 
 
 def _problem(stage: Stage, names: Sequence[str]) -> tuple[str, str] | None:

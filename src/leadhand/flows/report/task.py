@@ -18,22 +18,10 @@ from leadhand.flows.progress_lines import progress_lines
 from leadhand.flows.seam.results import FlowAnswer
 from leadhand.verify.judge import JUDGE
 
+from . import shapes
 from .progress import Draft, Report
 from .rendering import Numbered, body, findings_as_text, link_to, numbered, shortened, source_list
-from .shapes import (
-    CitedPassage,
-    Plan,
-    ReportClaim,
-    ReportDraft,
-    ReportFeedback,
-    ReportTask,
-    Research,
-    ResearchedQuestion,
-    StageReview,
-    StageState,
-    TaskEvent,
-    Verdict,
-)
+from .shapes import Plan, Research, Verdict
 from .stages import Stage
 
 
@@ -89,27 +77,29 @@ def not_done(name: str, step: StepState, more: str = "") -> Gap:
     return failure_gap(name, failure, f"{failure.message}{more}")
 
 
-def report_task(report: Report, entries: Iterable[Entry] = ()) -> ReportTask:
+def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.ReportTask:
     """Return the task of a run; ``entries`` are its log, from which its events are."""
     steps, passages, finished = report.run.state.steps, report.passages, report.run.state.finished
     text, sources = _written(report)
     final = None if finished is None or not text else f"{finished.answer}\n\n{source_list(sources, passages)}".strip()
     drafts = [_draft(report, each) for each in report.drafts]
     last = next((each for each in reversed(drafts) if each.text), None)
-    feedback = last and ReportFeedback(**{name: getattr(last, name) for name in ReportFeedback.model_fields})
+    feedback = last and shapes.ReportFeedback(
+        **{name: getattr(last, name) for name in shapes.ReportFeedback.model_fields}
+    )
     events = progress_lines({key: each.step for key, each in steps.items()}, entries)
-    return ReportTask(
+    return shapes.ReportTask(
         plan=report.plan,
         research=tuple(_research(report)),
         draft=last and last.text,
-        feedback=feedback,
+        feedback=shapes.ReportFeedback.model_validate(feedback) if feedback else None,
         final_report=final,
         revisions=max(len(drafts) - 1, 0),
         stages=tuple(_stage(stage, steps.values()) for stage in report.stages),
         drafts=tuple(drafts),
         claims=last.claims if last is not None else (),
-        passages={each.id: CitedPassage(**dict(each), link=link_to(each)) for each in passages.values()},
-        events=tuple(map(TaskEvent.model_validate, events)),
+        passages={each.id: shapes.CitedPassage(**dict(each), link=link_to(each)) for each in passages.values()},
+        events=tuple(map(shapes.TaskEvent.model_validate, events)),
     )
 
 
@@ -120,20 +110,20 @@ def _step(report: Report, key: str) -> dict[str, Any]:
     return {"key": key, "status": StepStatus.PENDING if step is None else step.status, "error": error}
 
 
-def _research(report: Report) -> Iterator[ResearchedQuestion]:
+def _research(report: Report) -> Iterator[shapes.ResearchedQuestion]:
     """Yield every question with its findings; also those of stages that users added."""
     for key, found in report.found.items():
         about = report.sections.get(key)
         heading, question = (key, "") if about is None else (about.heading, about.question)
         for item in found or [Research(heading=heading, question=question, findings=())]:
             passages = tuple(each.id for each in item.passages)
-            yield ResearchedQuestion.model_validate({**dict(item), "passages": passages, **_step(report, key)})
+            yield shapes.ResearchedQuestion.model_validate({**dict(item), "passages": passages, **_step(report, key)})
 
 
-def _draft(report: Report, draft: Draft) -> ReportDraft:
+def _draft(report: Report, draft: Draft) -> shapes.ReportDraft:
     judgement, verdict = draft.rounds.judgement(draft.rounds.text), draft.verdict
     why = {each.n: " ".join(doubt.why for doubt in judgement.doubts if doubt.n == each.n) for each in judgement.claims}
-    return ReportDraft(
+    return shapes.ReportDraft(
         **_step(report, draft.step.key),
         verdict=None if verdict is None else verdict.value,
         findings=tuple(draft.findings),
@@ -142,9 +132,9 @@ def _draft(report: Report, draft: Draft) -> ReportDraft:
         revises=draft.revises.step.key if draft.revises is not None else None,
         research=tuple(key for key in report.found if key in report.results and report.results[key].ok),
         text=draft.rounds.text or None,
-        claims=tuple(ReportClaim(**dict(each), why=why[each.n] or None) for each in judgement.claims),
+        claims=tuple(shapes.ReportClaim(**dict(each), why=why[each.n] or None) for each in judgement.claims),
         reviews=tuple(
-            StageReview(
+            shapes.StageReview(
                 stage=each.recorded.name if each.recorded else each.key,
                 answer=each.result.state.value if each.result and each.result.ok else None,
                 **_step(report, each.key),
@@ -154,9 +144,9 @@ def _draft(report: Report, draft: Draft) -> ReportDraft:
     )
 
 
-def _stage(stage: Stage, steps: Iterable[StepState]) -> StageState:
+def _stage(stage: Stage, steps: Iterable[StepState]) -> shapes.StageState:
     """Return a stage with the state of its latest step."""
     own = [each for each in steps if each.step.worker == stage.name]
     status = own[-1].status if own else StepStatus.PENDING
     status = status if all(each.closed for each in own) else StepStatus.RUNNING
-    return StageState(name=stage.name, status=status, steps=tuple(each.key for each in own))
+    return shapes.StageState(name=stage.name, status=status, steps=tuple(each.key for each in own))
