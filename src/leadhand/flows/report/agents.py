@@ -13,10 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, object_of
+from leadhand.core.worker import LIMITS, OWN_TOOLS, Worker
 from leadhand.flows.desk import Desk
 
-from .shapes import DraftFinding, TaskEvent, Verdict
-from .stages import Stage, TaskField
+from .shapes import DraftFinding, DraftReview, Findings, TaskEvent, Verdict
+from .stages import Stage, TaskField, instructions
+
+SEARCHING = ("web_search", "web_fetch", OWN_TOOLS)
+"""The tools of a stage that researches: those for sources, and those of users that only read."""
 
 
 class Task(BaseModel):
@@ -159,3 +163,31 @@ class BoundAgent:
 
 
 _FIELDS = {*get_args(TaskField)}
+
+
+def worker_of(stage: Stage, agent: BoundAgent | None) -> Worker:
+    """Return the worker that carries a stage out; the ``agent`` is that of its class, if it is here."""
+    known, researches, text = stage.built_in, "research" in stage.gives, stage.instructions or ""
+    answer = None if known is None else known.output
+    if stage.agent:
+        answer = {"type": "object"}
+    elif known is not None:
+        text = text or instructions(stage.name)
+    else:
+        answer = DraftReview if stage.judges else Findings if researches else None
+        text = f"{instructions('stage').replace('{instructions}', text)}\n\n{instructions(f'stage-{stage.gives[0]}')}"
+    tools = SEARCHING if researches and not stage.agent else ()
+    return Worker(
+        name=stage.name,
+        doing="" if known is None else known.doing,
+        instructions=text,
+        model_role="" if known is None else known.model_role,
+        output=answer,
+        tools=tools if stage.tools is None else stage.tools,
+        loop="code" if stage.agent else "turns" if researches or stage.tools else "reply",
+        counts=researches,
+        continues=answer is None,
+        code="" if agent is None else agent.source,
+        fingerprint="" if agent is None else agent.fingerprint,
+        **stage.model_dump(include={"model", *LIMITS}),
+    )

@@ -34,7 +34,7 @@ from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Denied, FlowAnswer, Result
 
-from .agents import AgentResult, BoundAgent
+from .agents import AgentResult, BoundAgent, worker_of
 from .briefs import for_stage, for_writer, research_problems, review_checks, with_passages
 from .offline import RULES
 from .progress import Draft, Report, given_by
@@ -52,7 +52,7 @@ class ReportFlow(FunctionFlow):
 
     def _workers_of(self, options: Any) -> Sequence[Worker]:
         stages = stages_of(options.agents, review=options.review)
-        return [stage.as_worker(self._agents.get(stage.agent or "")) for stage in stages]
+        return [worker_of(stage, self._agents.get(stage.agent or "")) for stage in stages]
 
     def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of a run with what the agents of this process say about their stages."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from leadhand.core.errors import UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import Value, unset
-from leadhand.core.worker import LIMITS, OWN_TOOLS, ModelRole, Worker
+from leadhand.core.worker import ModelRole
 from leadhand.flows.flow import instructions_in
 
 from .shapes import DraftReview, Findings, Plan
-
-if TYPE_CHECKING:
-    from .agents import BoundAgent
 
 PLANNER, RESEARCHER, WRITER, REVIEWER = "planner", "researcher", "writer", "reviewer"
 TaskField = Literal["plan", "research", "draft", "feedback", "final_report"]
@@ -43,8 +40,6 @@ BUILT_IN: Mapping[str, BuiltIn] = {
     REVIEWER: BuiltIn("review", "feedback", "Reviewing", DraftReview, "review"),
 }
 """The built-in stages, in order."""
-SEARCHING = ("web_search", "web_fetch", OWN_TOOLS)
-"""The tools of a stage that researches: those for sources, and those of users that only read."""
 instructions = partial(instructions_in, "leadhand.flows.report")
 """Return the built-in instructions with this name."""
 
@@ -91,35 +86,6 @@ class Stage(Value):
         """Return the name of the step of the stage: of a round, with the number of its draft."""
         name, mark = (self.name, ".") if self.built_in is None else (self.built_in.step, "-")
         return f"{name}{mark}{number}" if number else name
-
-    def as_worker(self, agent: BoundAgent | None) -> Worker:
-        """Return the worker that carries the stage out; the ``agent`` is that of its class, if it is here."""
-        known, researches, text = self.built_in, "research" in self.gives, self.instructions or ""
-        answer = None if known is None else known.output
-        if self.agent:
-            answer = {"type": "object"}
-        elif known is not None:
-            text = text or instructions(self.name)
-        else:
-            answer = DraftReview if self.judges else Findings if researches else None
-            text = (
-                f"{instructions('stage').replace('{instructions}', text)}\n\n{instructions(f'stage-{self.gives[0]}')}"
-            )
-        tools = SEARCHING if researches and not self.agent else ()
-        return Worker(
-            name=self.name,
-            doing="" if known is None else known.doing,
-            instructions=text,
-            model_role="" if known is None else known.model_role,
-            output=answer,
-            tools=tools if self.tools is None else self.tools,
-            loop="code" if self.agent else "turns" if researches or self.tools else "reply",
-            counts=researches,
-            continues=answer is None,
-            code="" if agent is None else agent.source,
-            fingerprint="" if agent is None else agent.fingerprint,
-            **self.model_dump(include={"model", *LIMITS}),
-        )
 
 
 def stages_of(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, ...]:
