@@ -82,8 +82,8 @@ def _findings(report: Report, passages: Mapping[str, Passage], room: int) -> lis
     ]
     if tokens(sections) > room:
         sections = [fitting(statements, room // len(sections)) or statements[:1] for statements in sections]
-    shown = zip(report.research, sections, strict=True)
-    return [{"section": item.heading, "statements": each} for item, each in shown]
+    headings = [item.heading for item in report.research]
+    return [{"section": each, "statements": said} for each, said in zip(headings, sections, strict=True)]
 
 
 def in_turns(passages: Mapping[str, Passage], items: Iterable[Sequence[Passage]]) -> Iterator[str]:
@@ -98,8 +98,8 @@ def shown_passages(passages: Mapping[str, Passage], order: Iterable[str], room: 
     shown = {name: {"text": passage.text, "source": passage.title or passage.url} for name, passage in passages.items()}
     if tokens(shown) <= room:
         return shown
-    kept = fitting(({name: shown[name]} for name in dict.fromkeys(order)), room)
-    return {name: facts for name, facts in shown.items() if {name: facts} in kept}
+    kept = {name for each in fitting(({name: shown[name]} for name in dict.fromkeys(order)), room) for name in each}
+    return {name: facts for name, facts in shown.items() if name in kept}
 
 
 # --- what is accepted ------------------------------------------------------------------------------------------------

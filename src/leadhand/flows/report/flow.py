@@ -42,6 +42,8 @@ from .shapes import MOST_QUESTIONS, Plan, ReportTask, Section, Verdict
 from .stages import PLANNER, RESEARCHER, REVIEWER, Stage, stages_of
 from .task import answer_of, not_done, report_task
 
+Facts = Callable[[], dict[str, Any]]
+
 
 class ReportFlow(FunctionFlow):
     """The report flow of a process with these ``agents``."""
@@ -75,20 +77,19 @@ class ReportFlow(FunctionFlow):
 
     def _agent_of(self, stage: Stage) -> BoundAgent:
         """Return the agent of a stage. Raises UsageError if it is not in this process: nothing is imported by name."""
-        name, agents = stage.agent or "", self._agents
-        if name not in agents:
-            how = f"Choose from: {', '.join(agents)}." if agents else "This process has none."
-            how += did_you_mean(name, agents) or " Pass the class with --agent FILE, or Leadhand(agents=[…])."
-            raise UsageError(f"the stage {stage.name} names the agent {name!r}, which is not here", how)
-        return agents[name]
+        if (agent := self._agents.get(stage.agent or "")) is None:
+            how = f"The classes here are: {', '.join(self._agents) or 'none'}."
+            how += did_you_mean(stage.agent or "", self._agents) or " Add it: --agent FILE, or Leadhand(agents=[…])."
+            raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
+        return agent
 
     def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> ReportTask | None:
         report = self._report(state)
-        return None if report is None else report_task(report, entries)
+        return report and report_task(report, entries)
 
     def _unfinished(self, state: RunState) -> FlowAnswer:
         report = self._report(state)
-        return FlowAnswer(uses=()) if report is None else answer_of(report)
+        return answer_of(report) if report else FlowAnswer(uses=())
 
     def _report(self, state: RunState) -> Report | None:
         """Return what a report has so far: the values of a pass over its log."""
@@ -248,13 +249,7 @@ class _Writing(Report):
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _asked(
-        self,
-        stage: Stage,
-        key: str,
-        title: str,
-        given: Mapping[str, Any],
-        facts: Callable[[], dict[str, Any]],
-        **details: Any,
+        self, stage: Stage, key: str, title: str, given: Mapping[str, Any], facts: Facts, **details: Any
     ) -> Pending[Result]:
         """Ask the worker of a stage; ``facts`` are what it is shown besides the topic."""
 

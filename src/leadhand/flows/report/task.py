@@ -59,15 +59,15 @@ def _gaps(report: Report) -> Iterator[Gap]:
     yield from report.gaps
     if (last := report.last) is None:
         return
-    wanted: dict[str, list[str]] = {}
-    for each in last.findings if last.verdict is Verdict.NEEDS_REVISION else ():
-        about = f"“{shortened(each.text)}”: " if each.text else ""
-        wanted.setdefault(each.by, []).append(f"{about}{each.problem}")
-    for stage, problems in wanted.items():
-        action = f"allow more revisions (max_revisions was {report.max_revisions})"
-        about = f"what the {stage} asks for"
-        if stage != JUDGE:
-            yield Gap(name=about, class_=FailureClass.INSUFFICIENT, reason="; ".join(problems), next_action=action)
+    findings = last.findings if last.verdict is Verdict.NEEDS_REVISION else []
+    for stage in dict.fromkeys(each.by for each in findings if each.by != JUDGE):
+        said = ((shortened(each.text or ""), each.problem) for each in findings if each.by == stage)
+        yield Gap(
+            name=f"what the {stage} asks for",
+            class_=FailureClass.INSUFFICIENT,
+            reason="; ".join(f"“{text}”: {problem}" if text else problem for text, problem in said),
+            next_action=f"allow more revisions (max_revisions was {report.max_revisions})",
+        )
     yield from (not_done("the review of the draft", each.state) for each in last.unreviewed)
 
 
@@ -84,15 +84,13 @@ def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.ReportT
     final = None if finished is None or not text else f"{finished.answer}\n\n{source_list(sources, passages)}".strip()
     drafts = [_draft(report, each) for each in report.drafts]
     last = next((each for each in reversed(drafts) if each.text), None)
-    feedback = last and shapes.ReportFeedback(
-        **{name: getattr(last, name) for name in shapes.ReportFeedback.model_fields}
-    )
+    feedback = last and {"verdict": last.verdict, "findings": last.findings, "unreviewed": last.unreviewed}
     events = progress_lines({key: each.step for key, each in steps.items()}, entries)
     return shapes.ReportTask(
         plan=report.plan,
         research=tuple(_research(report)),
         draft=last and last.text,
-        feedback=shapes.ReportFeedback.model_validate(feedback) if feedback else None,
+        feedback=feedback and shapes.ReportFeedback.model_validate(feedback),
         final_report=final,
         revisions=max(len(drafts) - 1, 0),
         stages=tuple(_stage(stage, steps.values()) for stage in report.stages),
