@@ -84,13 +84,13 @@ def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.ReportT
     final = None if finished is None or not text else f"{finished.answer}\n\n{source_list(sources, passages)}".strip()
     drafts = [_draft(report, each) for each in report.drafts]
     last = next((each for each in reversed(drafts) if each.text), None)
-    feedback = last and {"verdict": last.verdict, "findings": last.findings, "unreviewed": last.unreviewed}
+    feedback = last and shapes.ReportFeedback(verdict=last.verdict, findings=last.findings, unreviewed=last.unreviewed)
     events = progress_lines({key: each.step for key, each in steps.items()}, entries)
     return shapes.ReportTask(
         plan=report.plan,
         research=tuple(_research(report)),
         draft=last and last.text,
-        feedback=feedback and shapes.ReportFeedback.model_validate(feedback),
+        feedback=feedback,
         final_report=final,
         revisions=max(len(drafts) - 1, 0),
         stages=tuple(_stage(stage, steps.values()) for stage in report.stages),
