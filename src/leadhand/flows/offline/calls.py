@@ -159,7 +159,7 @@ class Calls:
             return "route"
         if lows & WORDS["weather"] or (lows & WORDS["weather-too"] and len(unknown) <= 1):
             return "weather"
-        moves = (clause.of("mode") or ("how" in lows and lows & WORDS["movement"])) and (places or "there" in lows)
+        moves = places and (clause.of("mode") or ("how" in lows and lows & WORDS["movement"]))
         known = any(slug(mark.value.partition(",")[0]) in PLACES["city"] | PLACES["sight"] for mark in places)
         pair = "between" in links or {"from", "to"} <= links or (len(places) > 1 and known and links & {"from", "to"})
         return "route" if (pair or moves) and not tells and "compare" not in lows and len(unknown) <= 1 else ""
