@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise, product, zip_longest
@@ -89,13 +89,13 @@ class Calls:
         self._clauses, self._asks = list(self._text.clauses()), list[Ask]()
         self.found: dict[str, tuple[str, str, dict[str, Any]]] = {}
         self.cannot: dict[str, str] = {}
-        read = {clause.start: self._hear(clause) for clause in self._clauses}
+        read = {clause.start for clause in self._clauses if self._hear(clause)}
         for ask in self._asks:
             try:
                 self._plan(ask)
             except LookupError as reason:
                 self._gap(ask.clauses[0].start, ask.clauses[-1].stop, str(reason))
-        for is_read, group in groupby(self._clauses, lambda clause: read[clause.start]):
+        for is_read, group in groupby(self._clauses, lambda clause: clause.start in read):
             if not is_read:
                 *_, last = clauses = list(group)
                 self._gap(clauses[0].start, last.stop, "no registered tool covers it")
@@ -111,16 +111,14 @@ class Calls:
 
     def subtasks(self) -> list[dict[str, Any]]:
         """Return the calls as subtasks with distinct names: with what differs, if several are alike."""
-        values, taken = defaultdict[tuple[str, str], set[str]](set), Counter[str]()
+        values, subtasks = defaultdict[tuple[str, str], set[str]](set), dict[str, dict[str, Any]]()
         for name, _, args in self.found.values():
             for key, value in args.items():
                 values[name, key].add(f"{value}")
-        subtasks: list[dict[str, Any]] = []
         for name, tool, args in self.found.values():
             own = slug("_".join([name, *(slug(f"{args[key]}") for key in args if len(values[name, key]) > 1)]), 180)
-            taken[own] += 1
-            subtasks.append({"name": f"{own}_{taken[own]}" if taken[own] > 1 else own, "tool": tool, "args": args})
-        return subtasks
+            subtasks.setdefault(own, {"name": own, "tool": tool, "args": args})
+        return list(subtasks.values())
 
     def _gap(self, start: int, stop: int, reason: str) -> None:
         self.cannot.setdefault(line(self._text.said(start, stop), 300), line(f"{reason}; {HOW}", 900))
@@ -135,6 +133,7 @@ class Calls:
         last = self._asks[-1] if self._asks else None
         follows = last is not None and last.clauses[-1].sentence == clause.sentence
         tells = self._text.low(clause.start) in WORDS["statement"]
+        listed = not (clause.lows - WORDS["lead"]) & FUNCTION  # "of B-7", "butter", not "book me a table"
         offer, at = self._offer_for(clause)
         if kind := offer.kind if offer is not None else self._kind(clause, unknown, tells=tells):
             offer = offer or next((each for each in self._offers if each.name == _BUILT_IN[kind][0]), None)
@@ -142,7 +141,7 @@ class Calls:
             modes = clause.of("mode") and last is not None and last.of("mode")
             if last is None or modes or not (follows and last.kind == kind != "tool"):
                 self._asks.append(last := Ask(kind, offer, at, []))
-        elif last is None or not (follows and last.kind == "tool" and _is_item(clause, last)):
+        elif last is None or not (follows and last.kind == "tool" and listed):
             leads = bool(marks) and marks[0].start == clause.start
             if not marks or (unknown and not leads and not tells):
                 return not unknown
@@ -258,12 +257,6 @@ class Calls:
         by_turns = len(places) == len(days) and all(a != b for a, b in pairwise(order))  # "Paris today, Lyon tomorrow"
         names, when = [mark.value for mark in places], [(mark.value, mark.days) for mark in days]
         yield from zip(names, when, strict=True) if by_turns else product(names, when or [("today", 1)])
-
-
-def _is_item(clause: Clause, ask: Ask) -> bool:
-    """Whether a clause can be one more item for a tool: "of B-7", "butter", not "book me a table"."""
-    texts = ask.offer is not None and ask.offer.texts
-    return bool(texts) and not (clause.lows - WORDS["lead"]) & FUNCTION
 
 
 def _ways(places: list[Mark]) -> list[tuple[list[str], list[str]]]:
