@@ -30,17 +30,14 @@ _BUILT_IN = {
 class Offer(NamedTuple):
     """A tool: ``topic`` are the word stems of its name (none for a built-in tool), ``about`` those of its description.
 
-    ``kind`` is ``weather``, ``route`` or ``tool``. ``texts`` and ``numbers`` are its required parameters, unless
-    ``odd``: then there are others.
+    ``kind`` is ``weather``, ``route`` or ``tool``, ``types`` are the JSON types of its required parameters.
     """
 
     name: str
     kind: str
     topic: frozenset[str]
     about: frozenset[str]
-    texts: list[str]
-    numbers: list[str]
-    odd: bool
+    types: dict[str, str]
 
     @classmethod
     def of(cls, tool: Mapping[str, Any]) -> Offer:
@@ -50,15 +47,12 @@ class Offer(NamedTuple):
         for each in texts_of(schema.get("required")):
             part = object_of(given.get(each))
             types[each] = "other" if {"enum", "anyOf", "$ref"} & part.keys() else text_of(part.get("type", "string"))
-        texts = [each for each, kind in types.items() if kind == "string"]
-        numbers = [each for each, kind in types.items() if kind in ("number", "integer")]
-        built_in = (kind for kind, (tool, _, has) in _BUILT_IN.items() if tool == name and has <= given.keys())
+        built_in = (each for each, (tool, _, has) in _BUILT_IN.items() if tool == name and has <= given.keys())
         kind = next(built_in, "tool")
         stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)]
         own = [each for each in stems if each not in WORDS["not-a-topic"]] or [*stems, name] if kind == "tool" else []
         about = map(stem_of, re.findall(r"\w+", text_of(tool.get("description"))[:2_000].casefold()))
-        known = frozenset([*own, *about, *given, name.casefold()])
-        return cls(name, kind, frozenset(own), known, texts, numbers, len(types) > len(texts) + len(numbers))
+        return cls(name, kind, frozenset(own), frozenset([*own, *about, *given, name.casefold()]), types)
 
 
 @dataclass
@@ -212,7 +206,8 @@ class Calls:
             raise LookupError("the built-in rules do not understand its condition")
         tokens = [at for each in ask.clauses for at in each.span()]
         said = [mark.value for mark in sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")]
-        texts, counts = offer.texts, offer.numbers
+        texts = [each for each, kind in offer.types.items() if kind == "string"]
+        counts = [each for each, kind in offer.types.items() if kind in ("number", "integer")]
         values = [self._text.words[at] for at in tokens if at in self._text.quoted]
         if len(texts) == 1:
             values = values or (said if counts else self._items(ask, offer) or said)
@@ -220,7 +215,7 @@ class Calls:
         else:
             rows = [values or said]
         numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
-        if offer.odd or len(numbers) < len(counts) or {len(texts)} != {*map(len, rows)}:
+        if {*texts, *counts} < offer.types.keys() or len(numbers) < len(counts) or {len(texts)} != {*map(len, rows)}:
             raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
         found = [dict(zip([*counts, *texts], [*numbers[: len(counts)], *row], strict=True)) for row in rows]
         held = json.dumps(found, ensure_ascii=False).casefold()
