@@ -22,7 +22,7 @@ from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, neede
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
-from leadhand.app.work_order_file import WorkOrderFile
+from leadhand.app.work_order_file import write_work_order
 from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.evolve import foreseen, start
@@ -245,12 +245,16 @@ class Runtime:
     async def drive(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> RunState:
         """Drive a run that this process owns until it is over, paused or waiting for people; then release it."""
         flow = self.flows.of(state.definition)
-        file = WorkOrderFile(self.settings.home / "runs", state.run_id)
+        written = (0, 0)
         keeper = snapshots.SnapshotKeeper(self.store, state)
 
         def note(now: RunState, entries: list[Entry]) -> None:
+            nonlocal written
             self._held[state.run_id] = now
-            file.note(now)
+            known = len(now.orders), sum(not order.open for order in now.orders.values())
+            if known != written:
+                written = known
+                write_work_order(self.settings.home, now)
             keeper.note(now)
             if on_state is not None:
                 on_state(now)
@@ -288,7 +292,7 @@ class Runtime:
             self.forget(state.run_id)
             await keeper.aclose()
             if last.orders:
-                await file.write(last)
+                write_work_order(self.settings.home, last)
             await self.store.release(state.run_id, state.epoch)
 
     def forget(self, run_id: str) -> None:

@@ -10,7 +10,7 @@ from leadhand.core.value import Json, is_list, is_object, list_of, objects_of, t
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.offline.words import content_of
 
-from .options import PLANNER, RESEARCHER, REVIEWER, WRITER
+from .stages import PLANNER, RESEARCHER, REVIEWER, WRITER
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM), which copies sentences of its sources."
 NOTHING_ELSE = "Nothing more was found for this section."

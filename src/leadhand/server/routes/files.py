@@ -29,8 +29,8 @@ TYPES = {
     responses={
         200: {
             "description": "The run as a file: lines of JSON (its events, then its document), its document as JSON, its"
-            " answer as Markdown, or a self-contained HTML page. Of a run that cannot be read to its end, what can be;"
-            " the last line, or a notice in the Markdown and on the page, says so.",
+            " answer as Markdown, or a self-contained HTML page. Of a run that cannot be read to its end, the lines"
+            " go as far as it can be read, and the last one says why.",
             "content": {"application/x-ndjson": {}, "application/json": {}, "text/markdown": {}, "text/html": {}},
         },
         **responses(401, 403, 404, 421, 422, 429, 503),
