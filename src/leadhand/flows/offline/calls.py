@@ -217,7 +217,8 @@ class Calls:
         numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
         if {*texts, *counts} < offer.types.keys() or len(numbers) < len(counts) or {len(texts)} != {*map(len, rows)}:
             raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
-        found = [dict(zip([*counts, *texts], [*numbers[: len(counts)], *row], strict=True)) for row in rows]
+        amounts = [float(n) if offer.types[each] == "number" else n for each, n in zip(counts, numbers, strict=False)]
+        found = [dict(zip([*counts, *texts], [*amounts, *row], strict=True)) for row in rows]
         held = json.dumps(found, ensure_ascii=False).casefold()
         for word in map(str.casefold, [*said, *sorted(ask.lows())]):
             if not {word, stem_of(word)} & (FUNCTION | offer.about) and word not in held:
