@@ -38,7 +38,7 @@ from .agents import AgentResult, BoundAgent, worker_of
 from .briefs import for_stage, for_writer, research_problems, review_checks, with_passages
 from .offline import RULES
 from .progress import Draft, Report, given_by
-from .shapes import MOST_QUESTIONS, Plan, ReportTask, Section, Verdict
+from .shapes import MOST_QUESTIONS, Plan, ReportTask, Research, Section, Verdict
 from .stages import PLANNER, RESEARCHER, REVIEWER, Stage, stages_of
 from .task import answer_of, not_done, report_task
 
@@ -192,9 +192,10 @@ class _Writing(Report):
             given = section.model_dump(mode="json")
             key, facts = f"research-{number}", lambda: {"question": section.question}
             step = self._asked(stage, key, section.heading, given, facts)
-            self.sections[step.key], self.found[step.key] = section, []
+            asked = Research(key=step.key, findings=(), **given)
+            self.found[step.key] = [asked]
             result = await self._result(stage, step)
-            self.take_research(stage, result, section)  # it is shown before the others have ended
+            self.take_research(stage, result, asked)  # it is shown before the others have ended
             return result
 
         sections = enumerate(self.plan.sections, start=1)

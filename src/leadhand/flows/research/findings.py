@@ -12,6 +12,7 @@ from leadhand.core.relations import descendants
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.passages import Passage, digest_of, unfenced
+from leadhand.flows.report.rendering import renumbered
 from leadhand.verify.claims import citations_in
 
 from .options import LEAD, SUBAGENT
@@ -76,17 +77,3 @@ def _file_passage(given: Mapping[str, object]) -> Passage:
     path, text = text_of(given.get("path")), text_of(given.get("text"))
     source = digest_of(text)
     return Passage(id=f"{source}.0", text=text, title=path, source=source)
-
-
-def renumbered(text: str, names: Mapping[str, str], *, others: bool = True) -> str:
-    """Return a text whose citations are the ``names`` of what they cite. ``others``: those without a name remain."""
-    written, at = "", 0
-    for citation in citations_in(text):
-        known = dict.fromkeys(names[name] for name in citation.ids if name in names)
-        if known or not others:
-            unknown = [f"[{name}]" for name in citation.ids if name not in names] if others else []
-            marks = [f"[{', '.join(known)}]"] if known else []
-            before, marked = text[at : citation.start], " ".join([*marks, *unknown])
-            written += before + marked if marked else before.rstrip(" ")
-            at = citation.end
-    return written + text[at:]
