@@ -238,10 +238,9 @@ class _Writing(Report):
         given = {"draft": draft.step.result, "of": draft.digest, "missing": self.missing}
         details = {"judges": draft.step.key, "checks": review_checks(claims)} if stage.judges else {}
         step = self._asked(stage, stage.key(number), title, given, lambda: for_stage(self, stage, draft), **details)
-        if stage.judges and stage in self.rounds:
-            draft.reviews.append(step)
+        draft.reviews += [step] if stage.judges else []
         result = await self._result(stage, step)
-        if step in draft.reviews:
+        if stage.judges:
             draft.take_review(stage, result, claims)
         text = given_by(stage, result, "draft") if {"draft", "final_report"} & {*stage.gives} else ""
         if text and text != draft.rounds.text:

@@ -18,7 +18,7 @@ from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Result
 
 from .shapes import DraftFinding, DraftReview, Finding, Plan, Research, Verdict
-from .stages import REVIEWER, WRITER, Stage
+from .stages import WRITER, Stage
 
 
 @dataclass(eq=False)
@@ -76,13 +76,11 @@ class Report:
 
     def __init__(self, run: FlowContext, stages: Sequence[Stage], max_revisions: int) -> None:
         self.run, self.stages, self.max_revisions = run, stages, max_revisions
-        names = [stage.name for stage in stages]
-        start = names.index(WRITER)
-        last = max(at for at, each in enumerate(stages) if at == start or each.judges)
-        end = names.index(REVIEWER) if REVIEWER in names else last
-        self.before, self.writer, self.after = stages[:start], stages[start], stages[end + 1 :]
-        self.rounds = stages[start + 1 : end + 1]
-        """The stages that follow the writer in every round."""
+        start = [stage.name for stage in stages].index(WRITER)
+        end = 1 + max(at for at, each in enumerate(stages) if at == start or each.judges)
+        self.before, self.writer = stages[:start], stages[start]
+        self.rounds, self.after = stages[start + 1 : end], stages[end:]
+        """Those that follow the writer in every round, the last of which judges; and those that follow once."""
         self.plan: Any = None
         """A Plan, or what a class of the user gave in its place."""
         self.results: dict[str, Result] = {}
