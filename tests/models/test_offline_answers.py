@@ -168,7 +168,6 @@ class TestWork:
         [
             (working(*returned({"error": {"message": "no such place"}}, ok=False)), "no such place"),
             (working(*returned("it broke", ok=False)), "it broke"),
-            (working(args={}), "location"),
             (working(tool="moon_tool"), "moon_tool"),
             (working(tool=None), "tool"),
         ],
@@ -179,7 +178,7 @@ class TestWork:
         assert reason in (message.tool_calls[0].arguments or {})["reason"]
 
     async def test_without_a_way_to_give_up_it_says_so_in_words(self) -> None:
-        request = working(args={})
+        request = working(tool=None)
         assert (await step(request.evolve(tools=(spec(WEATHER),)))).text.startswith("CANNOT: ")
 
     async def test_calls_of_one_conversation_have_ids_of_their_own(self) -> None:

@@ -12,9 +12,9 @@ from leadhand.core.value import object_of
 from leadhand.flows.report.rendering import escaped, markdown_link
 
 
-def markdown(document: dict[str, Any], *, notice: str = "") -> str:
+def markdown(document: dict[str, Any]) -> str:
     """Return the answer of a run as Markdown, with its sources, gaps and evidence."""
-    return clean("\n\n".join(part for part in _parts(document, notice) if part)) + "\n"
+    return clean("\n\n".join(part for part in _parts(document) if part)) + "\n"
 
 
 def report_of(document: dict[str, Any]) -> dict[str, Any]:
@@ -28,9 +28,7 @@ def draft_of(document: dict[str, Any]) -> str:
     return f"*This report is not finished: the run is {document['status']}.*\n\n{draft}" if draft else ""
 
 
-def _parts(document: dict[str, Any], notice: str) -> Iterator[str]:
-    if notice:
-        yield f"*{escaped(notice)}*"
+def _parts(document: dict[str, Any]) -> Iterator[str]:
     if report := report_of(document).get("final_report"):
         yield report
     else:

@@ -36,22 +36,17 @@ def numbered(text: str, passages: Mapping[str, Passage]) -> list[Numbered]:
 
 def body(text: str, sources: Sequence[Numbered]) -> str:
     """Return a draft whose citations are numbers of sources. A citation of what does not exist stays as it is."""
-    numbers = {name: str(number) for number, source in enumerate(sources, start=1) for name in source.passages}
-    return renumbered(text, numbers).strip()
-
-
-def renumbered(text: str, names: Mapping[str, str], *, others: bool = True) -> str:
-    """Return a text whose citations are the ``names`` of what they cite. ``others``: those without a name remain."""
+    numbers = {name: number for number, source in enumerate(sources, start=1) for name in source.passages}
     written, at = "", 0
     for citation in citations_in(text):
-        known = sorted({names[name] for name in citation.ids if name in names}, key=lambda each: (len(each), each))
-        if known or not others:
-            unknown = [f"[{name}]" for name in citation.ids if name not in names] if others else []
-            before, space = text[at : citation.start], "" if text[at : citation.start][-1:].isspace() else " "
-            marks = [*([f"[{', '.join(known)}]"] if known else []), *unknown]
-            written += before + (space if before else "") + " ".join(marks) if marks else before.rstrip(" ")
+        found = sorted({numbers[name] for name in citation.ids if name in numbers})
+        if found:
+            before = text[at : citation.start]
+            unknown = [f"[{name}]" for name in citation.ids if name not in numbers]
+            marks = " ".join([f"[{', '.join(map(str, found))}]", *unknown])
+            written += f"{before}{'' if not before or before[-1:].isspace() else ' '}{marks}"
             at = citation.end
-    return written + text[at:]
+    return (written + text[at:]).strip()
 
 
 def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) -> str:

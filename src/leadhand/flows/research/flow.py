@@ -21,11 +21,10 @@ from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.results import FlowAnswer, Result
 
 from .answer import answer, unfinished
-from .briefs import Shows, for_answer, for_lead, for_revision, for_subagent
-from .findings import Findings
+from .findings import Findings, Shows, for_answer, for_lead, for_revision, for_subagent
 from .offline import RULES
-from .options import LEAD, WRITER
 from .replies import subagent_problems, with_files, with_passages
+from .shapes import LEAD, WRITER
 from .workers import workers
 
 SUBAGENTS = Details(shows=for_subagent, checks=subagent_problems, keeps=with_passages)
