@@ -238,14 +238,10 @@ def test_any_data_is_rendered_in_a_few_words(raw: Any) -> None:
 class TestALongAnswer:
     """Its sections stand in it as they are, under an opening that the model writes."""
 
-    async def opening(self, *sections: str, part: str = "opening") -> str:
-        brief = {"task": "compose", "part": part, "sections": list(sections), "results": []}
+    async def opening(self, *sections: str) -> str:
+        brief = {"task": "compose", "part": "opening", "sections": list(sections), "results": []}
         return (await OfflineModels().ask(asking(brief))).message.text
 
     async def test_says_that_sample_data_was_used(self) -> None:
         assert SAMPLE in await self.opening("- Sample data: 7 °C [1]")
         assert SAMPLE not in await self.opening("- 7 °C [1]")
-
-    async def test_a_digest_keeps_that_sample_data_was_used(self) -> None:
-        digest = await self.opening("- Sample data: a\n- b", "- c", part="digest")
-        assert SAMPLE in await self.opening(digest, "Results")

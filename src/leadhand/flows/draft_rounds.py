@@ -15,8 +15,7 @@ from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE, MissingPart
 from leadhand.verify.material import Material
 
-from .judging import Entry, Record, contradictions, judgement_of, verdicts_of
-from .rounds import judge_round
+from .judging import Entry, Record, contradictions, judge_round, judgement_of, verdicts_of
 from .seam.context import FlowContext
 
 
