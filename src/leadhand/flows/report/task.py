@@ -142,6 +142,6 @@ def _draft(report: Report, draft: Draft) -> shapes.ReportDraft:
 def _stage(stage: Stage, steps: Iterable[StepState]) -> shapes.StageState:
     """Return a stage with the state of its latest step."""
     own = [each for each in steps if each.step.worker == stage.name]
-    status = own[-1].status if own else StepStatus.PENDING
-    status = status if all(each.closed for each in own) else StepStatus.RUNNING
+    is_open = not all(each.closed for each in own)
+    status = StepStatus.RUNNING if is_open else own[-1].status if own else StepStatus.PENDING
     return shapes.StageState(name=stage.name, status=status, steps=tuple(each.key for each in own))
