@@ -9,7 +9,7 @@ from typing import Any
 
 from leadhand.app.beside import VERDICTS
 from leadhand.app.formatting import GLYPHS, count, label, money, spent
-from leadhand.app.markdown_export import parts_beside, report_of
+from leadhand.app.markdown_export import draft_of, parts_beside, report_of
 from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
 from leadhand.core.judgement import ClaimVerdict
 
@@ -101,7 +101,7 @@ def _answer(document: dict[str, Any]) -> Iterator[str]:
     if document["evidence"]["judged_by"] is not None:
         signs = (f'<span class="sign {each}">{sign}</span>{VERDICTS[each]}' for each, sign in SIGNS.items())
         yield f'<p class="legend">{" ".join(signs)}</p>'
-    text = document["answer"] or "No answer yet."
+    text = document["answer"] or draft_of(document) or "No answer yet."
     yield f'<div class="prose">{markdown_html(text, cite, list(_marks(document)))}</div>'
 
 

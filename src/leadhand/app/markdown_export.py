@@ -22,11 +22,17 @@ def report_of(document: dict[str, Any]) -> dict[str, Any]:
     return object_of(document["task"]) if document["flow"] == REPORT else {}
 
 
+def draft_of(document: dict[str, Any]) -> str:
+    """Return the latest draft of a report that is not finished, with names of passages; "" for any other run."""
+    draft = report_of(document).get("draft")
+    return f"*This report is not finished: the run is {document['status']}.*\n\n{draft}" if draft else ""
+
+
 def _parts(document: dict[str, Any]) -> Iterator[str]:
     if report := report_of(document).get("final_report"):
         yield report
     else:
-        yield document["answer"] or f"*No answer: the run is {document['status']}.*"
+        yield document["answer"] or draft_of(document) or f"*No answer: the run is {document['status']}.*"
         yield _listed("Sources", list(_sources(document)))
     yield from parts_beside(document)
 

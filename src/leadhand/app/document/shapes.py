@@ -15,7 +15,7 @@ from leadhand.core.moment import Moment
 from leadhand.core.run import CitedSource, ForkPoint, Gap, RunStatus
 from leadhand.core.value import Json, unset
 from leadhand.core.work_order import WorkOrder
-from leadhand.flows.report.task import ReportTask
+from leadhand.flows.report.shapes import ReportTask
 from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
 

@@ -77,7 +77,7 @@ async def get_artifact(
         what = f"version {version} of {path!r}" if kept else f"file {path!r}"
         raise no_such(f"run {run_id} has no {what}", f"See GET /api/runs/{run_id}/artifacts.")
     try:
-        content = await service.runtime.artifacts.get(found.digest)
+        content = await service.runtime.store.blob(found.digest)
     except KeyError as error:
         raise no_such(
             f"the content of {path!r} is no longer stored", "Retry the subtask that wrote the file."
