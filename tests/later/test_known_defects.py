@@ -12,12 +12,9 @@ import pytest
 from server.doors import door
 from server.teams import Office, team
 
-from leadhand import Leadhand, RunStatus, tool
-from leadhand.engine import code_attempt
+from leadhand import Leadhand, tool
 from leadhand.engine.server_gate import ServerSlots
 from leadhand.engine.slots import Bounded, Slots, without_slot
-from leadhand.engine.threads import Threads
-from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelProfile
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 
@@ -94,26 +91,6 @@ async def test_parallel_waits_take_no_time_of_an_attempt() -> None:
     assert not late
 
 
-async def _did(n: int) -> str:
-    return f"did {n}"
-
-
-@flow
-async def coded(run: FlowContext) -> str:
-    """Steps that code carries out, all at once."""
-    return " ".join(map(str, await run.gather(run.do(_did, n=n) for n in range(8))))
-
-
-@known("the limit of threads for code belongs to the event loop of the first run of a process that reaches it")
-def test_more_steps_than_threads_for_code_are_carried_out_in_each_run_of_a_process(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(code_attempt, "threads", Threads(3, "leadhand-code"))  # in place of 256, and for this test only
-    lead = Leadhand(offline=True, flows=[coded], home=home)
-    statuses = [lead.run_sync("all of it", flow="coded").status for _ in range(2)]
-    assert statuses == [RunStatus.SUCCEEDED] * 2
-
-
 HANGING = 50
 MOST_THREADS = 32
 
@@ -130,7 +107,6 @@ def hangs() -> Iterator[threading.Event]:
             thread.join(30)
 
 
-@known("a tool that hangs gives its place among the threads back when its time is up, although its thread lives on")
 async def test_tools_that_hang_have_a_limited_number_of_threads(home: Path, hangs: threading.Event) -> None:
     @tool(timeout=0.1, retries=0)
     def hang(n: int) -> str:

@@ -16,7 +16,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evidence import unproven_call
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState, Source
-from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
+from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of, thawed
 from leadhand.core.words.failures import ASK_OTHERWISE, NOT_ACCEPTED, written_call
 from leadhand.core.work_order import Subtask, result_reference
 from leadhand.core.work_result import ResultData, WorkResult
@@ -81,7 +81,7 @@ class Attempt:
             last = conversation.turns[-1]
             last.cut = False  # the next text is another one
             self._rejected, last.objection = last.number, f"That was not accepted: {asked_again(self._work)}"
-        elif not conversation.turns and not self._work.attempt.feedback:
+        elif not conversation.turns and (self._is_call or not self._work.attempt.feedback):
             first = self._ordered_turn()
             if first is not None:
                 conversation.turns.append(first)
@@ -122,8 +122,16 @@ class Attempt:
     def _one_reply(self) -> bool:
         return self._work.worker.loop == "reply"
 
+    @property
+    def _is_call(self) -> bool:
+        """Whether the step is the call of a tool and nothing else: no model is asked."""
+        return self._work.step.kind == "call"
+
     def _ordered_turn(self) -> Turn | None:
-        """Return the call that the subtask itself names, if it names a tool and all arguments are available."""
+        """Return the call that the subtask itself names, if it names a tool and all arguments are available; else the
+        call that the step is, if it is one."""
+        if self._is_call:
+            return Turn(number=0, message=ordered_call(self._work.worker.tools[0], thawed(self._work.brief)))
         tool = self._tool
         if tool is None or tool.name not in self._work.tools:
             return None  # the model learns that a named tool was not called, and cannot call it either
@@ -138,7 +146,7 @@ class Attempt:
             failure = result.failure
             if failure is None:
                 continue
-            if failure.class_ in ENDING:
+            if failure.class_ in ENDING or self._is_call:
                 return failure
             if result.tool == self._subtask.tool and failure.class_ is not FailureClass.INVALID:
                 return failure
@@ -152,6 +160,7 @@ class Attempt:
             done = turn.done.get(0)
             if turn.number == 0 and done is not None and done.ok and self._is_enough(done.raw):
                 said = done.summary or ""
+                said = text_of(done.raw) if is_blank(said) and self._is_call else said
                 said = self._turns.summary_of(done.raw) if is_blank(said) else said
                 return self._ok(conversation, said, shaped=done.raw if self._subtask.expected_output else None)
             if not self._one_reply:
@@ -211,7 +220,7 @@ class Attempt:
 
         The subtask expects nothing else, or the very object that was returned: all of its fields, and no others.
         """
-        if self._work.definition.worker_calls == "always":
+        if self._work.definition.worker_calls == "always" and not self._is_call:
             return False
         if not self._subtask.expected_output:
             return True

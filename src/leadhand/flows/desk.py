@@ -1,8 +1,8 @@
-"""What the code of a flow works with: a role with ``loop="code"`` is carried out by a coroutine of its flow."""
+"""What the code of a flow works with: a worker with ``loop="code"`` is carried out by a function of its flow."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
 from leadhand.core.tool import CallState
@@ -18,11 +18,6 @@ class Desk(Protocol):
     """
 
     @property
-    def name(self) -> str:
-        """The id of the step."""
-        ...
-
-    @property
     def brief(self) -> Mapping[str, Any]:
         """The input of the step."""
         ...
@@ -31,13 +26,8 @@ class Desk(Protocol):
         """Return what was reported before this step: ``timestamp``, ``agent`` (a role) and ``message``."""
         ...
 
-    @property
-    def feedback(self) -> str:
-        """Why an earlier result was not accepted; "" in a first attempt."""
-        ...
-
     async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any:
-        """Ask the model of the role, with its instructions, and return the text of the answer.
+        """Ask the model of the worker, with its instructions, and return the text of the answer.
 
         With ``output``, a pydantic model or a JSON schema, return an instance of the model, or JSON that matches the
         schema. A model that answers otherwise is asked again. Raises :class:`~leadhand.ports.ModelError`.
@@ -45,7 +35,7 @@ class Desk(Protocol):
         ...
 
     async def call(self, tool: str, /, **args: Json) -> CallState:
-        """Call a tool that the role may use. Raises :class:`~leadhand.core.errors.ToolError` if the call fails."""
+        """Call a tool that the worker may use. Raises :class:`~leadhand.core.errors.ToolError` if the call fails."""
         ...
 
     def emit(self, message: str) -> None:
@@ -53,5 +43,5 @@ class Desk(Protocol):
         ...
 
 
-Code = Callable[[Desk], Awaitable[Any]]
-"""Carries out a step, and returns its result: text, or a value for a role with an ``output``."""
+Code = Callable[[Desk], Coroutine[Any, Any, Any] | Callable[[], Any]]
+"""Carries out a step: returns the coroutine that returns its result, or a function for a thread that does."""
