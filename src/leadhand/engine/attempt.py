@@ -15,14 +15,14 @@ from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evidence import unproven_call
 from leadhand.core.text import is_blank
-from leadhand.core.tool import CallState, Source
+from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of, thawed
 from leadhand.core.words.failures import ASK_OTHERWISE, NOT_ACCEPTED, written_call
 from leadhand.core.work_order import Subtask, result_reference
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import WorkResult
 from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import GaveUp, Stuck, gave_up, malformed, no_news, no_result, too_many_turns
+from leadhand.engine.endings import GaveUp, Stuck, completed, gave_up, malformed, no_news, no_result, too_many_turns
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
@@ -296,26 +296,7 @@ class Attempt:
     # --- results -----------------------------------------------------------------------------------------------------
 
     def _ok(self, conversation: Conversation, summary: str, value: Json = None, shaped: Json = None) -> WorkResult:
-        made = conversation.finished()
-        used = [result for result in made if result.ok]
-        sources: dict[str, Source] = {source.url: source for result in used for source in result.sources}
-        for needed in self._work.needs.values():
-            sources |= {source.url: source for source in needed.sources if source.url in summary}
-        data = ResultData(
-            summary=summary,
-            raw=_raw(used),
-            sources=tuple(sources.values()),
-            sample=any(result.sample for result in used) or any(each.sample for each in self._work.needs.values()),
-            value=shaped,
-        )
-        # The results of calls are in their own events, so the log contains no copy.
-        return WorkResult(
-            task_name=self._work.step.name,
-            ok=True,
-            data=data.model_copy(update={"raw": None}),
-            used=tuple(result.call_id for result in used),
-            value=value,
-        )
+        return completed(self._work, conversation.finished(), summary, value, shaped)
 
     def _failed(self, failure: Failure) -> WorkResult:
         return WorkResult.failed(self._work.step.name, failure)
@@ -328,10 +309,3 @@ class Attempt:
             return proof if lapse.type == "gave_up" else proof.evolve(message=f"{proof.message}; {lapse.message}")
         failed = [result.failure for result in made if result.failure is not None]
         return failed[-1] if failed and lapse.type == "gave_up" else lapse
-
-
-def _raw(used: list[CallState]) -> Json:
-    """Return the data of a result: that of its only call, or of each call by its id."""
-    if len(used) == 1:
-        return used[0].raw
-    return {result.call_id: result.raw for result in used} if used else None

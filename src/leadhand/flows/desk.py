@@ -14,33 +14,20 @@ class Desk(Protocol):
 
     Code is run again from its start when a run is resumed, and after a wait for approval. Calls that were finished
     before are then answered from the log, if the code makes the same ones. So let calls depend on ``brief``, and on the
-    results of other calls, only.
+    results of other calls, only. :class:`~leadhand.report.Agent` says what ``ask``, ``call`` and ``emit`` do; ``lines``
+    are what was reported before the step: ``timestamp``, ``agent`` (a worker) and ``message``.
     """
 
     @property
-    def brief(self) -> Mapping[str, Any]:
-        """The input of the step."""
-        ...
+    def brief(self) -> Mapping[str, Any]: ...
 
-    async def lines(self) -> Sequence[Mapping[str, Any]]:
-        """Return what was reported before this step: ``timestamp``, ``agent`` (a role) and ``message``."""
-        ...
+    async def lines(self) -> Sequence[Mapping[str, Any]]: ...
 
-    async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any:
-        """Ask the model of the worker, with its instructions, and return the text of the answer.
+    async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any: ...
 
-        With ``output``, a pydantic model or a JSON schema, return an instance of the model, or JSON that matches the
-        schema. A model that answers otherwise is asked again. Raises :class:`~leadhand.ports.ModelError`.
-        """
-        ...
+    async def call(self, tool: str, /, **args: Json) -> CallState: ...
 
-    async def call(self, tool: str, /, **args: Json) -> CallState:
-        """Call a tool that the worker may use. Raises :class:`~leadhand.core.errors.ToolError` if the call fails."""
-        ...
-
-    def emit(self, message: str) -> None:
-        """Report what the code is doing, as a line in the log of the run."""
-        ...
+    def emit(self, message: str) -> None: ...
 
 
 Code = Callable[[Desk], Coroutine[Any, Any, Any] | Callable[[], Any]]
