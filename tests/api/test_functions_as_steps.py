@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -265,3 +266,37 @@ async def test_a_call_that_needs_approval_waits_and_what_is_finished_is_not_done
     assert answer.text == ("sent 3, sent 4" if approved else "not sent: rejected")
     assert sorted(sent) == ([3, 4] if approved else [])
     assert worked == ["pay"], "the function ran again"
+
+
+@pytest.fixture
+def hangs() -> Iterator[threading.Event]:
+    """Lets tools that hang end, and their threads with them."""
+    ends = threading.Event()
+    before = set(threading.enumerate())
+    yield ends
+    ends.set()
+    for thread in set(threading.enumerate()) - before:
+        if thread.name.startswith("leadhand-tool"):
+            thread.join(30)
+
+
+async def test_tools_that_hang_have_a_limited_number_of_threads(home: Path, hangs: threading.Event) -> None:
+    @tool(timeout=0.1, retries=0)
+    def hang(n: int) -> str:
+        """Wait for somebody."""
+        hangs.wait(60)
+        return "done"
+
+    most = 0
+
+    @flow
+    async def hanging(run: FlowContext) -> str:
+        steps = [run.call("hang", n=n) for n in range(THREADS + 18)]
+        return f"{len(await run.gather(steps, return_failures=True))} calls"
+
+    settings: dict[str, Any] = {"flows": [hanging], "tools": [hang], "home": home}
+    async with Leadhand(models=ScriptedModel([]), max_workers=THREADS + 18, **settings) as lead:
+        run = await lead.start("hang", flow="hanging")
+        async for _ in run:
+            most = max(most, sum(each.name.startswith("leadhand-tool") for each in threading.enumerate()))
+    assert 0 < most <= THREADS

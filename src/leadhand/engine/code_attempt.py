@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import inspect
 import json
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
@@ -70,7 +69,7 @@ class CodeAttempt:
         self._is_over = False
         self._loop = asyncio.get_running_loop()
         self._parked: asyncio.Future[None] = self._loop.create_future()
-        """Set when all calls under way have to wait for a person."""
+        """Set when all open calls have to wait for a person."""
 
     async def carry_out(self) -> WorkResult:
         """Return the result of the code. Raises Parked if it has to wait."""
@@ -79,7 +78,7 @@ class CodeAttempt:
             await asyncio.wait({running, self._parked}, return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
                 raise Parked(tuple(self._held))
-        finally:  # what is under way is stopped, and later calls are refused: code may ignore that it was cancelled
+        finally:  # open calls are stopped, and later ones refused: code may ignore that it was cancelled
             self._is_over = True
             running.cancel()
             self._parked.cancel()
@@ -109,9 +108,9 @@ class CodeAttempt:
         """Run the code, and return what it returns."""
         assert self._work.code is not None
         made = self._work.code(self)
-        if inspect.iscoroutine(made):
-            return await contained(watched(made, partial(self._log.note, self._work.attempt.attempt)))
-        return await self._threads.run(made)
+        if callable(made):
+            return await self._threads.run(made)
+        return await contained(watched(made, partial(self._log.note, self._work.attempt.attempt)))
 
     def _result(self, returned: Any) -> WorkResult:
         """Return a result: text, if the worker has no output, else data. Raises Unfit for data that does not match."""

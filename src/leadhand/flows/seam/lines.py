@@ -16,7 +16,7 @@ def blocked(line: str, seconds: float, how: str) -> str:
 
 
 def waits_at(coroutine: Any, file: str = "", ours: str = "") -> str:
-    """Return the innermost line of a file at which a coroutine waits; "?" if there is none.
+    """Return the innermost line of a file at which a coroutine waits; "?" if it waits in another file.
 
     Without a ``file``, it is that of the outermost frame that is not in the directory ``ours``.
     """
