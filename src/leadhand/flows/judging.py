@@ -11,13 +11,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from leadhand.core.blob import BLOB_KEY, blob_of
-from leadhand.core.commands import IssueStep
 from leadhand.core.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
-from leadhand.core.state import RunState, StepState
+from leadhand.core.state import RunState
 from leadhand.core.value import Json, compact_json, list_of, object_of, text_of
 from leadhand.flows.facts import clarified_request
 from leadhand.verify.exact import problems_of
-from leadhand.verify.judge import JUDGE, Findings, MissingPart, Piece, checked_reply, judge_facts, merged
+from leadhand.verify.judge import JUDGE, MissingPart, Piece, checked_reply, judge_facts
 from leadhand.verify.material import Material
 
 from .context_budget import context_budget, fitting, grouped, tokens
@@ -46,64 +45,11 @@ Record = Mapping[Key, Entry]
 
 
 class Round(NamedTuple):
-    """Requests to a judge about some claims: those to assign, whether some are open, and what the others say."""
+    """What the requests to a judge about some claims say."""
 
-    wanted: Sequence[IssueStep] = ()
-    is_open: bool = False
     record: Record = MappingProxyType({})
     missing: Sequence[MissingPart] = ()
     judged_by: str | None = None
-
-
-def judge_round(
-    state: RunState,
-    name: str,
-    claims: Sequence[Claim],
-    material: Material,
-    records: Sequence[Record] = (),
-    *,
-    of: str | int = "",
-) -> Round:
-    """Return the round called ``name``, in which those of the ``claims`` of a text are judged beside their material
-    that no earlier round, of which ``records`` tell, has judged or that was contradicted once; ``of`` names the text.
-    """
-    keys = keys_of(claims)
-    new = [each for each in claims if is_unsettled(keys[each.n], records)]
-    wanted: list[IssueStep] = []
-    found: list[Findings] = []
-    is_open, judged_by = False, None
-    room = room_beside(state, material) if new else 0
-    shards = list(shards_of(new, material, room)) if new else []
-    left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
-    shards = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
-    for number, (numbers, pieces) in enumerate((each for each in shards if each[0]), start=1):
-        key = f"{name}.{number}"
-        judging = state.steps.get(key)
-        if judging is None:
-            given = {"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]}
-            wanted.append(IssueStep(id=key, worker=JUDGE, title=f"judge, part {number}", input=given, judges=name))
-        elif not judging.closed:
-            is_open = True
-        elif (said := _findings(judging)) is not None:
-            found.append(said)
-            if any(verdict is not ClaimVerdict.NOT_CHECKED for verdict in said.verdicts.values()):
-                judged_by = text_of(object_of(judging.value).get("judged_by"))
-        else:
-            found.append(Findings(verdicts=dict.fromkeys(numbers, ClaimVerdict.NOT_CHECKED)))
-    found += [Findings(verdicts=dict.fromkeys(left, ClaimVerdict.NOT_CHECKED))] if left else []
-    if len(wanted) == 1:
-        wanted = [wanted[0]._replace(title="judge")]
-    whole = merged(found)
-    record = {
-        keys[n]: Entry(verdict, [each for each in whole.doubts if each.n == n]) for n, verdict in whole.verdicts.items()
-    }
-    return Round(wanted, is_open, record, whole.missing, judged_by)
-
-
-def _findings(judging: StepState) -> Findings | None:
-    """Return what a request to a judge found; None if it has no valid reply."""
-    found = object_of(judging.value).get("findings") if judging.ok else None
-    return None if found is None else Findings.model_validate(found)
 
 
 def keys_of(claims: Sequence[Claim]) -> Mapping[int, Key]:

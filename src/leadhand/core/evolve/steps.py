@@ -175,7 +175,7 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
             put(state, state.steps[key]._replace(order=order.work_order_id, position=position))
             continue
         fresh.append(key)
-        add(state, subtask_step(state, key, subtask), order.work_order_id, position)
+        add(state, subtask_step(key, subtask), order.work_order_id, position)
         if subtask.repairs_subtask is not None:
             repaired = state.steps[subtask.repairs_subtask]
             put(state, repaired._replace(superseded_by=key))
@@ -207,7 +207,7 @@ def _void(state: RunState, name: str) -> None:
             put(state, step._replace(status=status, failure=failure, verdict=None))
 
 
-def subtask_step(state: RunState, key: str, subtask: Subtask) -> Step:
+def subtask_step(key: str, subtask: Subtask) -> Step:
     """Return the step that carries out a subtask: by the worker of the project that it names, if it names one."""
     worker = subtask.worker if subtask.worker is not None else WORKER
     return Step(step_id=key, worker=worker, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)

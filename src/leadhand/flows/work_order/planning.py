@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leadhand.core.decide.orders import may_begin
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import order_id
 from leadhand.core.plan_approval import is_gated
@@ -146,7 +145,7 @@ async def _begin(run: FlowContext, step: Pending[Result], first: int) -> None:
                 return
             proposed, _ = checks.parse(ProposedSubtask, value)
             subtask = None if proposed is None else issue((proposed,), order_id(1), "-").subtasks[0]
-            if subtask is not None and may_begin(run.state, subtask):
+            if subtask is not None:
                 run.begin_subtask(first + written.index, subtask)
 
 
