@@ -83,17 +83,17 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
 
 
 def _ask(state: RunState, command: do.Ask, now: datetime) -> list[ev.AnyEvent]:
-    asked = command.asked
+    asked, timeout = command.asked, command.timeout_s
+    if timeout is not None:
+        asked = asked.evolve(expires_at=now + timedelta(seconds=timeout))
     if not isinstance(asked, Approval):
         if asked.id in state.questions:
             raise do.Refused(f"{asked.id} was already asked")
-        if command.timeout_s is not None:
-            asked = asked.evolve(expires_at=now + timedelta(seconds=command.timeout_s))
         return [ev.QuestionAsked(question=asked)]
     before = state.approvals.get(asked.approval_id)
     if before is not None and before.attempt == asked.attempt:
         raise do.Refused(f"{asked.approval_id} was already requested")
-    return [ev.ApprovalRequested(approval=asks.with_deadline(state, asked, now))]
+    return [ev.ApprovalRequested(approval=asked.evolve(asked_at=now))]
 
 
 def due(state: RunState) -> list[do.Command]:
@@ -197,6 +197,7 @@ def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> l
         step, attempt = state.steps[key], under_way(state, key)
         if attempt.result is not None:
             ended.append(attempts.settled(step, attempt.attempt, failure_of(state, step, attempt.result, policy)))
-    for key in (*state.inner, *state.live, *state.parked):
+    inner = (key for key, each in state.steps.items() if each.is_inner)
+    for key in (*inner, *state.live, *state.parked):
         ended += attempts.conclude(state, key, cause)
     return ended

@@ -167,9 +167,9 @@ def time_is_up(state: RunState, step: StepState) -> Failure:
 
 def conclude(state: RunState, key: str, failure: Failure | None, data: ResultData | None = None) -> list[ev.AnyEvent]:
     """End a step: that of a flow inside of another one, or for the reason in ``failure`` one that waits or runs."""
-    if key in state.inner:
-        return [ev.StepSettled(step=key, ok=failure is None, data=data, failure=failure)]
     step = state.steps.get(key)
+    if step is not None and step.is_inner:
+        return [ev.StepSettled(step=key, ok=failure is None, data=data, failure=failure)]
     if step is None or failure is None:
         raise do.Refused(f"{key} is not a flow that runs")
     if key in state.blocked or key in state.ready:
