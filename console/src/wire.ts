@@ -656,9 +656,6 @@ export interface components {
       readonly runs: readonly string[];
       readonly since: string | null;
       readonly tools: readonly string[];
-      readonly versions: {
-        readonly [key: string]: readonly number[];
-      };
     };
     readonly HostsDocument: {
       readonly hosts: readonly components["schemas"]["HostLine"][];
@@ -1188,7 +1185,6 @@ export interface components {
       readonly earlier?: readonly components["schemas"]["EarlierFile"][];
       readonly flow: string;
       readonly flow_file: string;
-      readonly flow_version: number;
       readonly follows?: components["schemas"]["Follows"] | null;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly held_back: components["schemas"]["Money"];
