@@ -572,7 +572,6 @@ export interface components {
       readonly options: {
         readonly [key: string]: unknown;
       };
-      readonly version: number;
     };
     readonly FlowsList: {
       readonly flows: readonly components["schemas"]["FlowDocument"][];
