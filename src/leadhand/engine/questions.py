@@ -68,6 +68,8 @@ def _is_said(value: Json, request: str) -> bool:
 def _retried_by(state: RunState, key: str, name: str, value: Json) -> str:
     """Who gave this argument with a retry; "" if the subtask that is retried had it already, or nobody did."""
     step = state.steps[key]
+    while step.by_hand and step.order and (repaired := step.subtask.repairs_subtask) is not None:
+        step = state.steps[repaired]
     if not (step.by_hand and step.order):
         return ""
     planned = state.orders[step.order].order.subtasks[step.position]

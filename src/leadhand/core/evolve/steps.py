@@ -172,7 +172,9 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
         fresh.append(key)
         add(state, subtask_step(key, subtask), order.work_order_id, position)
         if subtask.repairs_subtask is not None:
-            put(state, state.steps[subtask.repairs_subtask]._replace(superseded_by=key))
+            repaired = state.steps[subtask.repairs_subtask]
+            put(state, repaired._replace(superseded_by=key))
+            put(state, state.steps[key]._replace(by_hand=repaired.by_hand))
     for key in fresh:
         await_needs(state, key)
 
