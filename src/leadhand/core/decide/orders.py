@@ -25,7 +25,7 @@ def issue_order(state: RunState, order: WorkOrder, workers: Sequence[Worker] = (
         raise do.Refused(f"the next order is {expected}, not {order.work_order_id}")
     keys = order.subtask_keys()
     for key, subtask in zip(keys, order.subtasks, strict=True):
-        if key in state.steps and (key not in state.early or state.steps[key].subtask != subtask):
+        if key in state.steps and (not state.steps[key].is_early or state.steps[key].subtask != subtask):
             raise do.Refused(f"{key} is another subtask")
     found = tie_problems(order, {key for key, step in state.steps.items() if step.order})
     repaired = [subtask.repairs_subtask for subtask in order.subtasks if subtask.repairs_subtask is not None]

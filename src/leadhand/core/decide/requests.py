@@ -150,7 +150,7 @@ def _missing(state: RunState, key: str) -> str:
 
 def _step_refused(state: RunState, request: ev.StepRequested, key: str, resting: bool) -> str:
     step, what = state.steps[key], request.what
-    if what == "retry" and request.args is not None and key in state.early:
+    if what == "retry" and request.args is not None and step.is_early:
         return "the plan is not complete: give it other arguments once it belongs to an order"
     unknown = [each for each in references(request.args or {}) if each not in step.step.needs]
     if unknown:

@@ -104,10 +104,6 @@ _MAP_OF = {
 
 
 def _count(state: RunState, before: StepState | None, after: StepState) -> None:
-    if after.step.subtask is not None and not after.order:
-        state.early[after.key] = None
-    elif state.early:
-        state.early.pop(after.key, None)
     if before is not None and before.status is after.status and before.superseded_by is after.superseded_by:
         return
     for step, by in ((before, -1), (after, 1)):
