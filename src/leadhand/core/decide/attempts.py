@@ -52,6 +52,7 @@ def issue_step(state: RunState, step: Step, definition: Worker | None = None) ->
         raise do.Refused(f"the worker {worker.name} names the tool {missing[0]}, which the run does not have")
     if state.status is not RunStatus.RUNNING:
         raise do.Refused(f"the run is {state.status}")
+    step = step.model_copy(update={"needs": tuple(dict.fromkeys(step.needs))})
     return [*define(state, (worker,)), ev.StepIssued(step=step)]
 
 
