@@ -572,7 +572,6 @@ export interface components {
       readonly options: {
         readonly [key: string]: unknown;
       };
-      readonly version: number;
     };
     readonly FlowsList: {
       readonly flows: readonly components["schemas"]["FlowDocument"][];
@@ -649,9 +648,6 @@ export interface components {
       readonly runs: readonly string[];
       readonly since: string | null;
       readonly tools: readonly string[];
-      readonly versions: {
-        readonly [key: string]: readonly number[];
-      };
     };
     readonly HostsDocument: {
       readonly hosts: readonly components["schemas"]["HostLine"][];
@@ -1181,7 +1177,6 @@ export interface components {
       readonly earlier?: readonly components["schemas"]["EarlierFile"][];
       readonly flow: string;
       readonly flow_file: string;
-      readonly flow_version: number;
       readonly follows?: components["schemas"]["Follows"] | null;
       readonly forked_from: components["schemas"]["ForkPoint"] | null;
       readonly held_back: components["schemas"]["Money"];

@@ -10,11 +10,11 @@ from leadhand.app.host_waits import driver_wait
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.ports.hosts import Announcement, HostKind, HostLine
 
-RUN = RunDefinition(request="do it", flow="pieces", flow_version=2, models=ModelChoice(default="offline"))
+RUN = RunDefinition(request="do it", flow="pieces", models=ModelChoice(default="offline"))
 
 
 def host(name: str = "one", **said: object) -> HostLine:
-    known = {"kind": HostKind.HOST, "concurrency": 4, "flows": ("pieces",), "versions": {"pieces": (1, 2)}}
+    known = {"kind": HostKind.HOST, "concurrency": 4, "flows": ("pieces",)}
     return HostLine.model_validate({"host": name, "here": False, **known, **said})
 
 
@@ -25,8 +25,7 @@ def host(name: str = "one", **said: object) -> HostLine:
         ([host(kind=HostKind.RUN)], set(), {"leadhand work", "leadhand serve"}),
         ([host(draining=True)], set(), {"leadhand work", "leadhand serve"}),
         ([host(flows=())], set(), {"pieces"}),
-        ([host(versions={"pieces": (1,)})], set(), {"pieces"}),
-        ([host(versions={})], set(), set()),  # it has not loaded the flow, or cannot say: the run is in the queue
+        ([host()], set(), set()),  # it is in the queue
         ([host(tools=("a",)), host(tools=("c",), flows=())], {"a", "c"}, {"c"}),
         ([host()], {"b", "a"}, {"a", "b"}),
         ([host(tools=("a",)), host("two", tools=("b",))], {"a", "b"}, {"a", "b"}),

@@ -62,7 +62,6 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
     return RunDefinition(
         request="look, write and send",
         flow="work-order",
-        flow_version=0,
         workers=(*roles(), *judging),
         models=ModelChoice(default="fake"),
         tools=TOOLS,

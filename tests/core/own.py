@@ -15,7 +15,7 @@ from leadhand.core.outcome import may_be_used
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import Source, ToolSpec
 from leadhand.core.value import Json
-from leadhand.core.work_order import OpenCall
+from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import Worker
 
@@ -63,7 +63,9 @@ def current(history: History, key: str) -> AttemptState:
 
 def assigned(history: History, key: str, worker: str, **more: Any) -> AttemptState:
     """Hand out a step, and start it."""
-    assert history.command(do.IssueStep(id=key, worker=worker, **more)), history.refusal
+    recorded = history.state.worker(worker)
+    step = Step(step_id=key, worker=worker, counts=recorded is not None and recorded.counts, **more)
+    assert history.command(do.IssueStep(step)), history.refusal
     return current(history, key)
 
 

@@ -23,7 +23,7 @@ from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import needs_failed
-from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, Review, WorkResult
 from leadhand.flows.work_order.roles import RoleName
 
@@ -76,7 +76,7 @@ def test_deciding_changes_nothing_by_itself(history: History):
     "command",
     [
         do.Settle(step="wo-009.0"),
-        do.GiveUp(step="wo-009.0", failure=needs_failed("wo-009.1")),
+        do.Conclude(step="wo-009.0", failure=needs_failed("wo-009.1")),
         do.Start(step="wo-009.0"),
         do.Answer(["plan/t0/c0"]),
         do.Answer(["wo-009.0/t0/c0"]),
@@ -175,14 +175,14 @@ def test_work_is_handed_out_once_and_only_when_it_may_start():
     assert history.command(first)
     assert not history.command(first)
     assert history.command(do.SetStatus(RunStatus.PAUSED))
-    assert not history.command(do.IssueStep(id="plan", worker=RoleName.PLAN))
+    assert not history.command(do.IssueStep(Step(step_id="plan", worker=RoleName.PLAN)))
     assert not history.command(third)
 
 
 def test_a_subtask_is_given_up_only_for_a_need_that_failed():
     history = settled(handed_out(Subtask(name="a"), Subtask(name="b", needs=("wo-001.0",))), False)
 
-    assert history.command(do.GiveUp(step="wo-001.1", failure=needs_failed("wo-001.0")))
+    assert history.command(do.Conclude(step="wo-001.1", failure=needs_failed("wo-001.0")))
     blocked = history.state.steps["wo-001.1"]
     assert blocked.failure is not None
     assert blocked.failure.class_ is FailureClass.BLOCKED

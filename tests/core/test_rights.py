@@ -17,6 +17,7 @@ from leadhand.core.relations import ancestors
 from leadhand.core.rights import MAX_DEPTH, tools_of, tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.work_order import Step
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.engine.work import scopes_of
 
@@ -57,17 +58,17 @@ def test_a_step_may_use_what_its_worker_allows_narrowed_by_its_flow(
 @pytest.mark.parametrize(
     ("command", "named"),
     [
-        (do.IssueStep(id="b", worker="looker", tools=("send",)), ("b", "send", "looker")),
-        (do.IssueStep(id="b", worker="looker", tools=("look", "fly")), ("b", "fly")),
-        (do.IssueStep(id="b", worker="thinker", tools=("look",)), ("b", "look")),
-        (do.IssueStep(id="b", worker="nobody"), ("b", "'nobody'")),
-        (do.IssueStep(id="b", worker="looker", needs=("c",)), ("b", "'c'")),
-        (do.IssueStep(id="b", worker="looker", needs=("b",)), ("b", "'b'")),
-        (do.IssueStep(id="a", worker="looker"), (" a ",)),
-        (do.IssueStep(id="", worker="looker"), ("''",)),
-        (do.IssueStep(id="a/a1", worker="looker"), ("'a/a1'",)),
-        (do.IssueStep(id="wo-001.0", worker="looker"), ("'wo-001.0'",)),
-        (do.IssueStep(id="b", worker="flyer"), ("flyer", "fly")),
+        (do.IssueStep(Step(step_id="b", worker="looker", tools=("send",))), ("b", "send", "looker")),
+        (do.IssueStep(Step(step_id="b", worker="looker", tools=("look", "fly"))), ("b", "fly")),
+        (do.IssueStep(Step(step_id="b", worker="thinker", tools=("look",))), ("b", "look")),
+        (do.IssueStep(Step(step_id="b", worker="nobody")), ("b", "'nobody'")),
+        (do.IssueStep(Step(step_id="b", worker="looker", needs=("c",))), ("b", "'c'")),
+        (do.IssueStep(Step(step_id="b", worker="looker", needs=("b",))), ("b", "'b'")),
+        (do.IssueStep(Step(step_id="a", worker="looker")), (" a ",)),
+        (do.IssueStep(Step(step_id="", worker="looker")), ("''",)),
+        (do.IssueStep(Step(step_id="a/a1", worker="looker")), ("'a/a1'",)),
+        (do.IssueStep(Step(step_id="wo-001.0", worker="looker")), ("'wo-001.0'",)),
+        (do.IssueStep(Step(step_id="b", worker="flyer")), ("flyer", "fly")),
     ],
 )
 def test_a_flow_cannot_hand_out_what_its_workers_do_not_allow(command: do.IssueStep, named: tuple[str, ...]):
@@ -84,7 +85,7 @@ def test_nothing_is_handed_out_while_a_run_is_paused():
     history = history_of(ANY)
     assert history.command(do.SetStatus(RunStatus.PAUSED))
 
-    assert not history.command(do.IssueStep(id="a", worker="any"))
+    assert not history.command(do.IssueStep(Step(step_id="a", worker="any")))
     assert "paused" in history.refusal
 
 

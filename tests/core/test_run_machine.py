@@ -18,7 +18,7 @@ from leadhand.core.approval import Question
 from leadhand.core.judgement import CHECKS
 from leadhand.core.run import RunStatus
 from leadhand.core.words.failures import needs_failed
-from leadhand.core.work_order import ProposedSubtask
+from leadhand.core.work_order import ProposedSubtask, Step
 from leadhand.core.work_result import Review
 from leadhand.flows.seam.orders import issue
 from leadhand.flows.work_order.roles import RoleName
@@ -135,7 +135,7 @@ class CommandedAtWill(Explored):
     )
     def a_thought_is_handed_out(self, name: str, worker: str, data: st.DataObject) -> None:
         needs = data.draw(st.lists(st.sampled_from(["plan", "think-1", *self.history.state.steps]), max_size=2))
-        self.history.command(do.IssueStep(id=name, worker=worker, needs=needs))
+        self.history.command(do.IssueStep(Step(step_id=name, worker=worker, needs=tuple(needs))))
 
     @rule(data=st.data())
     def what_is_due_is_done(self, data: st.DataObject) -> None:
@@ -153,7 +153,7 @@ class CommandedAtWill(Explored):
         self.history.command(
             data.draw(
                 st.sampled_from(
-                    [do.GiveUp(step=key, failure=needs_failed(cause)), do.Start(step=key)]
+                    [do.Conclude(step=key, failure=needs_failed(cause)), do.Start(step=key)]
                     + ([do.Settle(step=key)] if key in self.history.state.steps else [])
                 )
             )

@@ -118,7 +118,6 @@ class World:
         definition = RunDefinition(
             request=request,
             flow="work-order",
-            flow_version=0,
             workers=(*self.workers, *judging),
             models=ModelChoice(default="fake", windows={"fake": window} if window is not None else {}),
             tools=self.toolbox.specs(),

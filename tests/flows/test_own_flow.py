@@ -40,7 +40,6 @@ class Run(Script):
     def __init__(self, made: FunctionFlow, **options: Any) -> None:
         what: RunDefinition = definition(max_requests=None, max_tokens=None, budget_nanousd=None).evolve(
             flow=made.name,
-            flow_version=made.version,
             request="Good morning",
             options=options,
             workers=tuple(made.workers(options)),

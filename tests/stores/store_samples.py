@@ -63,7 +63,6 @@ WORKER = Worker(
 DEFINITION = RunDefinition(
     request="Travel advice for Paris: “Grüße”, 世界 🎈",
     flow="work-order",
-    flow_version=2,
     models=ModelChoice(default="offline", by_use={"plan": "openai_compatible:llama3.1"}),
     tools=(TOOL,),
     limits=Limits(

@@ -6,7 +6,6 @@ import { optionName, optionsOf, parametersOfFlow } from "./options.ts";
 
 const REPORT = {
   name: "report",
-  version: 1,
   description: "",
   agents: {},
   options: {

@@ -96,7 +96,6 @@ class Definitions(NamedTuple):
         return RunDefinition(
             request=request,
             flow=flow,
-            flow_version=used.version,
             flow_file=file_of(used),
             workers=workers if shape is None else (*workers, shape),
             options=checked,

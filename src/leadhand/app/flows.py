@@ -56,7 +56,7 @@ class FlowRegistry:
         workers: Iterable[ProgramWorker] = (),
     ) -> None:
         """``rules`` are those of a project for the built-in model, ``workers`` those that every run has."""
-        self._flows: dict[str, dict[int, FunctionFlow]] = {}
+        self._flows: dict[str, FunctionFlow] = {}
         self._rules: list[Rules] = [rules] if rules else []
         self._agents = agents or {}
         self._installed = False
@@ -73,13 +73,9 @@ class FlowRegistry:
             self._add(flow)
 
     def _add(self, flow: FunctionFlow) -> None:
-        versions = self._flows.setdefault(flow.name, {})
-        if flow.version in versions or (versions and 0 in (flow.version, *versions)):  # a function has no versions
-            which = f" with version {flow.version}" if flow.version in versions and flow.version else ""
-            raise UsageError(
-                f"there is more than one flow {flow.name!r}{which}", "Change the name or the version of one of them."
-            )
-        versions[flow.version] = flow
+        if flow.name in self._flows:
+            raise UsageError(f"there is more than one flow {flow.name!r}", "Change the name of one of them.")
+        self._flows[flow.name] = flow
         if flow.offline:
             self._rules.append(flow.offline)
 
@@ -95,8 +91,7 @@ class FlowRegistry:
 
     def tools_of_workers(self, *workers: ProgramWorker) -> list[Any]:
         """Return the tools that workers were given as they are; without any, those of the program and its flows."""
-        flows = [flow for versions in self._flows.values() for flow in versions.values()]
-        named = [each for flow in flows for each in flow.named]
+        named = [each for flow in self._flows.values() for each in flow.named]
         return [
             tool for one in workers or (*self._for_all, *named) for each in with_tools([one]) for tool in each.own_tools
         ]
@@ -117,12 +112,12 @@ class FlowRegistry:
             worker = self._of_program.get(name)
         return self._for_all if worker is None else (*self._for_all, worker)
 
-    def _find(self, name: str) -> dict[int, FunctionFlow]:
-        """Return the versions of a flow, loaded when it is first looked up; none if the name is not known."""
+    def _find(self, name: str) -> FunctionFlow | None:
+        """Return a flow, loaded when it is first looked up; None if the name is not known."""
         self._load_late(name)
         if name not in self._flows:
             self._load_installed()
-        return self._flows.get(name, {})
+        return self._flows.get(name)
 
     def _load_late(self, name: str) -> None:
         """Load a built-in flow, once, when it is named."""
@@ -169,25 +164,20 @@ class FlowRegistry:
         self._load_installed()
         return sorted({*self._flows, *LATE})
 
-    def versions(self) -> dict[str, tuple[int, ...]]:
-        """The versions of each flow that is loaded."""
-        return {name: tuple(sorted(versions)) for name, versions in self._flows.items()}
-
     def get(self, name: str) -> FunctionFlow:
-        """The flow of this name in its highest version. Raises UsageError for a name that is not known."""
-        versions = self._find(name)
-        if not versions:
+        """The flow of this name. Raises UsageError for a name that is not known."""
+        found = self._find(name)
+        if found is None:
             names = self.names()
             raise UsageError(f"unknown flow {name!r}", f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}")
-        return versions[max(versions)]
+        return found
 
     def of(self, run: RunDefinition) -> FunctionFlow:
         """The flow of a run. Raises ConfigurationError if it is not here, UsageError if it lacks the run's options."""
-        found = self._find(run.flow).get(run.flow_version)
+        found = self._find(run.flow)
         if found is None:
-            version = f" version {run.flow_version}" if run.flow_version else ""  # functions have none
             raise ConfigurationError(
-                f"the run uses the flow {run.flow}{version}, which is not here",
+                f"the run uses the flow {run.flow}, which is not here",
                 f"Give the file that defines it: --flows {run.flow_file or 'FILE'}, or Leadhand(flows=[…]) in Python.",
             )
         with _calling(found):

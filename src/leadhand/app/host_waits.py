@@ -116,9 +116,9 @@ def driver_wait(run: RunDefinition, tools: Set[str], hosts: Iterable[HostLine], 
     takers = [line for line in hosts if line.takes_work]
     if not takers:
         return "waiting for a host: start one with `leadhand work` or `leadhand serve`"
-    knowing = [line for line in takers if line.knows(run.flow, run.flow_version)]
+    knowing = [line for line in takers if run.flow in line.flows]
     if not knowing:
-        return f"waiting for a host that knows the flow `{run.flow}`@{run.flow_version}"
+        return f"waiting for a host that knows the flow `{run.flow}`"
     if any(tools <= {*line.tools} for line in knowing):
         return f"no host can drive it: {refused}" if refused else "waiting in the queue"
     nowhere = sorted(tools - {name for line in knowing for name in line.tools})
@@ -142,11 +142,7 @@ def _steps_wait(state: RunState, owner: str, hosts: Sequence[HostLine], now: dat
     if sum(each.status is AttemptStatus.RUNNING for each in attempts) >= most:
         return f"{counted}: the run allows {most:,} at once (--max-workers)"
     tools = frozenset(tool.name for tool in run.tools)
-    able = [
-        line
-        for line in hosts
-        if line.host == owner or (line.takes_work and line.has(run.flow, run.flow_version, tools))
-    ]
+    able = [line for line in hosts if line.host == owner or (line.takes_work and line.has(run.flow, tools))]
     if not able or any(line.running < line.concurrency for line in able):
         return ""
     return f"{counted}: {f'all {len(able)} hosts are' if len(able) > 1 else 'the only host that can run it is'} busy"

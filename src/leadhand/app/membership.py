@@ -49,7 +49,7 @@ class Membership:
             if kind in TAKES_WORK:
                 tools = tuple(spec.name for spec in self._toolbox.known(every=True))
                 flows = tuple(self._flows.names())
-                said = said.evolve(flows=flows, tools=tools, versions=self._flows.versions())
+                said = said.evolve(flows=flows, tools=tools)
             await self._store.announce(said, self._dispatcher.doing)
             self.live.start()
 

@@ -1,20 +1,16 @@
 """The interface between the core and a flow: the commands, and the methods of a flow that the core calls."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, Protocol
-
-from pydantic import AfterValidator, Field
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Protocol
 
 from .approval import Approval, Question
-from .asks import LONGEST_ID, LONGEST_TITLE
 from .errors import Failure
 from .judgement import Judgement
 from .run import Gap, RunStatus
 from .state import RunState, StepState
 from .tool import CallState
-from .value import Json, plain_json
-from .work_order import Subtask, Unsupported, WorkOrder
+from .value import Json
+from .work_order import Step, Unsupported, WorkOrder
 from .work_result import ResultData, Review
 from .worker import Worker
 
@@ -27,13 +23,6 @@ class IssueOrder(NamedTuple):
     workers: Sequence[Worker] = ()
 
 
-class Begin(NamedTuple):
-    """Begin a subtask of the first order while its plan is being written; ``position`` is its place in the order."""
-
-    position: int
-    subtask: Subtask
-
-
 class NoteGaps(NamedTuple):
     """Record parts of the request that no tool supports."""
 
@@ -41,41 +30,22 @@ class NoteGaps(NamedTuple):
 
 
 class IssueStep(NamedTuple):
-    """Give work to a worker. The step starts when everything that it ``needs`` is completed.
+    """Give work to a worker: the step starts when everything that it ``needs`` is completed.
 
-    ``tools`` restricts the worker's tools; ``model``, ``instructions`` and ``doing`` replace the worker's. With
-    ``final``, the step writes the answer of the run; with ``judges``, it reviews the results of that work order.
-    Money and time are held back for both. ``kind`` to ``optional`` are as in Step; ``definition`` is that of the
-    worker, if the run does not know it.
+    ``definition`` is that of the worker, if the run does not know it. A step that carries out a subtask begins before
+    the first order, which adopts it under its key.
     """
 
-    id: Annotated[str, Field(max_length=LONGEST_ID)]
-    worker: str
-    title: Annotated[str, Field(max_length=LONGEST_TITLE)] = ""
-    input: Annotated[Mapping[str, Any], AfterValidator(plain_json)] = MappingProxyType({})
-    needs: Sequence[str] = ()
-    tools: Sequence[str] | None = None
-    model: str | None = None
-    instructions: str | None = None
-    final: bool = False
-    judges: str = ""
-    doing: str = ""
-    kind: str = ""
-    key: str = ""
-    digest: str = ""
-    place: str = ""
-    line: str = ""
-    optional: bool = False
-    parent: str | None = None
+    step: Step
     definition: Worker | None = None
 
 
 class Conclude(NamedTuple):
-    """Settle the step of a flow inside of another one with what that flow came to."""
+    """End a step for the reason in ``failure``; that of a flow inside of another one with what that flow came to."""
 
     step: str
-    data: ResultData | None = None
     failure: Failure | None = None
+    data: ResultData | None = None
 
 
 class Note(NamedTuple):
@@ -95,13 +65,6 @@ class Settle(NamedTuple):
     """Judge what the current attempt at a step returned: accept it, retry, or give up."""
 
     step: str
-
-
-class GiveUp(NamedTuple):
-    """End a step that cannot start, or whose time is up, for the reason in ``failure``."""
-
-    step: str
-    failure: Failure
 
 
 class Lose(NamedTuple):
@@ -161,14 +124,12 @@ class Finish(NamedTuple):
 
 Command = (
     IssueOrder
-    | Begin
     | NoteGaps
     | IssueStep
     | Conclude
     | Note
     | Start
     | Settle
-    | GiveUp
     | Lose
     | Answer
     | Judge

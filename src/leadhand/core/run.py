@@ -119,7 +119,6 @@ class RunDefinition(Value):
 
     request: str
     flow: str
-    flow_version: int = 1
     flow_file: str = ""
     workers: tuple[Worker, ...] = ()
     models: ModelChoice
@@ -164,11 +163,6 @@ class RunDefinition(Value):
     def worker(self, name: str) -> Worker | None:
         """Return the worker with this name."""
         return next((worker for worker in self.workers if worker.name == name), None)
-
-    @property
-    def in_place(self) -> bool:
-        """Whether the flow is a function."""
-        return self.flow_version == 0
 
     @property
     def declared(self) -> tuple[Worker, ...]:

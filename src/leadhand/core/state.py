@@ -175,6 +175,16 @@ class StepState(NamedTuple):
         return self.status in SETTLED
 
     @property
+    def is_inner(self) -> bool:
+        """Whether it is a flow inside of another one that runs: its own steps carry it out."""
+        return self.step.kind == "flow" and not self.closed
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it carries out a subtask that no order contains yet."""
+        return self.step.subtask is not None and not self.order
+
+    @property
     def ok(self) -> bool:
         return self.status is StepStatus.COMPLETED
 
@@ -236,19 +246,17 @@ class RunState:
     one of ``awaited`` (how many needs are not yet completed), ``ready`` (may start), ``blocked`` (needs something that
     failed: key → cause), ``live`` (scheduled or running), ``unsettled`` (returned, not judged) and ``parked``, or is
     settled. ``children`` counts what a step asked for, ``dependents`` are the steps that need it. ``counted`` are the
-    steps that count towards the answer and were not replaced, by status, and ``busy`` those of them that have started
-    and are not settled, ``early`` those that began while their plan was being written, and that no order contains yet.
-    ``asking`` are the open approvals, with the times at which they expire, and ``due`` the parked steps of which a call
-    can be answered, a person has to be asked, or the next attempt can start. ``reserved`` holds, by attempt, the
-    reservations of its open model calls; ``allowed`` the tools that a person approved for the whole run;
-    ``answers`` the earlier answers of a reopened run;
+    steps that count towards the answer and were not replaced, by status. ``asking`` are the open approvals,
+    with the times at which they expire, and ``due`` the parked steps of which a call can be answered, a person has to
+    be asked, or the next attempt can start. ``reserved`` holds, by attempt, the reservations of its open model calls;
+    ``allowed`` the tools that a person approved for the whole run; ``answers`` the earlier answers of a reopened run;
     ``workers`` the workers defined during the run, ``makers`` the steps that defined them; ``pending_requests`` the
     undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the number
     of the event that reopened it last (0: none). ``settled`` has, in the order of the log, the steps and orders that
     are settled, the questions that are answered (``?`` and their ids) and the notes (``!``), by the number of the
     event; ``unanswered`` are the open questions, with the times at which they expire, and ``signals`` those that came
-    before the flow waited for them, by name. ``inner`` has the flows inside of others that run; ``redone`` is the
-    number of the latest event that changed something settled, ``status_seq`` of that which set its status.
+    before the flow waited for them, by name. ``redone`` is the number of the latest event that changed something
+    settled, ``status_seq`` of that which set its status.
     """
 
     run_id: str
@@ -269,9 +277,6 @@ class RunState:
     unsettled: dict[str, None] = field(default_factory=FrozenDict[str, None])
     parked: dict[str, None] = field(default_factory=FrozenDict[str, None])
     due: dict[str, None] = field(default_factory=FrozenDict[str, None])
-    busy: dict[str, None] = field(default_factory=FrozenDict[str, None])
-    early: dict[str, None] = field(default_factory=FrozenDict[str, None])
-    inner: dict[str, None] = field(default_factory=FrozenDict[str, None])
     counted: dict[StepStatus, int] = field(default_factory=FrozenDict[StepStatus, int])
     unsupported: tuple[Unsupported, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])
@@ -313,6 +318,11 @@ class RunState:
     def order(self) -> OrderState | None:
         """The latest order."""
         return next(reversed(self.orders.values())) if self.orders else None
+
+    @property
+    def busy(self) -> list[str]:
+        """The steps that count, have started and are not settled."""
+        return [key for key in (*self.live, *self.unsettled, *self.parked) if self.steps[key].counts]
 
     @property
     def deadline(self) -> datetime | None:

@@ -196,7 +196,7 @@ class Controller:
         later: list[do.Command] = []
         reason, issued = "", set[str]()
         for command in commands:
-            name = command.id if isinstance(command, do.IssueStep) else ""
+            name = command.step.step_id if isinstance(command, do.IssueStep) else ""
             if isinstance(command, do.Finish) and events:
                 later.append(command)
                 break
@@ -232,7 +232,7 @@ class Controller:
         """Give up the steps that the flow does not ask for again if they alone keep the next batch from its start."""
         if not state.ready or len(state.live) + len(state.unsettled) > len(self._held):
             return []
-        return [do.GiveUp(key, GIVEN_UP) for key in self._held]
+        return [do.Conclude(key, GIVEN_UP) for key in self._held]
 
     def _is_unwanted(self, state: RunState, command: do.Command) -> bool:
         """Whether a command would begin a step that the flow has not asked for since the run was taken over, or ask

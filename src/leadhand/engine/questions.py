@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from leadhand.core import commands as do
 from leadhand.core.approval import Approval
@@ -29,14 +29,14 @@ def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
                 continue
             asked = state.approvals.get(call.call_id)
             if asked is None or asked.attempt != attempt.attempt:
-                yield do.Ask(asked=_question(state, key, attempt.attempt, call, now))
+                limit = state.definition.limits.approval_timeout_s if call.kind == "approval" else None
+                yield do.Ask(_question(state, key, attempt.attempt, call), limit)
 
 
-def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: datetime) -> Approval:
+def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approval:
     """Return the approval request of an open call of a parked attempt."""
     tool = state.tools[call.tool]
     step = state.steps[key].step
-    limit = state.definition.limits.approval_timeout_s if call.kind == "approval" else None
     return Approval(
         approval_id=call.call_id,
         kind="effect" if call.kind == "effect" else "call",
@@ -50,8 +50,6 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall, now: date
             for name, value in call.args.items()
         },
         cost_usd=tool.cost_usd,
-        asked_at=now,
-        expires_at=None if limit is None else now + timedelta(seconds=limit),
         by_hand=call.kind == "approval" and is_by_hand(state, step),
         preview=call.preview,
         hook=call.hook,

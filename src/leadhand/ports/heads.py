@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from leadhand.core.events import AnyEvent, RunFinished, RunStarted, RunStatusSet
+from leadhand.core.evolve.steps import WORKER
 from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -27,11 +28,12 @@ class RunHead(NamedTuple):
 def head_of(state: RunState) -> RunHead:
     """Return the head of a run in this state."""
     found, open_ = state.counted, state.finished is None
+    # While a plan is being written, nobody knows how many there are.
+    is_planned = open_ and not state.orders and state.worker(WORKER) is not None
     unanswered = sum(state.questions[key].kind == "person" for key in state.unanswered)
     return RunHead(
         state.seq,
-        sum(found.values())
-        - (len(state.early) if open_ else 0),  # while a plan is being written, nobody knows how many
+        0 if is_planned else sum(found.values()),
         found.get(StepStatus.COMPLETED, 0),
         sum(found.get(each, 0) for each in UNSUCCESSFUL),
         len(state.asking) + unanswered if open_ else 0,

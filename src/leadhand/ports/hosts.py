@@ -31,7 +31,6 @@ class Announcement(Value):
     concurrency: int
     flows: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
-    versions: dict[str, tuple[int, ...]] = {}
 
 
 class HostLine(Value):
@@ -39,8 +38,7 @@ class HostLine(Value):
 
     On PostgreSQL also its ``kind``, ``since`` when it runs, how many attempts it carries out at most (``concurrency``),
     how many it carries out now (``running``), which ones (``attempts``, as ``run/attempt``, at most 100), whether it is
-    ``draining``: takes no new work, the ``flows`` and ``tools`` that it has, and the ``versions`` of flows. A flow
-    without versions was not loaded yet, or the process is of an earlier release.
+    ``draining``: takes no new work, and the ``flows`` and ``tools`` that it has.
     """
 
     host: str
@@ -54,20 +52,15 @@ class HostLine(Value):
     draining: bool = False
     flows: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
-    versions: dict[str, tuple[int, ...]] = {}
 
     @property
     def takes_work(self) -> bool:
         """Whether it takes work for the runs of other processes."""
         return self.kind in TAKES_WORK and not self.draining
 
-    def knows(self, flow: str, version: int) -> bool:
-        """Whether it has a version of a flow, as far as it says."""
-        return flow in self.flows and version in self.versions.get(flow, (version,))
-
-    def has(self, flow: str, version: int, tools: Set[str]) -> bool:
-        """Whether it has a version of a flow, and these tools."""
-        return self.knows(flow, version) and tools <= {*self.tools}
+    def has(self, flow: str, tools: Set[str]) -> bool:
+        """Whether it has a flow, and these tools."""
+        return flow in self.flows and tools <= {*self.tools}
 
 
 class HostWait(Value):

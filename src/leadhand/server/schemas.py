@@ -103,7 +103,6 @@ class FlowDocument(Document):
     """A flow: what it does, and the JSON schema of its options."""
 
     name: str
-    version: int
     description: str
     options: dict[str, Any]
     agents: dict[str, str] = Field(

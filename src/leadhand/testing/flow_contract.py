@@ -98,7 +98,6 @@ class FlowContract:
         return RunDefinition(
             request=self.request,
             flow=self.flow.name,
-            flow_version=self.flow.version,
             workers=(*own, *judging),
             models=ModelChoice(default="scripted"),
             tools=tuple(self.tools),

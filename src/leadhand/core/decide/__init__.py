@@ -38,14 +38,12 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
     match command:
         case do.IssueOrder():
             return orders.issue_order(state, command.order, command.workers)
-        case do.Begin():
-            return orders.begin(state, command, now)
         case do.NoteGaps():
             return [ev.GapsNoted(parts=command.parts)]
         case do.IssueStep():
-            return attempts.issue_step(state, command)
+            return attempts.issue_step(state, command.step, command.definition)
         case do.Conclude():
-            return attempts.conclude(state, command.step, command.data, command.failure)
+            return attempts.conclude(state, command.step, command.failure, command.data)
         case do.Note():
             return (
                 []
@@ -56,8 +54,6 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
             return attempts.start(state, command.step)
         case do.Settle():
             return attempts.settle(state, command.step, now, policy)
-        case do.GiveUp():
-            return attempts.give_up(state, command.step, command.failure)
         case do.Lose():
             return attempts.lost(state, command.attempt, command.failure)
         case do.Answer():
@@ -87,17 +83,17 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
 
 
 def _ask(state: RunState, command: do.Ask, now: datetime) -> list[ev.AnyEvent]:
-    asked = command.asked
+    asked, timeout = command.asked, command.timeout_s
+    if timeout is not None:
+        asked = asked.evolve(expires_at=now + timedelta(seconds=timeout))
     if not isinstance(asked, Approval):
         if asked.id in state.questions:
             raise do.Refused(f"{asked.id} was already asked")
-        if command.timeout_s is not None:
-            asked = asked.evolve(expires_at=now + timedelta(seconds=command.timeout_s))
         return [ev.QuestionAsked(question=asked)]
     before = state.approvals.get(asked.approval_id)
     if before is not None and before.attempt == asked.attempt:
         raise do.Refused(f"{asked.approval_id} was already requested")
-    return [ev.ApprovalRequested(approval=asks.with_deadline(state, asked, now))]
+    return [ev.ApprovalRequested(approval=asked.evolve(asked_at=now))]
 
 
 def due(state: RunState) -> list[do.Command]:
@@ -119,7 +115,7 @@ def due(state: RunState) -> list[do.Command]:
         return []
     if calls := list(asks.due_calls(state)):
         wanted.append(do.Answer(calls))
-    wanted += [do.GiveUp(key, needs_failed(cause)) for key, cause in state.blocked.items()]
+    wanted += [do.Conclude(key, needs_failed(cause)) for key, cause in state.blocked.items()]
     answered: list[do.Command] = [do.Start(key) for key in state.due if under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (
         answered or not (state.parked or open_plan(state) or asked) or _settled_since(state)
@@ -130,7 +126,7 @@ def due(state: RunState) -> list[do.Command]:
 
 def _settled_since(state: RunState) -> bool:
     """Whether something was settled since the run waits, which its function has not seen."""
-    return state.definition.in_place and next(reversed(state.settled.values()), 0) > state.status_seq
+    return next(reversed(state.settled.values()), 0) > state.status_seq
 
 
 def stopping(state: RunState) -> do.Finish | do.SetStatus | None:
@@ -153,7 +149,7 @@ def run_out(state: RunState) -> list[do.Command]:
     idle = (key for key in state.parked if not asks.waits(state, under_way(state, key)))
     keys = dict.fromkeys((*state.live, *state.ready, *idle))
     found = (state.steps[key] for key in keys)
-    return [do.GiveUp(each.key, attempts.time_is_up(state, each)) for each in found if is_work(state, each)]
+    return [do.Conclude(each.key, attempts.time_is_up(state, each)) for each in found if is_work(state, each)]
 
 
 def when_idle(state: RunState, refused: str = "", held: int = 0) -> list[do.Command]:
@@ -201,8 +197,7 @@ def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> l
         step, attempt = state.steps[key], under_way(state, key)
         if attempt.result is not None:
             ended.append(attempts.settled(step, attempt.attempt, failure_of(state, step, attempt.result, policy)))
-    for key in state.inner:
-        ended += attempts.conclude(state, key, None, cause)
-    for key in (*state.live, *state.parked):
-        ended += attempts.end_attempt(state, key, cause)
+    inner = (key for key, each in state.steps.items() if each.is_inner)
+    for key in (*inner, *state.live, *state.parked):
+        ended += attempts.conclude(state, key, cause)
     return ended

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.approval import Approval
 from leadhand.core.artifact import confined
 from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.errors import UsageError
@@ -35,14 +34,6 @@ def due_calls(state: RunState) -> Iterator[str]:
                 continue
             if all(child.closed for child in children_of(state, call.call_id)):
                 yield call.call_id
-
-
-def with_deadline(state: RunState, approval: Approval, now: datetime) -> Approval:
-    """Return a question with the time of its request and, for a plan that has to be approved, when it expires."""
-    if approval.kind != "plan":
-        return approval
-    limit = state.definition.limits.approval_timeout_s if state.definition.approve_plan else None
-    return approval.evolve(asked_at=now, expires_at=None if limit is None else now + timedelta(seconds=limit))
 
 
 def waits(state: RunState, attempt: AttemptState) -> bool:

@@ -7,72 +7,66 @@ from datetime import datetime
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.approval import EFFECT
+from leadhand.core.approval import EFFECT, policy_of
 from leadhand.core.commands import FlowError, Policy
 from leadhand.core.errors import MAX_TURNS, Failure, FailureClass
 from leadhand.core.evidence import unsupported_claim
-from leadhand.core.evolve.steps import answered_value, can_continue
+from leadhand.core.evolve.steps import WORKER, answered_value, can_continue
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.plan_approval import is_gated
 from leadhand.core.relations import children_of
 from leadhand.core.rights import is_work, tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED, indeterminate, out_of_time, to_raise
-from leadhand.core.work_order import OpenCall, Step
+from leadhand.core.work_order import OpenCall, Step, Subtask, references
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import EVERY_WORKER, WILDCARDS, Worker
 
 from .retries import Retry, retry
 
 
-def issue_step(state: RunState, command: do.IssueStep) -> list[ev.AnyEvent]:
+def issue_step(state: RunState, step: Step, definition: Worker | None = None) -> list[ev.AnyEvent]:
     """Create a step of a flow, within the rights of its worker."""
-    if command.id in state.steps:
-        raise do.Refused(f"the step {command.id} already exists")
-    if not command.id or ("/" in command.id and command.parent is None) or command.id.startswith("wo-"):
-        raise do.Refused(f"{command.id!r} is not a valid step id: it must not contain / or begin with wo-")
-    known = state.worker(command.worker)
-    worker = known or command.definition
+    key = step.step_id
+    if key in state.steps:
+        raise do.Refused(f"the step {key} already exists")
+    if step.subtask is not None:
+        if not may_begin(state, step.subtask):
+            raise do.Refused(f"{key} cannot begin before its order")
+    elif not key or ("/" in key and step.parent is None) or key.startswith("wo-"):
+        raise do.Refused(f"{key!r} is not a valid step id: it must not contain / or begin with wo-")
+    worker = state.worker(step.worker) or definition
     if worker is None:
-        raise do.Refused(f"the step {command.id} names the worker {command.worker!r}, which the flow does not define")
-    unknown = [needed for needed in command.needs if needed not in state.steps]
+        raise do.Refused(f"the step {key} names the worker {step.worker!r}, which the flow does not define")
+    unknown = [needed for needed in step.needs if needed not in state.steps]
     if unknown:
-        raise do.Refused(f"the step {command.id} needs {unknown[0]!r}, which does not exist")
-    allowed = tools_of_worker(state, worker)
-    wider = sorted(set(command.tools or ()) - allowed)
+        raise do.Refused(f"the step {key} needs {unknown[0]!r}, which does not exist")
+    wider = sorted(set(step.tools or ()) - tools_of_worker(state, worker))
     if wider:
-        raise do.Refused(
-            f"the step {command.id} may not use {', '.join(wider)}: the worker {worker.name} does not allow it"
-        )
+        raise do.Refused(f"the step {key} may not use {', '.join(wider)}: the worker {worker.name} does not allow it")
     missing = sorted(set(worker.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
     if missing:
         raise do.Refused(f"the worker {worker.name} names the tool {missing[0]}, which the run does not have")
     if state.status is not RunStatus.RUNNING:
         raise do.Refused(f"the run is {state.status}")
-    step = Step(
-        step_id=command.id,
-        worker=command.worker,
-        title=command.title,
-        doing=command.doing,
-        input=dict(command.input),
-        needs=tuple(dict.fromkeys(command.needs)),
-        tools=None if command.tools is None else tuple(command.tools),
-        model=command.model,
-        instructions=command.instructions,
-        counts=worker.counts,
-        final=command.final,
-        judges=command.judges,
-        kind=command.kind,
-        key=command.key,
-        digest=command.digest,
-        place=command.place,
-        line=command.line,
-        optional=command.optional,
-        parent=command.parent,
-    )
+    step = step.model_copy(update={"needs": tuple(dict.fromkeys(step.needs))})
     return [*define(state, (worker,)), ev.StepIssued(step=step)]
+
+
+def may_begin(state: RunState, subtask: Subtask) -> bool:
+    """Whether a subtask can begin before its order: it is complete, needs no person and no other subtask, and its call
+    can be repeated."""
+    run, worker, tool = state.definition, state.worker(WORKER), state.tools.get(subtask.tool or "")
+    if state.orders or is_gated(state) or subtask.worker is not None or subtask.needs or references(subtask.args):
+        return False
+    if tool is None or worker is None or tool.name not in tools_of_worker(state, worker):
+        return False
+    if tool.effect is Effect.ONCE or tool.delegate or not tool.required <= subtask.args.keys():
+        return False
+    return policy_of(tool, run.approve, run.approve_rules) is ApprovalPolicy.AUTO
 
 
 def define(state: RunState, workers: Sequence[Worker]) -> list[ev.AnyEvent]:
@@ -85,13 +79,6 @@ def define(state: RunState, workers: Sequence[Worker]) -> list[ev.AnyEvent]:
         text = "\n\n".join(filter(None, (each.instructions, *own)))
         found.append(ev.WorkerDefined(attempt="", worker=each.evolve(instructions=text)))
     return found
-
-
-def conclude(state: RunState, key: str, data: ResultData | None, failure: Failure | None) -> list[ev.AnyEvent]:
-    """Settle the step of a flow inside of another one."""
-    if key not in state.inner:
-        raise do.Refused(f"{key} is not a flow that runs")
-    return [ev.StepSettled(step=key, ok=failure is None, data=data, failure=failure)]
 
 
 def start(state: RunState, key: str) -> list[ev.AnyEvent]:
@@ -171,13 +158,6 @@ def _lost(key: str, attempt: str, failure: Failure) -> ev.AttemptReturned:
     return ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, failure), lost=True)
 
 
-def give_up(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent]:
-    """End a step that is blocked, ready or under way, for the reason in ``failure``."""
-    if key in state.blocked or key in state.ready:
-        return [settled(state.steps[key], "", failure)]
-    return end_attempt(state, key, failure)
-
-
 def time_is_up(state: RunState, step: StepState) -> Failure:
     """Return why a step ends: the time that is left is for reviews and the answer."""
     timeout, kept = state.definition.limits.timeout_s or 0.0, state.definition.held_back_s
@@ -186,10 +166,16 @@ def time_is_up(state: RunState, step: StepState) -> Failure:
     return out_of_time(message, state.definition.limits.timeout_s)
 
 
-def end_attempt(state: RunState, key: str, failure: Failure) -> list[ev.AnyEvent]:
-    """End the attempt at a step that is running or waits, and the step with it."""
-    attempt, step = under_way(state, key), state.steps[key]
-    why = unseen_effect(step) or failure
+def conclude(state: RunState, key: str, failure: Failure | None, data: ResultData | None = None) -> list[ev.AnyEvent]:
+    """End a step: that of a flow inside of another one, or for the reason in ``failure`` one that waits or runs."""
+    step = state.steps.get(key)
+    if step is not None and step.is_inner:
+        return [ev.StepSettled(step=key, ok=failure is None, data=data, failure=failure)]
+    if step is None or failure is None:
+        raise do.Refused(f"{key} is not a flow that runs")
+    if key in state.blocked or key in state.ready:
+        return [settled(step, "", failure)]
+    attempt, why = under_way(state, key), unseen_effect(step) or failure
     ended = [_lost(key, attempt.attempt, why)] if key in state.live else []
     return [*ended, settled(step, attempt.attempt, why)]
 

@@ -1,22 +1,15 @@
-"""Issue work orders, begin subtasks while a plan is being written, and record reviews."""
+"""Issue work orders, and record reviews."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.approval import policy_of
-from leadhand.core.evolve.steps import WORKER, subtask_step
-from leadhand.core.ids import order_id, subtask_key
+from leadhand.core.ids import order_id
 from leadhand.core.lifecycle import StepStatus
-from leadhand.core.plan_approval import is_gated
-from leadhand.core.rights import tools_of_worker
-from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.tool import ApprovalPolicy, Effect
-from leadhand.core.work_order import Subtask, WorkOrder, references, tie_problems
+from leadhand.core.work_order import WorkOrder, tie_problems
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.core.worker import Worker
 
@@ -32,7 +25,7 @@ def issue_order(state: RunState, order: WorkOrder, workers: Sequence[Worker] = (
         raise do.Refused(f"the next order is {expected}, not {order.work_order_id}")
     keys = order.subtask_keys()
     for key, subtask in zip(keys, order.subtasks, strict=True):
-        if key in state.steps and (key not in state.early or state.steps[key].subtask != subtask):
+        if key in state.steps and (not state.steps[key].is_early or state.steps[key].subtask != subtask):
             raise do.Refused(f"{key} is another subtask")
     found = tie_problems(order, {key for key, step in state.steps.items() if step.order})
     repaired = [subtask.repairs_subtask for subtask in order.subtasks if subtask.repairs_subtask is not None]
@@ -47,38 +40,6 @@ def issue_order(state: RunState, order: WorkOrder, workers: Sequence[Worker] = (
 def _repairable(state: RunState, key: str) -> bool:
     subtask = state.steps.get(key)
     return subtask is not None and bool(subtask.order) and not subtask.accepted
-
-
-# --- while the plan is being written ---------------------------------------------------------------------------------
-
-
-def begin(state: RunState, command: do.Begin, now: datetime) -> list[ev.AnyEvent]:
-    """Begin a subtask under the key that it will have in the first order."""
-    key, batch = subtask_key(order_id(1), command.position), state.definition.limits.batch_size
-    if key in state.steps or state.orders:
-        raise do.Refused(f"{key} has begun already")
-    if state.work_deadline is not None and now >= state.work_deadline:
-        raise do.Refused("the time for subtasks is used up")
-    is_full = batch is not None and len(state.busy) >= batch
-    if is_full or state.status is not RunStatus.RUNNING or not may_begin(state, command.subtask):
-        raise do.Refused(f"{key} cannot begin before its order")
-    return [ev.StepIssued(step=subtask_step(state, key, command.subtask))]
-
-
-def may_begin(state: RunState, subtask: Subtask) -> bool:
-    """Whether a subtask can begin before its order: it is complete, needs no person and no other subtask, and its call
-    can be repeated."""
-    run, worker, tool = state.definition, state.worker(WORKER), state.tools.get(subtask.tool or "")
-    if is_gated(state) or subtask.worker is not None or subtask.needs or references(subtask.args):
-        return False
-    if tool is None or worker is None or tool.name not in tools_of_worker(state, worker):
-        return False
-    if tool.effect is Effect.ONCE or tool.delegate or not tool.required <= subtask.args.keys():
-        return False
-    return policy_of(tool, run.approve, run.approve_rules) is ApprovalPolicy.AUTO
-
-
-# --- reviews ---------------------------------------------------------------------------------------------------------
 
 
 def judge(state: RunState, work_order_id: str, review: Review) -> list[ev.AnyEvent]:

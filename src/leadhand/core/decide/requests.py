@@ -36,7 +36,7 @@ def decide_request(state: RunState, policy: Policy) -> list[ev.AnyEvent]:
         events.append(ev.RunStatusSet(status=RunStatus.RUNNING, by=by))
     if what == "retry":
         keys = request.steps or (*retriable(state, confirmed=request.confirmed), *_done_again(state))
-        found = {key: policy.changed_worker(state, key) for key in keys} if state.definition.in_place else {}
+        found = {key: policy.changed_worker(state, key) for key in keys}
         changed = {key: worker for key, worker in found.items() if worker is not None}
         workers = {key: worker.name for key, worker in changed.items()}
         fresh = define(state, [*{each.name: each for each in changed.values()}.values()])
@@ -83,11 +83,10 @@ def ran_out(state: RunState) -> list[StepState]:
 
 
 def _done_again(state: RunState) -> list[str]:
-    """What ran out and is continued, or done again under its own id. A flow that is not a function writes the answer
-    again in any case."""
+    """What ran out, under its own id: what is continued, else what is done again."""
     found = ran_out(state)
     stopped = [each.key for each in found if each.stopped is not None]  # what judges its earlier answer is not needed
-    return stopped or [each.key for each in found if each.step.kind or not each.step.final]
+    return stopped or [each.key for each in found]
 
 
 def used_up(state: RunState, ended: StepState) -> str:
@@ -151,7 +150,7 @@ def _missing(state: RunState, key: str) -> str:
 
 def _step_refused(state: RunState, request: ev.StepRequested, key: str, resting: bool) -> str:
     step, what = state.steps[key], request.what
-    if what == "retry" and request.args is not None and key in state.early:
+    if what == "retry" and request.args is not None and step.is_early:
         return "the plan is not complete: give it other arguments once it belongs to an order"
     unknown = [each for each in references(request.args or {}) if each not in step.step.needs]
     if unknown:

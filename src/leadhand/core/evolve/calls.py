@@ -80,21 +80,17 @@ def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned)
     if event.blocked_args is not None:
         call = CallState(event.call_id, event.tool, event.blocked_args, event.effect)
     if call is not None:
+        call = call._replace(
+            over=True,
+            summary=event.summary,
+            raw=event.raw,
+            sources=event.sources,
+            sample=event.sample,
+            asks=event.asks,
+            failure=event.failure,
+        )
         running = tuple(each for each in step.running if each.call_id != event.call_id)
-        put(state, step._replace(calls=(*step.calls, result_of(call, event)), running=running))
-
-
-def result_of(call: CallState, event: ev.ToolCallReturned) -> CallState:
-    """Return a call with its result, as its return is logged."""
-    return call._replace(
-        over=True,
-        summary=event.summary,
-        raw=event.raw,
-        sources=event.sources,
-        sample=event.sample,
-        asks=event.asks,
-        failure=event.failure,
-    )
+        put(state, step._replace(calls=(*step.calls, call), running=running))
 
 
 # --- approvals and open calls ----------------------------------------------------------------------------------------

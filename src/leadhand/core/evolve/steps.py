@@ -104,15 +104,6 @@ _MAP_OF = {
 
 
 def _count(state: RunState, before: StepState | None, after: StepState) -> None:
-    key, started = after.key, before is not None and before.attempt is not None
-    if started and after.attempt is None:
-        state.busy.pop(key, None)
-    elif after.attempt is not None and not started:
-        state.busy[key] = None
-    if after.step.subtask is not None and not after.order:
-        state.early[key] = None
-    elif state.early:
-        state.early.pop(key, None)
     if before is not None and before.status is after.status and before.superseded_by is after.superseded_by:
         return
     for step, by in ((before, -1), (after, 1)):
@@ -175,7 +166,7 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
             put(state, state.steps[key]._replace(order=order.work_order_id, position=position))
             continue
         fresh.append(key)
-        add(state, subtask_step(state, key, subtask), order.work_order_id, position)
+        add(state, subtask_step(key, subtask), order.work_order_id, position)
         if subtask.repairs_subtask is not None:
             repaired = state.steps[subtask.repairs_subtask]
             put(state, repaired._replace(superseded_by=key))
@@ -207,7 +198,7 @@ def _void(state: RunState, name: str) -> None:
             put(state, step._replace(status=status, failure=failure, verdict=None))
 
 
-def subtask_step(state: RunState, key: str, subtask: Subtask) -> Step:
+def subtask_step(key: str, subtask: Subtask) -> Step:
     """Return the step that carries out a subtask: by the worker of the project that it names, if it names one."""
     worker = subtask.worker if subtask.worker is not None else WORKER
     return Step(step_id=key, worker=worker, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
@@ -245,7 +236,6 @@ def issued(state: RunState, entry: ev.Entry, event: ev.StepIssued) -> None:
         add(state, event.step)
         if event.step.kind == "flow":  # its own steps carry it out
             put(state, state.steps[key]._replace(status=StepStatus.RUNNING))
-            state.inner[key] = None
             return
         await_needs(state, key)
     if key in state.ready:  # without needs, the same event schedules its first attempt
@@ -351,7 +341,6 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
         put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
         await_needs(state, event.step)  # the next event schedules its retry
         return
-    state.inner.pop(event.step, None)
     result = attempt.result if attempt is not None and event.ok else None
     data = result.data if result is not None else event.data
     if data is not None and result is not None:

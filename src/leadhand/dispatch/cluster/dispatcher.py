@@ -225,7 +225,7 @@ class ClusterDispatcher(LocalDispatcher):
         """Return the other hosts that take work, and have the flow and the tools of a run."""
         if run.alone:
             return []
-        return [line for line in self._others if line.has(run.flow, run.flow_version, run.tools)]
+        return [line for line in self._others if line.has(run.flow, run.tools)]
 
     # --- looking at what is offered, and at who could take it -----------------------------------------------------
 

@@ -20,7 +20,7 @@ class DrivenRun:
 
     def __init__(self, run_id: str, definition: RunDefinition) -> None:
         self.run_id = run_id
-        self.flow, self.flow_version = definition.flow, definition.flow_version
+        self.flow = definition.flow
         self.priority = definition.priority
         self.tools = frozenset(tool.name for tool in definition.tools)
         self.alone = bool(definition.hooks)

@@ -13,12 +13,14 @@ from typing import Any, Protocol
 
 from leadhand.core import commands as do
 from leadhand.core.blob import blob_of
+from leadhand.core.decide.attempts import may_begin
+from leadhand.core.evolve.steps import subtask_step
 from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, object_of, shown
-from leadhand.core.work_order import ProposedSubtask, Subtask, Unsupported, WorkOrder
+from leadhand.core.work_order import ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, EVERY_WORKER
 from leadhand.core.worker import Worker as Recorded
@@ -212,18 +214,21 @@ class FlowContext(Waits):
         return self._added(part, is_known=True)
 
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
-        """Begin a subtask of the first order before the order is issued, which has it at this position."""
-        most = self.state.definition.limits.batch_size
+        """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""
+        begins = self._pass.begins
 
         def commands(now: RunState) -> Sequence[do.Command]:
-            wanted = (each for each in self._pass.begins if subtask_key(order_id(1), each.position) not in now.steps)
-            return [] if self._pass.orders else [*islice(wanted, most)]
+            most = now.definition.limits.batch_size
+            fresh = (
+                do.IssueStep(subtask_step(key, each))
+                for key, each in begins.items()
+                if not self._pass.orders and key not in now.steps and may_begin(now, each)
+            )
+            return [*islice(fresh, None if most is None else max(0, most - len(now.busy)))]
 
-        if self._pass.orders:
-            return
-        if not self._pass.begins:
+        if not begins:
             self._pass.new.append(Pending[None](self._pass.waived, "!begin", commands, lambda _: None))
-        self._pass.begins.append(do.Begin(position=position, subtask=subtask))
+        begins[subtask_key(order_id(1), position)] = subtask
 
     def cannot(self, parts: Sequence[Unsupported]) -> None:
         """Record parts of the request that no tool supports."""
@@ -269,7 +274,7 @@ class FlowContext(Waits):
             data = ResultData(summary=text, value=value) if failure is None else None
         except StepFailed as failed:
             failure = failed.failure
-        self._pass.conclude(step, [do.Conclude(step.key, data, failure)])
+        self._pass.conclude(step, [do.Conclude(step.key, failure, data)])
         return await step
 
     async def judge(self, result: Result | str, *, uses: Sequence[Result] | None = None) -> Judgement:
@@ -388,32 +393,37 @@ class FlowContext(Waits):
             worker_key, definition = (known.step.worker, None) if known is not None else self._version(recorded)
             logged: dict[str, Json] = {field: each.logged for field, each in written.items()}
             needs = dict.fromkeys(needed for each in written.values() for needed in each.steps)
-            command = do.IssueStep(
-                id=key,
-                worker=worker_key,
-                title=details.title or name.rpartition("/")[2],
-                input=logged,
-                needs=tuple(needs),
-                tools=None if tools is None else tuple(tools),
-                model=model,
-                final=final,
-                kind=kind,
-                key=name,
-                digest=of[2],
-                place=place,
-                line=of_pass.line(),
-                optional=optional,
-                doing=details.doing,
-                instructions=self._instructions(worker, logged) or details.instructions,
-                judges=details.judges,
-                parent=attempt_id(self._inside, 1) if self._inside else None,
-                definition=definition,
-            )
+            line, inside = of_pass.line(), attempt_id(self._inside, 1) if self._inside else None
+            instructions = self._instructions(worker, logged) or details.instructions
+
+            def commands(_: RunState) -> Sequence[do.Command]:
+                step = Step(
+                    step_id=key,
+                    worker=worker_key,
+                    title=details.title or name.rpartition("/")[2],
+                    input=logged,
+                    needs=tuple(needs),
+                    tools=None if tools is None else tuple(tools),
+                    model=model,
+                    counts=recorded.counts,
+                    final=final,
+                    kind=kind,
+                    key=name,
+                    digest=of[2],
+                    place=place,
+                    line=line,
+                    optional=optional,
+                    doing=details.doing,
+                    instructions=instructions,
+                    judges=details.judges,
+                    parent=inside,
+                )
+                return [do.IssueStep(step, definition)]
 
             def read(now: RunState) -> Result:
                 return self._result(now, key, output)
 
-            pending = Pending[Result](of_pass.waived, key, lambda _: [command], read)
+            pending = Pending[Result](of_pass.waived, key, commands, read)
             pending.worker, pending.optional, pending.details, pending.input = worker, optional, details, logged
             pending.recorded = recorded
             return self._added(pending, is_known=known is not None)

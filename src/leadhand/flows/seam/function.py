@@ -31,8 +31,6 @@ class FunctionFlow:
     runs of this flow wrote under ``memory/``; ``offline`` are the rules of the built-in model, by worker.
     """
 
-    version = 0
-
     def __init__(
         self,
         function: Function,

@@ -126,9 +126,11 @@ def asked_order(
 
 def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
     """Return the keys of an order's subtasks if some have begun under other keys than their own; () if none have."""
-    begun = {key: state.steps[key].subtask for key in state.early}
+    if order.work_order_id != order_id(1):
+        return ()
+    begun = {key: each.subtask for key, each in state.steps.items() if each.is_early}
     own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
-    if order.work_order_id != order_id(1) or all(own.get(key) == subtask for key, subtask in begun.items()):
+    if all(own.get(key) == subtask for key, subtask in begun.items()):
         return ()
     fresh = (subtask_key(order.work_order_id, n) for n in count(len(own)))
     free = (key for key in fresh if key not in state.steps)

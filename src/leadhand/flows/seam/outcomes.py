@@ -25,7 +25,9 @@ def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
     returned = now.main.done and error is None
     stated = cast("Outcome", now.main.value) if returned else outcome_with(now, unfinished, state)
     gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
-    early = [*now.unclaimed_early(), *(state.early if state.orders or stated.answer else ())]
+    early = [*now.unclaimed_early()]
+    if state.orders or stated.answer:
+        early += [key for key, each in state.steps.items() if each.is_early]
     others = [key for key in now.unclaimed if now.main.done or key not in state.orders]
     left_out = [each for key in (*others, *early) for each in steps_asked(state, key)]
     waived = {key for key, each in now.steps.items() if each.optional or (now.main.done and not each.was_awaited)}

@@ -20,11 +20,11 @@ from itertools import islice, takewhile
 from types import FrameType
 from typing import Any, cast
 
-from leadhand.core.commands import Begin, Command
+from leadhand.core.commands import Command
 from leadhand.core.errors import Failure
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
-from leadhand.core.work_order import WorkOrder
+from leadhand.core.work_order import Subtask, WorkOrder
 
 from .lines import blocked, place, waits_at
 from .pending import Element, Join, Pending, Task, Waited
@@ -73,7 +73,7 @@ class Pass:
         """Why the run ends early, as the function says."""
         self.orders: dict[str, WorkOrder] = {}
         """The work orders that were asked for."""
-        self.begins: list[Begin] = []
+        self.begins: dict[str, Subtask] = {}
         """The subtasks of the first order that can begin before it."""
         self.missing: dict[str, StepState] = {}
         """Steps whose large data has to be loaded before their results can be handed over."""

@@ -209,7 +209,7 @@ class FunctionRun:
                 return
             for each in steps_asked(state, acted):
                 if not state.steps[each].closed:
-                    yield do.GiveUp(each, GIVEN_UP)
+                    yield do.Conclude(each, GIVEN_UP)
         if not state.redone:  # what follows from a result that is another one now is new
             yield do.Note(f"{what}{next(iter(now.unclaimed))}", f"!new-{key}")
         yield from wanted

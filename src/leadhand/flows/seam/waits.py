@@ -118,6 +118,10 @@ class Waits:
             asked_for="" if step is None else step.state.step.name,
         )
 
+        def commands(now: RunState) -> list[do.Command]:
+            run = now.definition
+            return [do.Ask(asked, run.limits.approval_timeout_s if run.approve_plan else None)]
+
         def read(now: RunState) -> Approved | Denied:
             answered = now.approvals[key]
             if answered.status is ApprovalStatus.APPROVED:
@@ -125,7 +129,7 @@ class Waits:
             late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
             return Denied(answered.reason or late, answered.by, late=bool(late))
 
-        pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", lambda _: [do.Ask(asked)], read)
+        pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", commands, read)
         return await self._added(pending, is_known=key in self.state.approvals)
 
     def _numbered(self, key: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leadhand.core.decide.orders import may_begin
 from leadhand.core.ids import order_id
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.work_order import ProposedSubtask, Unsupported
@@ -101,7 +100,7 @@ async def _pages(run: FlowContext, number: int, heard: Mapping[str, Any]) -> lis
             async for value in written:
                 proposed, _ = checks.parse(ProposedSubtask, value)
                 subtask = None if proposed is None else issue((proposed,), order_id(1), "-").subtasks[0]
-                if subtask is not None and not step.done and may_begin(run.state, subtask):
+                if subtask is not None and not step.done:
                     run.begin_subtask(len(before) + written.index, subtask)
         pages.append(await step)
         before += Plan.model_validate(pages[-1].value).subtasks if pages[-1].ok else ()

@@ -29,7 +29,7 @@ async def list_flows(service: TheService, _: Reader) -> FlowsList:
 def _document(flow: FunctionFlow, classes: dict[str, str]) -> FlowDocument:
     about = flow.description or (inspect.cleandoc(type(flow).__doc__ or "")).partition("\n")[0]
     agents = classes if flow.name == REPORT else {}
-    return FlowDocument(name=flow.name, version=flow.version, description=about, options=_options(flow), agents=agents)
+    return FlowDocument(name=flow.name, description=about, options=_options(flow), agents=agents)
 
 
 def _options(flow: FunctionFlow) -> dict[str, Any]:
