@@ -161,7 +161,7 @@ class Leadhand(InSync):
         self._adapters: dict[str, Models] = {}
         """The adapters of single runs, by the names in their logs: a run can be resumed here later."""
         parts = {"flows": flows, "project": project, "offline_rules": offline_rules, "models": models, "store": store}
-        arguments.check_parts({**parts, "verifier": verifier}, on_text=on_text, on_approval=on_approval)
+        arguments.check_parts(**parts, verifier=verifier, on_text=on_text, on_approval=on_approval)
         self._on_approval = on_approval
         self.agents = bound_agents(agents)
         self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}), workers)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from leadhand.app.arguments import FIELDS, LIMITS, RANGES, Policy
+from leadhand.app.arguments import LIMITS, RANGES, Policy, limit_fields
 from leadhand.app.config_files import MANIFEST, LineOf, Place, fault, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
@@ -32,14 +32,11 @@ class ModelSettings(Value):
     review: str | None = Field(default=None, min_length=1)
 
 
-_LIMITS: dict[str, Any] = {
-    name: (float | None if name in FIELDS else int | None, Field(default=None, ge=RANGES[name][0], le=RANGES[name][1]))
-    for name in RANGES
-    if name in LIMITS - {"budget"}
-}
-
-
-class LimitSettings(create_model("LimitSettings", __base__=Value, **_LIMITS)):
+class LimitSettings(
+    create_model(
+        "LimitSettings", __base__=Value, **limit_fields(*(name for name in RANGES if name in LIMITS - {"budget"}))
+    )
+):
     """The limits of each run, with the names and units of the flags."""
 
 
