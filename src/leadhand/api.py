@@ -15,7 +15,7 @@ from leadhand.app.flows import DEFAULT, MAP, REPORT, RESEARCH, FlowName, FlowReg
 from leadhand.app.led import led
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.report_agents import bound_agents
-from leadhand.app.run_settings import AS_CONFIGURED, RunTool, asked_settings, check_options, run_settings
+from leadhand.app.run_settings import AS_CONFIGURED, NewRun, RunTool, asked_settings, check_options
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, budget_source, settings, user
 from leadhand.app.toolsets import toolbox
@@ -267,18 +267,25 @@ class Leadhand(InSync):
         checked = arguments.check_request(request, example=EXAMPLE)
         check_options(self._flows, flow, options, elsewhere=inspect.signature(Leadhand).parameters)
         _ = answer_worker(shape, ())
-        own = run_settings(instructions=instructions, tools=tools, plan_only=plan_only, approve_plan=approve_plan)
+        own = NewRun(
+            name=name,
+            tags=tags,
+            priority=priority,
+            instructions=instructions,
+            tools=tools,
+            plan_only=plan_only,
+            approve_plan=approve_plan,
+            output=shape,
+            worker=own_worker,
+        )
         found: Any = {"model": model, "budget": budget, "bounded": self._bounded, "check": check, "more": limits}
         asked, adapter = asked_settings(self._settings, **found)
         if own_worker is not None:
             self._flows.keep(own_worker)
             for tool in self._flows.tools_of_workers(own_worker):
                 self._toolbox.offer(tool)
-        labels: Any = {"name": arguments.run_name(name), "tags": arguments.run_tags(tags)}
-        labels["priority"] = arguments.run_priority(priority)
         runtime = await self.runtime()
-        labels |= {"output": shape, "worker": own_worker}
-        state = await runtime.start(checked, flow=flow, options=options, asked=asked, run=own, model=adapter, **labels)
+        state = await runtime.start(checked, flow=flow, options=options, asked=asked, run=own, model=adapter)
         return self._run(runtime, state, output=self._flows.output_of(state.definition) if shape is None else shape)
 
     async def run(

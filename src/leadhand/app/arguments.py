@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, get_type_hints
 
 from pydantic import Field, ValidationError, create_model
 
-from leadhand.core.errors import UsageError
+from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import Limits, SharedBudget, nanousd
 from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.core.text import check_names
@@ -240,11 +240,13 @@ def hooks(given: object) -> list[Hook]:
 def _hook(given: object, how: str) -> Hook:
     try:
         made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
-    except Exception as error:
+    except TypeError as error:
         name, file = given.__name__, getattr(sys.modules.get(given.__module__), "__file__", given.__module__)
-        what = f"the hook {name} ({file}) cannot be made without arguments: {one_line(error)}"
         how = f"Pass an instance of it, {name}(…). In a file for --hooks, assign the instance to a name."
-        raise UsageError(what, how) from error
+        raise UsageError(f"the hook {name} ({file}) cannot be made without arguments: {error}", how) from error
+    except Exception as error:
+        what = f"the hook {given.__name__} cannot be made: {type(error).__name__}: {one_line(error)}"
+        raise ConfigurationError(what, "Fix the error; --debug shows the traceback.") from error
     if not isinstance(made, Hook):
         raise UsageError(f"{shown(made)} is not a hook", how)
     if not any(check_of(made, point) for point in POINTS):

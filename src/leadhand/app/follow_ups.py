@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 from leadhand.app.arguments import LIMITS
 from leadhand.app.arguments import limits as checked_limits
 from leadhand.app.arguments import name as checked_name
-from leadhand.app.definitions import OfNewRun
-from leadhand.app.run_settings import RunSettings
+from leadhand.app.run_settings import NewRun
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import NEW_BUDGET, Settings
 from leadhand.app.toolsets import check_tools
@@ -44,8 +43,7 @@ async def start(
     flow: str = "",
     options: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    run: RunSettings | None = None,
-    **given: Unpack[OfNewRun],
+    run: NewRun,
 ) -> RunState:
     """Create a follow-up of a run, and return the state to drive.
 
@@ -55,8 +53,6 @@ async def start(
     does, and ConfigurationError for a tool of the earlier run that is not in this process.
     """
     definition = earlier.definition
-    if given.get("output") is None:
-        given["output"] = output_of(definition)
     if flow in ("", definition.flow):
         check_tools(definition.tools, runtime.toolbox)
     return await runtime.start(
@@ -65,8 +61,7 @@ async def start(
         options=options_of(definition, flow, options or {}),
         asked=settings or continued(definition, runtime.settings),
         follows=earlier,
-        run=run,
-        **given,
+        run=run if run.output is not None else replace(run, output=output_of(definition)),
     )
 
 

@@ -1,14 +1,28 @@
-"""Settings of a single run: further instructions, fewer tools, and whether people see its plan before work begins."""
+"""What a single run has: labels, further instructions, fewer tools, and whether people see its plan first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from leadhand.app.arguments import LIMITS, MODELS, Usual, check_methods, flag, limits, name, number, text
+from leadhand.app.arguments import (
+    LIMITS,
+    MODELS,
+    Usual,
+    check_methods,
+    flags,
+    limits,
+    name,
+    number,
+    run_name,
+    run_priority,
+    run_tags,
+    text,
+)
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
+from leadhand.app.typed_answers import Output
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import usd
@@ -18,6 +32,7 @@ from leadhand.core.tool import ToolSpec
 from leadhand.core.value import shown
 from leadhand.core.worker import EVERY_WORKER, LONGEST_INSTRUCTIONS, WILDCARDS, Worker
 from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.ports import Models
 from leadhand.tools.decorator import Tool
 
@@ -32,33 +47,60 @@ _TOOLS = "Pass names of tools that are registered, or the tools themselves: tool
 _INSTRUCTIONS = "Pass a text for every worker, or texts by worker: instructions={'plan': 'Prefer trains.'}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
-    """What one run has besides the settings of its process. None of it allows the run more than the process allows.
+@dataclass(frozen=True, kw_only=True)
+class NewRun:
+    """What one run has besides its request, its flow and the settings of its process, checked.
 
-    ``instructions`` are added to those of workers, by name; ``"*"`` to those of every worker. ``tools`` are the names
-    of the only tools that the run may use (None: all that are registered). With ``plan_only``, the run stops when its
-    plan is complete, until a person resumes it. With ``approve_plan``, a person has to approve the plan first.
-    ``traceparent`` is the span of its caller, "" for none.
+    None of it allows the run more than the process allows. ``instructions`` are added to those of workers, by name;
+    ``"*"`` to those of every worker. ``tools`` are the names of the only tools that the run may use (None: all that are
+    registered). With ``plan_only``, the run stops when its plan is complete, until a person resumes it. With
+    ``approve_plan``, a person has to approve the plan first. ``output`` is the type of the answer, ``worker`` one of
+    the program that carries the run out. ``detached``: it outlives its process. ``by`` starts it, ``key_id`` is the API
+    key that it belongs to, ``traceparent`` the span of its caller, "" for none. Raises UsageError.
     """
 
-    instructions: Mapping[str, str] = field(default_factory=dict[str, str])
-    tools: tuple[str, ...] | None = None
+    name: str = ""
+    tags: Mapping[str, str] | None = None
+    priority: int = 0
+    instructions: str | Mapping[str, str] | None = None
+    tools: Iterable[RunTool] | None = None
     plan_only: bool = False
     approve_plan: bool = False
+    output: Output = None
+    worker: ProgramWorker | None = None
+    detached: bool = False
+    by: str = ""
+    key_id: str = ""
     traceparent: str = ""
 
+    def __post_init__(self) -> None:
+        run_priority(self.priority)
+        flags(plan_only=self.plan_only, approve_plan=self.approve_plan)
+        checked = {"name": run_name(self.name), "tags": run_tags(self.tags)}
+        checked |= {"instructions": _instructions(self.instructions), "tools": self.only_tools}
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
 
-def run_settings(
-    *, instructions: object = None, tools: object = None, plan_only: object = False, approve_plan: object = False
-) -> RunSettings:
-    """Return the settings of one run, as a caller gives them. Raises UsageError for an invalid value."""
-    return RunSettings(
-        instructions=_instructions(instructions),
-        tools=None if tools is None else tuple(_names(tools)),
-        plan_only=flag(plan_only, "plan_only"),
-        approve_plan=flag(approve_plan, "approve_plan"),
-    )
+    @property
+    def only_tools(self) -> tuple[str, ...] | None:
+        """The names of the only tools that the run may use."""
+        return None if self.tools is None else tuple(_names(self.tools))
+
+    @property
+    def instructions_by_worker(self) -> dict[str, str]:
+        return _instructions(self.instructions)
+
+    def following(self, earlier: RunDefinition, flow: FunctionFlow) -> NewRun:
+        """Return this as a follow-up: where no others are given, it has the instructions and tools of the earlier run,
+        and its tags. People approve its plan, too, if they did then and the flow makes one.
+        """
+        return replace(
+            self,
+            instructions=self.instructions or earlier.instructions,
+            tools=earlier.only_tools if self.tools is None else self.tools,
+            tags={**earlier.tags, **(self.tags or {})},
+            approve_plan=self.approve_plan or (earlier.approve_plan and flow.plans),
+        )
 
 
 def check_options(flows: FlowRegistry, flow: object, options: Mapping[str, Any], elsewhere: Collection[str]) -> None:
@@ -144,19 +186,7 @@ def instructed(workers: Sequence[Worker], given: Mapping[str, str]) -> tuple[Wor
     return tuple(found)
 
 
-def followed_settings(given: RunSettings, earlier: RunDefinition, flow: FunctionFlow) -> RunSettings:
-    """Return the settings of a follow-up: where no others are given, it has the instructions and tools of the earlier
-    run. People approve its plan, too, if they did then and the flow makes one.
-    """
-    return replace(
-        given,
-        instructions=given.instructions or earlier.instructions,
-        tools=earlier.only_tools if given.tools is None else given.tools,
-        approve_plan=given.approve_plan or (earlier.approve_plan and flow.plans),
-    )
-
-
-def check_plan(flow: FunctionFlow, run: RunSettings) -> None:
+def check_plan(flow: FunctionFlow, run: NewRun) -> None:
     """Raise UsageError if a person should see the plan of a run whose flow makes none before work begins."""
     if (run.plan_only or run.approve_plan) and not flow.plans:
         how = "Leave out --plan-only and --approve-plan (plan_only and approve_plan in Python and over HTTP)."

@@ -232,25 +232,6 @@ def make_home(home: Path) -> Path:
     return home
 
 
-def held_back(limits: Limits, stages: int) -> Money:
-    """Return what is kept for the ``stages`` that close a run: requests, and a share of the money and tokens.
-
-    The first two are the evaluation and the answer; each further one (a typed answer, its judgement) is one request
-    more, and half as much again of the rest.
-    """
-    requests = limits.max_requests or 0
-    return Money(
-        requests=min(stages - 1 + max(1, requests // 10), max(requests - 1, 0)),
-        tokens=(limits.max_tokens or 0) * stages // (2 * HELD_BACK_SHARE),
-        nanousd=(limits.budget_nanousd or 0) * stages // (2 * HELD_BACK_SHARE),
-    )
-
-
-def held_back_s(limits: Limits) -> float:
-    """The seconds that are kept for reviews and the answer."""
-    return min((limits.timeout_s or 0.0) / HELD_BACK_SHARE, LONGEST_HELD_BACK_S)
-
-
 class Reserves(TypedDict):
     """What a run keeps for reviews and the answer."""
 
@@ -259,8 +240,19 @@ class Reserves(TypedDict):
 
 
 def reserves(limits: Limits, stages: int) -> Reserves:
-    """Return what is kept with these limits for the ``stages`` that close a run."""
-    return {"held_back": held_back(limits, stages), "held_back_s": held_back_s(limits)}
+    """Return what is kept for the ``stages`` that close a run: requests, and a share of the money, tokens and time.
+
+    The first two are the evaluation and the answer; each further one (a typed answer, its judgement) is one request
+    more, and half as much again of the rest.
+    """
+    requests = limits.max_requests or 0
+    held_back = Money(
+        requests=min(stages - 1 + max(1, requests // 10), max(requests - 1, 0)),
+        tokens=(limits.max_tokens or 0) * stages // (2 * HELD_BACK_SHARE),
+        nanousd=(limits.budget_nanousd or 0) * stages // (2 * HELD_BACK_SHARE),
+    )
+    seconds = min((limits.timeout_s or 0.0) / HELD_BACK_SHARE, LONGEST_HELD_BACK_S)
+    return {"held_back": held_back, "held_back_s": seconds}
 
 
 def tilde(path: Path | str) -> str:
