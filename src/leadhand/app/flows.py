@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from leadhand.app.arguments import json_value
-from leadhand.app.installed import entry_points
+from leadhand.app.toolsets import entry_points, loaded
 from leadhand.core.commands import FlowError
 from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.core.run import RunDefinition
@@ -156,13 +156,7 @@ class FlowRegistry:
         self._installed = True
         for point in entry_points(GROUP):
             if point.name not in (*self._flows, *LATE):
-                try:
-                    self._add(checked_flow(point.load()))
-                except Exception as error:
-                    raise ConfigurationError(
-                        f"the flow {point.name} of {point.value} cannot be loaded: {error}",
-                        "Fix or uninstall the package that provides it.",
-                    ) from error
+                loaded(point, "flow", lambda found: self._add(checked_flow(found)))
 
     def names(self) -> list[str]:
         """The names of all flows."""

@@ -12,7 +12,6 @@ from leadhand.app.arguments import (
     Usual,
     check_methods,
     flags,
-    limits,
     name,
     number,
     run_name,
@@ -20,8 +19,9 @@ from leadhand.app.arguments import (
     run_tags,
     text,
 )
+from leadhand.app.arguments import limits as checked_limits
 from leadhand.app.flows import FlowRegistry
-from leadhand.app.settings import Settings
+from leadhand.app.settings import NEW_BUDGET, Settings
 from leadhand.app.typed_answers import Output
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
@@ -193,6 +193,29 @@ def check_plan(flow: FunctionFlow, run: NewRun) -> None:
         raise UsageError(f"the flow {flow.name} makes no plan before it begins, so nobody can approve one", how)
 
 
+def changed(
+    usual: Settings,
+    *,
+    model: str | None = None,
+    models: Mapping[str, str] | None = None,
+    limits: Mapping[str, Any] | None = None,
+    budget_from: str = NEW_BUDGET,
+    **others: Any,
+) -> Settings:
+    """Return settings with another ``model`` for all uses, ``models`` for single ones, limits by the names that people
+    use, and ``others``, which are fields of Settings. Raises UsageError for an invalid value.
+    """
+    given = dict(limits or {})
+    check_names("the limits of a run", given, LIMITS)
+    model = name(model, "model", "Pass provider:name, offline or an adapter, or omit it.")
+    if model is not None:
+        others |= {"model": model, "models": {}}
+    if "budget" in given:
+        others["budget_from"] = budget_from
+    settings = replace(usual, limits=checked_limits(usual.limits, **given), **others)
+    return replace(settings, models={**settings.models, **models}) if models else settings
+
+
 def asked_settings(
     usual: Settings,
     *,
@@ -207,25 +230,18 @@ def asked_settings(
 
     ``bounded``: the caller set the usual budget, so that of a run cannot be higher. Raises UsageError.
     """
-    own = None if model is None or isinstance(model, str) else model
+    named, own = (model, None) if model is None or isinstance(model, str) else (None, model)
     check_methods(own, "model", MODELS, "the name of a model, or an object with the methods of leadhand.ports.Models")
-    others = dict(more or {})
-    check_names("the limits of a run", others, LIMITS)
-    budget = others.pop("budget", budget)
-    if not isinstance(model, str) and isinstance(budget, Usual) and check is None and not others:
+    limits = ({} if isinstance(budget, Usual) else {"budget": budget}) | dict(more or {})
+    if named is None and check is None and not limits:
         return None, own
-    wanted = replace(usual, check=check or usual.check, limits=limits(usual.limits, **others))
-    if isinstance(model, str):
-        asked = name(model, "model", "Pass provider:name, offline or an adapter, or omit it.")
-        if usual.offline and asked != "offline":
-            how = "Omit the model, or use a Leadhand without offline=True."
-            raise UsageError(f"this Leadhand is offline and cannot use the model {asked}", how)
-        wanted = replace(wanted, model=asked, models={})
-    if isinstance(budget, Usual):
-        return wanted, own
-    most, changed = usual.limits.budget_nanousd, limits(wanted.limits, budget=budget)
-    if bounded and most is not None and (changed.budget_nanousd is None or changed.budget_nanousd > most):
-        said = "no limit" if budget is None else f"${number(budget)}"
+    wanted = changed(usual, model=named, limits=limits, budget_from="budget=… of the run", check=check or usual.check)
+    if usual.offline and wanted.model != "offline":
+        how = "Omit the model, or use a Leadhand without offline=True."
+        raise UsageError(f"this Leadhand is offline and cannot use the model {wanted.model}", how)
+    most, asked = usual.limits.budget_nanousd, wanted.limits.budget_nanousd
+    if bounded and most is not None and (asked is None or asked > most):
+        said = "no limit" if asked is None else f"${number(usd(asked))}"
         what = f"the budget of the run ({said}) is above that of this Leadhand, ${number(usd(most))}"
         raise UsageError(what, "Pass that or less, or give the Leadhand a higher budget.")
-    return replace(wanted, limits=changed, budget_from="budget=… of the run"), own
+    return wanted, own

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
+from functools import cache
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from leadhand.app.installed import entry_points
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.lifecycle import SETTLED
 from leadhand.core.run import RunDefinition
@@ -20,6 +22,25 @@ if TYPE_CHECKING:
 
 GROUP = "leadhand.tools"
 """The entry points by which installed packages offer tools."""
+
+
+def entry_points(group: str) -> metadata.EntryPoints:
+    """Return the entry points of a group. The packages are searched once for each state of ``sys.path``."""
+    return _entry_points(group, tuple(sys.path))
+
+
+@cache
+def _entry_points(group: str, path: tuple[str, ...]) -> metadata.EntryPoints:
+    return metadata.entry_points(group=group)
+
+
+def loaded(point: metadata.EntryPoint, what: str, made: Callable[[Any], Any] = lambda found: found) -> Any:
+    """Return what an installed package offers. Raises ConfigurationError if it cannot be loaded."""
+    try:
+        return made(point.load())
+    except Exception as error:
+        problem = f"the {what} {point.name} of {point.value} cannot be loaded: {error}"
+        raise ConfigurationError(problem, "Fix or uninstall the package that provides it.") from error
 
 
 def shipped_tools() -> list[Tool[..., Any]]:
@@ -45,16 +66,7 @@ def tools_on_request() -> list[Tool[..., Any]]:
 
 def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
     """The tools that installed packages offer. Raises ConfigurationError for one that cannot be loaded."""
-    found: list[Tool[..., Any] | Callable[..., Any]] = []
-    for point in entry_points(GROUP):
-        try:
-            found.append(point.load())
-        except Exception as error:
-            raise ConfigurationError(
-                f"the tool {point.name} of {point.value} cannot be loaded: {error}",
-                "Fix or uninstall the package that provides it.",
-            ) from error
-    return found
+    return [loaded(point, "tool") for point in entry_points(GROUP)]
 
 
 def installed_modules() -> set[str]:

@@ -17,8 +17,8 @@ from starlette.routing import BaseRoute
 from starlette.types import Lifespan, Scope
 
 from leadhand import __version__
+from leadhand.app.driver import Resumer
 from leadhand.app.keys import key_store
-from leadhand.app.resumer import Resumer
 from leadhand.app.settings import user
 from leadhand.ports.hosts import HostKind
 from leadhand.server.access import Access

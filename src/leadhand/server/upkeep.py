@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 
-from leadhand.app.periodic import Periodic
+from leadhand.app.driver import Periodic
 from leadhand.app.retention import Retention
 from leadhand.app.runtime import Runtime
 from leadhand.app.upkeep import delete_runs
