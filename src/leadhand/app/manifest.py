@@ -18,7 +18,7 @@ from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.run import WorkerCalls
-from leadhand.core.value import Value, shown
+from leadhand.core.value import Value
 from leadhand.flows.seam.worker import Worker
 from leadhand.ports.tool_limits import MOST_AT_ONCE, ToolSettings
 
@@ -53,7 +53,7 @@ class ConcurrencySettings(Value):
     """What goes on at once in all processes of a database together: steps of the project, calls of each model."""
 
     project: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
-    models: dict[str, Annotated[int, Field(ge=1, le=MOST_AT_ONCE)]] = {}
+    models: dict[Annotated[str, Field(pattern=r"^offline$|:")], Annotated[int, Field(ge=1, le=MOST_AT_ONCE)]] = {}
 
 
 class ApprovalSettings(Value):
@@ -159,20 +159,10 @@ def load_project(path: Path) -> Project:
     manifest = validated(ProjectManifest, data, path, line_of)
     project = Project(path=path, manifest=manifest, workers=_workers(path, manifest, line_of), text=text)
     _check_files(project, line_of)
-    _check_concurrency(project)
-    return project
-
-
-def _check_concurrency(project: Project) -> None:
-    manifest = project.manifest
     if manifest.concurrency.project is not None and not manifest.name:
         what = "the project has a limit, and no name by which other processes know that it is the same project"
-        raise ConfigurationError(f"{project.where('concurrency', 'project')}: {what}", 'Add name = "…" at the top.')
-    for model in manifest.concurrency.models:
-        if ":" not in model and model != "offline":
-            where = project.where("concurrency", "models", model)
-            what = f"{shown(model)} is not the full name of a model"
-            raise ConfigurationError(f"{where}: {what}", 'Write "provider:name", in quotes.')
+        raise fault(path, line_of(("concurrency", "project")), what, 'Add name = "…" at the top.')
+    return project
 
 
 def _workers(path: Path, manifest: ProjectManifest, line_of: LineOf) -> dict[str, Worker]:
@@ -209,10 +199,11 @@ def _check_files(project: Project, line_of: LineOf) -> None:
     manifest = project.manifest
     for key in ("tools", "flows", "agents", "hooks", "offline_rules"):
         for number, named in enumerate(getattr(manifest, key)):
-            file = project.located(named.partition(":")[0] if key in ("agents", "hooks") else named)
-            if Path(file).is_absolute() and not Path(file).is_file():
-                line = line_of((key, number))
-                raise fault(project.path, line, f"there is no file {named}", "Correct the path, or remove it.")
+            file = Path(project.located(named.partition(":")[0]))
+            if file.is_absolute() and not file.is_file():
+                raise fault(
+                    project.path, line_of((key, number)), f"there is no file {named}", "Correct the path, or remove it."
+                )
     if manifest.documents is not None and not (project.directory / manifest.documents).is_dir():
         what = f"there is no directory {manifest.documents}"
         raise fault(project.path, line_of(("documents",)), what, "Create it, or correct the path.")

@@ -55,16 +55,11 @@ class Retention:
         return expired
 
 
-def project_retention(project: Project | None, keep_for: str | None = None, keep_runs: int | None = None) -> Retention:
-    """Return the retention of a project; what a flag sets counts instead. Raises UsageError."""
+def retention(keep_for: str | None, keep_runs: int | None, project: Project | None = None) -> Retention:
+    """Return the retention that flags set, else that of the project. Raises UsageError."""
     if project is not None:
         keep_for = keep_for or project.manifest.retention.keep_for
         keep_runs = project.manifest.retention.keep_runs if keep_runs is None else keep_runs
-    return retention(keep_for, keep_runs)
-
-
-def retention(keep_for: str | None, keep_runs: int | None) -> Retention:
-    """Return the retention that flags or a manifest set. Raises UsageError."""
     if keep_runs is not None and keep_runs < 1:
         raise UsageError(f"invalid value for --keep-runs: {keep_runs}", "Give 1 or more.")
     return Retention(keep_for=None if keep_for is None else duration(keep_for, "--keep-for"), keep_runs=keep_runs)

@@ -215,11 +215,10 @@ class Runtime:
 
     def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
-        self.flows.check_workers(state.definition)
+        self.flows.check_code(state.definition, ended=state.finished is not None)
         check_tools(needed_tools(state), self.toolbox)
         check_hooks(self.hooks, state.definition)
         if state.finished is None:
-            self.flows.check_code(state.definition)
             for name in state.definition.models.names:
                 self.models.check(name)
             for tool in changed_tools(state, self.toolbox):
