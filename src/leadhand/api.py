@@ -191,11 +191,10 @@ class Leadhand(InSync):
         """
         from leadhand.app.config_files import find_manifest
         from leadhand.app.manifest import load_project  # most processes have no project
-        from leadhand.app.project_settings import project_arguments
 
         named = Path(path)
         project = load_project((find_manifest(named) if named.is_dir() else None) or named)
-        return cls(**{**project_arguments(project), **settings})
+        return cls(**{**project.arguments(), **settings})
 
     @property
     def settings(self) -> Settings:

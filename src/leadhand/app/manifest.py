@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.run import WorkerCalls
-from leadhand.core.value import Value
+from leadhand.core.value import Value, shown
 from leadhand.flows.seam.worker import Worker
 from leadhand.ports.tool_limits import MOST_AT_ONCE, ToolSettings
 
@@ -108,6 +109,10 @@ class ProjectManifest(Value):
     stages: dict[str, dict[str, Any]] = {}
 
 
+_FILES = {"tools": "tools", "flows": "flows", "agent": "agents", "hooks": "hooks"}
+"""Flags that name Python files, and the keys of the manifest that do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
     """A manifest, the file that it comes from, and the workers that its worker files declare, by relative path."""
@@ -130,6 +135,63 @@ class Project:
         """The directory for workers that are made during runs; None without one."""
         named = self.manifest.generated_workers_dir
         return None if named is None else self.directory / named
+
+    def flags(self) -> dict[str, Any]:
+        """Return what the manifest sets by the names of flags; paths are absolute. Flags of several values are
+        tuples."""
+        manifest, models, budget = self.manifest, self.manifest.models, self.manifest.budget
+        approve = [] if manifest.approve.policy == "ask" else [manifest.approve.policy]
+        stages = ((stage, field, value) for stage, fields in manifest.stages.items() for field, value in fields.items())
+        found: dict[str, Any] = {
+            "model": models.default,
+            **{f"{use}_model": getattr(models, use) for use in ("lead", "worker", "review")},
+            "documents": None if manifest.documents is None else str(self.directory / manifest.documents),
+            "only_documents": manifest.only_documents or None,
+            "check": manifest.check,
+            "strict": manifest.strict or None,
+            "worker_calls": manifest.worker_calls,
+            "budget": budget.run,
+            "budget_per_day": budget.per_day,
+            "budget_total": budget.total,
+            "allow_unknown_price": budget.allow_unknown_price or None,
+            **manifest.limits.model_dump(),
+            **{flag: tuple(map(self.located, getattr(manifest, key))) for flag, key in _FILES.items()},
+            "approve": (*approve, *(f"{rule}={policy}" for rule, policy in manifest.approve.rules.items())),
+            "stage": tuple(
+                f"{stage}.{field}={json.dumps(value, ensure_ascii=False)}" for stage, field, value in stages
+            ),
+        }
+        return {name: value for name, value in found.items() if value not in (None, ())}
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what the manifest sets as arguments of ``Leadhand``.
+
+        Raises UsageError and ConfigurationError for files that do not hold what the manifest says.
+        """
+        from leadhand.app import source_files as files
+
+        flags, manifest = self.flags(), self.manifest
+        if manifest.stages:
+            what = (
+                f"{self.path} sets stages of reports ({shown(list(manifest.stages))}), which Leadhand(…) does not take"
+            )
+            raise ConfigurationError(what, "Pass them to a report: lead.report(topic, agents=[{…}]).")
+        return flags | {
+            "project": self,
+            "tools": files.all_tools(flags.pop("tools", ())),
+            "flows": files.all_flows(flags.pop("flows", ())),
+            "agents": files.all_agents(flags.pop("agent", ())),
+            "hooks": files.all_hooks(flags.pop("hooks", ())),
+            "approve": manifest.approve.policy,
+            "approve_rules": dict(manifest.approve.rules),
+            "offline_rules": self.rules(),
+        }
+
+    def rules(self) -> dict[str, Any]:
+        """Return the rules of the project for the built-in model, by the name of the worker."""
+        from leadhand.app.source_files import all_rules
+
+        return all_rules(map(self.located, self.manifest.offline_rules))
 
     def located(self, named: str) -> str:
         """Return a Python file of the manifest, or ``FILE:NAME``, with an absolute path; a module as it is."""
