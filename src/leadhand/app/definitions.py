@@ -133,8 +133,7 @@ def usable(worker: Worker, models: NamedModels) -> list[str]:
     errors: list[ConfigurationError] = []
     for name in worker.models:
         try:
-            if models.own is None:
-                models.check(name)
+            models.check(name)
             found.append(name)
         except ConfigurationError as error:
             errors.append(error)
