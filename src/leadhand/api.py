@@ -165,7 +165,7 @@ class Leadhand(InSync):
         self._on_approval = on_approval
         self.agents = bound_agents(agents)
         self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}), workers)
-        self._toolbox = toolbox(tools, deps, project)
+        self._toolbox = toolbox(tools, deps, None if project is None else project.manifest.tool_settings)
         for tool in self._flows.tools_of_workers():
             self._toolbox.offer(tool)
         self._open = partial(

@@ -238,14 +238,15 @@ def hooks(given: object) -> list[Hook]:
 
 
 def _hook(given: object, how: str) -> Hook:
+    kind = cast("type[Hook]", given)
     try:
-        made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
+        made: Any = kind() if inspect.isclass(given) and issubclass(kind, Hook) else given
     except TypeError as error:
-        name, file = given.__name__, getattr(sys.modules.get(given.__module__), "__file__", given.__module__)
+        name, file = kind.__name__, getattr(sys.modules.get(kind.__module__), "__file__", kind.__module__)
         how = f"Pass an instance of it, {name}(…). In a file for --hooks, assign the instance to a name."
         raise UsageError(f"the hook {name} ({file}) cannot be made without arguments: {error}", how) from error
     except Exception as error:
-        what = f"the hook {given.__name__} cannot be made: {type(error).__name__}: {one_line(error)}"
+        what = f"the hook {kind.__name__} cannot be made: {type(error).__name__}: {one_line(error)}"
         raise ConfigurationError(what, "Fix the error; --debug shows the traceback.") from error
     if not isinstance(made, Hook):
         raise UsageError(f"{shown(made)} is not a hook", how)

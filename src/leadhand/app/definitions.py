@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from leadhand.app.arguments import check_rules
-from leadhand.app.flows import file_of
+from leadhand.app.flows import FlowRegistry, file_of
 from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
-from leadhand.app.project_workers import project_parts, with_workers, worker_tools
+from leadhand.app.project_workers import project_tools, run_workers, with_workers, worker_tools
 from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed, without_fetch
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import answer_worker
@@ -20,21 +20,31 @@ from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import Source, ToolSpec
 from leadhand.core.worker import WILDCARDS, Worker
-from leadhand.ports import ArtifactStore, FileIndex
+from leadhand.engine.hooks import Hooks
+from leadhand.ports import ArtifactStore, ContextStore, FileIndex
 from leadhand.ports.earlier_files import earlier_file, newest_files
 from leadhand.tools.toolbox import Toolbox
-from leadhand.verify.judge import judging_workers
-
-if TYPE_CHECKING:
-    from leadhand.app.runtime import Runtime
+from leadhand.verify.judge import Verifier, judging_workers
 
 LOGGER = logging.getLogger("leadhand")
 MOST_FILES = 200
 """Files of earlier runs that a run may read, at most."""
 
 
+class Parts(Protocol):
+    """The parts of a process that define runs."""
+
+    store: ContextStore
+    artifacts: ArtifactStore
+    models: NamedModels
+    toolbox: Toolbox
+    flows: FlowRegistry
+    hooks: Hooks
+    verifier: Verifier | None
+
+
 async def definition_of_new(
-    runtime: Runtime,
+    parts: Parts,
     request: str,
     flow: str,
     options: Mapping[str, Any],
@@ -49,30 +59,32 @@ async def definition_of_new(
 
     The other arguments are those of :meth:`~leadhand.app.runtime.Runtime.start`.
     """
-    flows, toolbox, models = runtime.flows, runtime.toolbox, runtime.models
+    flows, toolbox, models = parts.flows, parts.toolbox, parts.models
     checked = flows.options(flow, with_workers(wanted.project, toolbox, flow, options))
     used, of_flow = flows.get(flow), flows.workers(flow, checked)
     if follows is not None:
         run = run.following(follows.definition, used)
     check_plan(used, run)
     of_program = flows.of_program(run.worker, flow, checked, wanted.project)
-    project = project_parts(wanted.project, toolbox, flow, checked, of_flow, request, of_program)
-    every = (*of_flow, *project.workers)
+    every = (*of_flow, *run_workers(wanted.project, toolbox, flow, checked, of_flow, request, of_program))
     called = worker_tools(every)
     check_workers(every, toolbox, models, called, offline=wanted.offline)
     own_models = {name for worker in every for name in usable(worker, models)}
     more = unpriced_models(wanted, models, sorted(own_models - {*choice.models.names}))
     shape = answer_worker(run.output, every)
     check = check_of(wanted, choice.models)
-    judging = judging_workers(check, every, verifier=runtime.verifier is not None)
+    judging = judging_workers(check, every, verifier=parts.verifier is not None)
     stages = 2 + (shape is not None) + bool(judging)
-    catalogue = (*toolbox.specs(project.tools), *called)
+    catalogue = (
+        *toolbox.specs((*project_tools(wanted.project, toolbox), *(name for worker in every for name in worker.tools))),
+        *called,
+    )
     check_rules(wanted.approve_rules, catalogue, toolbox)
     if wanted.only_documents:
         catalogue, every = without_fetch(catalogue, every)
     tools, workers = narrowed(catalogue, run.only_tools, every)
     workers = instructed((*workers, *judging), run.instructions_by_worker)
-    earlier = await files_to_read(runtime, flow, run.key_id, follows, wanted) if used.reads_artifacts else ()
+    earlier = await files_to_read(parts, flow, run.key_id, follows, wanted) if used.reads_artifacts else ()
     return RunDefinition(
         request=request,
         flow=flow,
@@ -87,7 +99,7 @@ async def definition_of_new(
         strict=wanted.strict,
         worker_calls=wanted.worker_calls or "auto",
         judging=tuple(each.name for each in judging),
-        nested_workers=project.nested_workers,
+        nested_workers=wanted.project is not None and wanted.project.manifest.nested_creation,
         limits=wanted.limits,
         approve=wanted.approve,
         approve_rules=dict(wanted.approve_rules),
@@ -111,7 +123,7 @@ async def definition_of_new(
         priority=run.priority,
         instructions=run.instructions_by_worker,
         only_tools=run.only_tools,
-        hooks=runtime.hooks.names,
+        hooks=parts.hooks.names,
         plan_only=run.plan_only,
         approve_plan=run.approve_plan,
         traceparent=run.traceparent,
@@ -182,18 +194,18 @@ def followed(earlier: RunState) -> Follows:
 
 
 async def files_to_read(
-    runtime: Runtime, flow: str, key_id: str, earlier: RunState | None, wanted: Settings
+    parts: Parts, flow: str, key_id: str, earlier: RunState | None, wanted: Settings
 ) -> tuple[EarlierFile, ...]:
     """Return the files that a new run may read: those of the run that it follows, then those of its flow and key.
 
     Of other runs than the one that it follows, it reads only what ``may_share`` of that port allows.
     Their content is kept until the run is created. What is no longer stored is left out, with a warning.
     """
-    found, store = list(_files_of(earlier)) if earlier is not None else [], runtime.store
+    found, store = list(_files_of(earlier)) if earlier is not None else [], parts.store
     if isinstance(store, FileIndex):
         found += await store.earlier_files(flow, key_id, MOST_FILES, offline=wanted.offline, documents=wanted.documents)
     files = newest_files(found, MOST_FILES)
-    lost = await missing(runtime.artifacts, files)
+    lost = await missing(parts.artifacts, files)
     return tuple(file for file in files if file not in lost)
 
 

@@ -1,21 +1,26 @@
-"""How long finished runs are kept, and which of them are no longer kept."""
+"""How long finished runs are kept, which of them are no longer kept, and how they are deleted."""
 
 from __future__ import annotations
 
+import asyncio
 import re
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leadhand.app.formatting import one_line
 from leadhand.app.listings import all_runs
-from leadhand.core.errors import UsageError
+from leadhand.core.errors import ConfigurationError, StoreError, UsageError
 from leadhand.core.run import ENDED
-from leadhand.ports import ContextStore
+from leadhand.ports import ContextStore, UpkeepStore
 from leadhand.ports.runs import RunListing
 
 if TYPE_CHECKING:
     from leadhand.app.manifest import Project
+    from leadhand.app.runtime import Runtime
 
 UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 LONGEST_AGE_S = 365_000 * 86_400
@@ -63,3 +68,35 @@ def retention(keep_for: str | None, keep_runs: int | None, project: Project | No
     if keep_runs is not None and keep_runs < 1:
         raise UsageError(f"invalid value for --keep-runs: {keep_runs}", "Give 1 or more.")
     return Retention(keep_for=None if keep_for is None else duration(keep_for, "--keep-for"), keep_runs=keep_runs)
+
+
+def upkeep_store(store: ContextStore) -> UpkeepStore:
+    """Return the store as one whose runs can be deleted. Raises ConfigurationError if they cannot."""
+    if not isinstance(store, UpkeepStore):
+        raise ConfigurationError(
+            "this store cannot delete runs or be backed up", "Use SQLite or PostgreSQL, or implement ports.UpkeepStore."
+        )
+    return store
+
+
+async def delete_runs(runtime: Runtime, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
+    """Delete runs, their artifacts and the files in their directories; return the ids of those deleted.
+
+    Raises NoSuchRun, RunOwned for a run that a living process drives, and StoreError. With ``ended_only``, runs that
+    are gone or have not ended are left out instead.
+    """
+    deleted = await upkeep_store(runtime.store).delete_runs(run_ids, ended_only=ended_only)
+    for run_id in deleted:
+        await asyncio.to_thread(_delete_directory, runtime.settings.home / "runs" / run_id)
+    return deleted
+
+
+def _delete_directory(directory: Path) -> None:
+    try:
+        shutil.rmtree(directory)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise StoreError(
+            f"the run is deleted, but not its directory {directory}: {error.strerror or error}", "delete it by hand"
+        ) from error

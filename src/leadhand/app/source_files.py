@@ -33,7 +33,7 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]
     Raises UsageError for a name without a file, module or tool, ConfigurationError for code that cannot be imported.
     """
     how = "Decorate a function in it with @tool (from leadhand import tool)."
-    own = _all(named, "tools", how, lambda module, _: _instances(module, Tool))
+    own = _all(named, "tools", how, lambda module, _: _tools(module))
     return list(dict.fromkeys([*shipped_tools(), *installed_tools(), *own]))
 
 
@@ -81,6 +81,10 @@ def _all(named: Iterable[str], what: str, how: str, parts: Callable[[ModuleType,
             raise UsageError(f"{place} defines no {what} {wanted}", known)
         every += [found[wanted]] if colon else found.values()
     return list(dict.fromkeys(every))
+
+
+def _tools(module: ModuleType) -> dict[str, Tool[..., Any]]:
+    return _instances(module, cast("type[Tool[..., Any]]", Tool))
 
 
 def _instances(module: ModuleType, kind: type[_T]) -> dict[str, _T]:
@@ -137,7 +141,7 @@ def _module_of_file(name: str) -> ModuleType:
     try:
         with _importing(name, path.parent):
             spec.loader.exec_module(module)
-        for found in _instances(module, Tool).values():
+        for found in _tools(module).values():
             found.source = str(path)
     except BaseException:
         del sys.modules[path.stem]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.lifecycle import SETTLED
@@ -14,11 +14,9 @@ from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.hooks import Hooks
+from leadhand.ports.tool_limits import ToolSettings
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
-
-if TYPE_CHECKING:
-    from leadhand.app.manifest import Project
 
 GROUP = "leadhand.tools"
 """The entry points by which installed packages offer tools."""
@@ -75,13 +73,15 @@ def installed_modules() -> set[str]:
 
 
 def toolbox(
-    tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None, deps: Any = None, project: Project | None = None
+    tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None,
+    deps: Any = None,
+    settings: Mapping[str, ToolSettings] | None = None,
 ) -> Toolbox:
     """Return a toolbox of these tools (None: the built-in and installed ones), which receive ``deps``.
 
-    The tools have the settings of the project. Raises UsageError for a value that is not a tool.
+    They have these settings, by name. Raises UsageError for a value that is not a tool.
     """
-    settings = {} if project is None else project.manifest.tool_settings
+    settings = settings or {}
     if tools is None:
         return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request, deps, settings)
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."

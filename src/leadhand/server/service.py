@@ -16,12 +16,11 @@ from leadhand.app.driver import Driver
 from leadhand.app.follow_ups import models_of
 from leadhand.app.keys import key_store
 from leadhand.app.new_limits import advice_to_raise
-from leadhand.app.retention import Retention
+from leadhand.app.retention import Retention, delete_runs
 from leadhand.app.run_settings import NewRun
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
-from leadhand.app.upkeep import delete_runs
 from leadhand.core.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import Entry, RunRequested, StepRequested, ToolCallReturned
 from leadhand.core.run import ENDED, RunStatus

@@ -6,9 +6,8 @@ import logging
 from datetime import UTC, datetime
 
 from leadhand.app.driver import Periodic
-from leadhand.app.retention import Retention
+from leadhand.app.retention import Retention, delete_runs
 from leadhand.app.runtime import Runtime
-from leadhand.app.upkeep import delete_runs
 from leadhand.ports import KeyStore, SearchIndex, UpkeepStore
 
 LOGGER = logging.getLogger("leadhand.server")

@@ -13,9 +13,8 @@ from leadhand.app.config_files import find_manifest
 from leadhand.app.formatting import age, count
 from leadhand.app.labels import label_run
 from leadhand.app.manifest import load_project
-from leadhand.app.retention import duration, retention
+from leadhand.app.retention import delete_runs, duration, retention, upkeep_store
 from leadhand.app.settings import tilde, user
-from leadhand.app.upkeep import delete_runs, upkeep_store
 from leadhand.cli.options import NO_PROJECT, RUN, Flag, ProjectFile, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
