@@ -13,7 +13,8 @@ from server.teams import Office, repairing, team
 from browser.notes import PATH, Notebook, noise_notes
 from browser.serving import Served
 from browser.survey import REQUEST, TOWNS, Survey
-from leadhand.app.keys import key_store, make_key
+from leadhand.app.keys import make_key
+from leadhand.ports import in_database
 from leadhand.ports.access import Scope
 from leadhand.server.app import Doors
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives, judges, reviews, says
@@ -243,7 +244,7 @@ async def system(home: Path) -> AsyncGenerator[Scene]:
 @asynccontextmanager
 async def login(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home, doors=Doors(key_needed=True)) as (served, _):
-        await make_key(key_store(served.runtime.store), "ann", (Scope.READ,))
+        await make_key(in_database(served.runtime.store), "ann", (Scope.READ,))
         yield Scene(served, "/runs", _shows("API key"))
 
 

@@ -238,7 +238,7 @@ def hooks(given: object) -> list[Hook]:
 
 
 def _hook(given: object, how: str) -> Hook:
-    kind = cast("type[Hook]", given)
+    kind = cast("type[Any]", given)
     try:
         made: Any = kind() if inspect.isclass(given) and issubclass(kind, Hook) else given
     except TypeError as error:

@@ -21,7 +21,7 @@ from leadhand.core.text import did_you_mean
 from leadhand.core.tool import Source, ToolSpec
 from leadhand.core.worker import WILDCARDS, Worker
 from leadhand.engine.hooks import Hooks
-from leadhand.ports import ArtifactStore, ContextStore, FileIndex
+from leadhand.ports import ContextStore
 from leadhand.ports.earlier_files import earlier_file, newest_files
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier, judging_workers
@@ -35,7 +35,6 @@ class Parts(Protocol):
     """The parts of a process that define runs."""
 
     store: ContextStore
-    artifacts: ArtifactStore
     models: NamedModels
     toolbox: Toolbox
     flows: FlowRegistry
@@ -202,10 +201,9 @@ async def files_to_read(
     Their content is kept until the run is created. What is no longer stored is left out, with a warning.
     """
     found, store = list(_files_of(earlier)) if earlier is not None else [], parts.store
-    if isinstance(store, FileIndex):
-        found += await store.earlier_files(flow, key_id, MOST_FILES, offline=wanted.offline, documents=wanted.documents)
+    found += await store.earlier_files(flow, key_id, MOST_FILES, offline=wanted.offline, documents=wanted.documents)
     files = newest_files(found, MOST_FILES)
-    lost = await missing(parts.artifacts, files)
+    lost = await missing(store, files)
     return tuple(file for file in files if file not in lost)
 
 
@@ -215,9 +213,9 @@ def _files_of(run: RunState) -> Iterator[EarlierFile]:
         yield earlier_file(path, latest, run.run_id, latest.at)
 
 
-async def missing(artifacts: ArtifactStore, files: Collection[EarlierFile]) -> list[EarlierFile]:
+async def missing(store: ContextStore, files: Collection[EarlierFile]) -> list[EarlierFile]:
     """Return the files whose content is no longer stored, and warn of them in one line; keep that of the others."""
-    there = await artifacts.keep(sorted({file.digest for file in files})) if files else ()
+    there = await store.keep_blobs(sorted({file.digest for file in files})) if files else ()
     lost = [file for file in files if file.digest not in there]
     if lost:
         more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""

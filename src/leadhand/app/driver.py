@@ -22,7 +22,7 @@ from leadhand.core.errors import Fenced, LeadhandError, RunOwned, StoreError, Un
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine.controller import OnState
-from leadhand.ports import UpkeepStore
+from leadhand.ports import DatabaseStore
 from leadhand.ports.runs import RunListing
 
 LOGGER = logging.getLogger("leadhand")
@@ -131,7 +131,7 @@ class Resumer(Periodic):
     async def _report_damage(self) -> None:
         """Log which runs have lost events, once after the start. Raises StoreError."""
         store = self._runtime.store
-        if not self._checked and isinstance(store, UpkeepStore):
+        if not self._checked and isinstance(store, DatabaseStore):
             for what in await store.damage(thorough=False):
                 LOGGER.error("%s. Restore the database from a backup; leadhand doctor checks it", what)
         self._checked = True

@@ -36,7 +36,7 @@ def bound_agents(agents: Iterable[Agent | type[Agent]]) -> dict[str, BoundAgent]
 
 def _bound(agent: object) -> BoundAgent:
     from leadhand.flows.report.agents import Agent, BoundAgent  # most processes have no agents
-    from leadhand.flows.report.options import Stage
+    from leadhand.flows.report.stages import Stage
 
     kind = agent if inspect.isclass(agent) else type(agent)
     if not issubclass(kind, Agent):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from leadhand.app.formatting import one_line
 from leadhand.app.listings import all_runs
-from leadhand.core.errors import ConfigurationError, StoreError, UsageError
+from leadhand.core.errors import StoreError, UsageError
 from leadhand.core.run import ENDED
-from leadhand.ports import ContextStore, UpkeepStore
+from leadhand.ports import ContextStore, in_database
 from leadhand.ports.runs import RunListing
 
 if TYPE_CHECKING:
@@ -70,22 +70,13 @@ def retention(keep_for: str | None, keep_runs: int | None, project: Project | No
     return Retention(keep_for=None if keep_for is None else duration(keep_for, "--keep-for"), keep_runs=keep_runs)
 
 
-def upkeep_store(store: ContextStore) -> UpkeepStore:
-    """Return the store as one whose runs can be deleted. Raises ConfigurationError if they cannot."""
-    if not isinstance(store, UpkeepStore):
-        raise ConfigurationError(
-            "this store cannot delete runs or be backed up", "Use SQLite or PostgreSQL, or implement ports.UpkeepStore."
-        )
-    return store
-
-
 async def delete_runs(runtime: Runtime, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
     """Delete runs, their artifacts and the files in their directories; return the ids of those deleted.
 
     Raises NoSuchRun, RunOwned for a run that a living process drives, and StoreError. With ``ended_only``, runs that
     are gone or have not ended are left out instead.
     """
-    deleted = await upkeep_store(runtime.store).delete_runs(run_ids, ended_only=ended_only)
+    deleted = await in_database(runtime.store).delete_runs(run_ids, ended_only=ended_only)
     for run_id in deleted:
         await asyncio.to_thread(_delete_directory, runtime.settings.home / "runs" / run_id)
     return deleted

@@ -8,6 +8,7 @@ from pydantic import Field
 from leadhand.core.approval import ApprovalStatus, approval_id
 from leadhand.core.decide.requests import retriable
 from leadhand.core.errors import DENIED, Failure, FailureClass
+from leadhand.core.events import RunFinished
 from leadhand.core.evidence import made_calls
 from leadhand.core.judgement import ClaimVerdict, Doubt, Judgement
 from leadhand.core.relations import open_question
@@ -21,10 +22,6 @@ from . import Document
 
 RETRIED = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST, FailureClass.BLOCKED})
 """Classes of failures after which a retry is the next step by itself; other causes have to be removed first."""
-
-COMPARED = 500
-"""Characters of a message by which a gap is recognized."""
-
 
 _HEADLINES = {
     RunStatus.SUCCEEDED: "The run succeeded",
@@ -112,10 +109,10 @@ def calls_made(state: RunState) -> tuple[int, int]:
 
 def outcome_part(state: RunState, proposed: Mapping[str, Json]) -> OutcomePart:
     """Return the state of a run in one line, its causes, and what a person can do; ``proposed`` are higher limits."""
-    finished = state.finished
-    gaps, judgement = (finished.gaps, finished.judgement) if finished is not None else ((), None)
-    contradicted = [each for each in judgement.doubts if each.verdict is ClaimVerdict.CONTRADICTED] if judgement else []
-    causes = [each.text for each in causes_of(gaps, failure_part(state))]
+    end = end_of(state)
+    gaps, doubts = end.gaps, end.judgement.doubts if end.judgement is not None else ()
+    contradicted = [each for each in doubts if each.verdict is ClaimVerdict.CONTRADICTED]
+    causes = [each.text for each in causes_of(gaps, end.failure)]
     return OutcomePart(
         headline=waits_for(state)
         if state.status is RunStatus.WAITING
@@ -125,9 +122,9 @@ def outcome_part(state: RunState, proposed: Mapping[str, Json]) -> OutcomePart:
     )
 
 
-def failure_part(state: RunState) -> Failure | None:
-    """Return why a run failed."""
-    return state.finished.failure if state.finished is not None else None
+def end_of(state: RunState) -> RunFinished:
+    """Return the end of a run, an empty one of a run that has not ended."""
+    return state.finished or RunFinished(status=state.status, answer="")
 
 
 def headline(status: RunStatus, gaps: int, *, contradicted: bool, cancelled_by: str | None) -> str:
@@ -163,7 +160,7 @@ def causes_of(gaps: Sequence[Gap], failure: Failure | None) -> list[Cause]:
 
 def failure_alone(gaps: Sequence[Gap], failure: Failure | None) -> Failure | None:
     """Return why a run failed; None if a gap says so."""
-    beginning = "" if failure is None else failure.message[:COMPARED]  # a long message is cut
+    beginning = "" if failure is None else failure.message[:500]  # a long message is cut
     return None if any(beginning in f"{gap.name}: {gap.reason}" for gap in gaps) else failure
 
 

@@ -16,7 +16,8 @@ from leadhand.core.run import CitedSource, ForkPoint, Gap, RunStatus
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, unset
 from leadhand.core.work_order import WorkOrder
-from leadhand.flows.report.task import ReportTask
+from leadhand.flows.report.shapes import ReportTask
+from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
 
 from . import Document
@@ -88,7 +89,7 @@ class ArtifactLine(Document):
 
 
 class RunUsage(Document):
-    """What the model calls of a run used."""
+    """What model calls used."""
 
     requests: int
     input_tokens: int
@@ -189,30 +190,21 @@ class RunDocument(Document):
     last_seq: int
 
 
-class RunLine(Document):
-    """A run in a list."""
+class RunLine(RunListing, Document):
+    """A run in a list.
 
-    run_id: str
-    flow: str
-    request: str = Field(description="The first 200 characters of the request.")
-    name: str = Field(description="Empty if the run has none.")
-    tags: dict[str, str]
-    status: RunStatus
-    model: str
-    created_at: Moment
-    finished_at: Moment | None
+    ``owner`` is the host that is driving the run; an ``orphan`` should continue, but no host is driving it.
+    ``subtasks`` are those that no others replaced, 0 while the first plan is being written; ``asking`` counts open
+    approvals and questions. ``follows`` is the run that this one follows up.
+    """
+
+    head_seq: int = Field(exclude=True)
+    epoch: int = Field(exclude=True)
+    nanousd: int = Field(default=0, exclude=True)
+    unpriced: bool = Field(default=False, exclude=True)
+    key_id: str = Field(default="", exclude=True)
     last_seq: int
-    owner: str | None = Field(description="The host that is driving the run; null if no host does.")
-    orphan: bool = Field(description="Whether the run should continue but no host is driving it.")
-    detached: bool
-    subtasks: int = Field(description="Without those that others replaced; 0 while the first plan is being written.")
-    completed: int
-    failed: int
-    asking: int = Field(description="Open approvals and questions.")
-    requests: int
-    tokens: int
     cost_usd: float | None = Field(description="US dollars; null if unknown.")
-    follows: str | None = Field(description="The run that this one follows up.")
 
 
 class ApprovalCard(Document):

@@ -13,11 +13,8 @@ from leadhand.flows.flow import Result
 from leadhand.flows.passages import Passage, is_passage_id, message_of, passages_in, unfenced
 from leadhand.verify.claims import citations_in, claims_of
 
-from .findings import renumbered
 from .shapes import Found, memory_path, written_out
 
-MOST_PASSAGES = 40
-"""Passages that are recorded of one subagent."""
 LONGEST_FILE = 20_000
 """Characters of a file of an earlier run that are kept as what an answer cites."""
 MORE = "\n\n[… "
@@ -37,8 +34,6 @@ def subagent_problems(_state: RunState, _step: StepState, result: Result) -> lis
         for name in names
         if name not in known
     ]
-    if (number := len({*named["summary"], *named["detail"]})) > MOST_PASSAGES:
-        found.append(f"it names {number} passages, and the limit is {MOST_PASSAGES}")
     if path := text_of(value.get("artifact_path")):
         written = _written(result)
         if _path(path) not in written and len(written) != 1:
@@ -54,13 +49,12 @@ def with_passages(_state: RunState, _step: StepState, result: Result) -> Json:
     said = (written_out(value.get(field)) for field in ("summary", "detail"))
     files = _written(result)
     named = _cited_ids("\n".join([*said, *files.values()]))
-    passages = [returned[name] for name in named if name in returned][:MOST_PASSAGES]
     path = text_of(value.get("artifact_path"))
     found = Found(
         summary=text_of(value.get("summary")),
         detail=value.get("detail"),
         artifact_path=(next(iter(files)) if len(files) == 1 else _path(path)) if path else None,
-        passages=tuple(passages),
+        passages=tuple(returned[name] for name in named if name in returned),
     )
     return found.model_dump(mode="json")
 
@@ -92,13 +86,18 @@ def _supported(text: str, known: Collection[str]) -> str:
     """Return a text without unknown passages, and without the claims that cite nothing else; as it is if no claim
     would be left that cites something, or if a citation may mean something else."""
     cited = {name for citation in citations_in(text) for name in citation.ids}
-    kept = {name: name for name in cited if name in known or name.startswith(MEMORY)}
-    if not kept or len(kept) == len(cited) or not all(map(is_passage_id, cited - kept.keys())):
+    kept = {name for name in cited if name in known or name.startswith(MEMORY)}
+    if not kept or len(kept) == len(cited) or not all(map(is_passage_id, cited - kept)):
         return text
     for claim in reversed(claims_of(text)):
-        if claim.cites and not kept.keys() & claim.cites:
+        if claim.cites and kept.isdisjoint(claim.cites):
             text = f"{text[: claim.start].rstrip(' ')}{text[claim.end :]}".strip()
-    return renumbered(text, kept, others=False)
+    for citation in reversed([*citations_in(text)]):
+        if not kept.issuperset(citation.ids):  # each claim cites another one that is kept
+            mark = ", ".join(name for name in citation.ids if name in kept)
+            before = text[: citation.start] if mark else text[: citation.start].rstrip(" ")
+            text = f"{before}{f'[{mark}]' if mark else ''}{text[citation.end :]}"
+    return text
 
 
 def _cited_ids(text: str) -> list[str]:
