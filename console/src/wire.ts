@@ -76,7 +76,7 @@ export interface components {
       readonly args: {
         readonly [key: string]: unknown;
       };
-      readonly asked_at: string;
+      readonly asked_at: string | null;
       readonly asked_for: string;
       readonly attempt: string;
       readonly by: string;
@@ -86,8 +86,8 @@ export interface components {
       readonly driven: boolean;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
-      readonly hook: string;
-      readonly hook_reason: string;
+      readonly hook?: string;
+      readonly hook_reason?: string;
       readonly id: string;
       /** @enum {string} */
       readonly kind: "call" | "effect" | "plan";
@@ -95,11 +95,11 @@ export interface components {
       readonly origins: {
         readonly [key: string]: string;
       };
-      readonly preview: components["schemas"]["Preview"] | null;
+      readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason: string;
       readonly request: string;
       readonly run_id: string;
-      readonly status: components["schemas"]["ApprovalStatus"] | "settled";
+      readonly status: components["schemas"]["ApprovalStatus"];
       readonly tool: string;
     };
     /** @enum {string} */

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
@@ -100,7 +99,8 @@ def _answer(document: dict[str, Any]) -> Iterator[str]:
 
     yield "<h2>Answer</h2>"
     if document["evidence"]["judged_by"] is not None:
-        yield _legend(document)
+        signs = (f'<span class="sign {each}">{sign}</span>{VERDICTS[each]}' for each, sign in SIGNS.items())
+        yield f'<p class="legend">{" ".join(signs)}</p>'
     text = document["answer"] or draft_of(document) or "No answer yet."
     yield f'<div class="prose">{markdown_html(text, cite, list(_marks(document)))}</div>'
 
@@ -113,17 +113,6 @@ def _marks(document: dict[str, Any]) -> Iterator[Mark]:
             reasons = [each["why"] for each in document["evidence"]["doubts"] if each["n"] == claim["n"]]
             hint = ": ".join(filter(None, [VERDICTS[verdict].capitalize(), " ".join(reasons)]))
             yield Mark(claim["start"], claim["end"], verdict.value, SIGNS[verdict], hint)
-
-
-def _legend(document: dict[str, Any]) -> str:
-    """Return what the signs of claims mean, with how many claims have each."""
-    counted = Counter(each["verdict"] for each in document["claims"])
-    signs = (
-        f'<span><span class="sign {each.value}">{sign}</span>{VERDICTS[each]} ({counted[each.value]})</span>'
-        for each, sign in SIGNS.items()
-        if counted[each.value]
-    )
-    return f'<p class="legend">{" ".join(signs)}</p>'
 
 
 def _sources(document: dict[str, Any]) -> Iterator[str]:

@@ -83,7 +83,8 @@ class ToolCalls:
         self._store = store
         self._web = web
         self._clock = clock
-        self._threads = Threads(THREADS, "leadhand-tool")
+        self.threads = Threads(THREADS, "leadhand-tool")
+        """Of functions of users that block."""
         self._conversions = Threads(THREADS, "leadhand-tool")  # of their own: async tools wait for no blocking ones
 
     def unfit(self, tool: ToolSpec, args: dict[str, Json], work: Work | None = None) -> Failure | None:
@@ -297,7 +298,7 @@ class ToolCalls:
         try:
             async with Bounded(tool.timeout_s):
                 if not bound.is_async:
-                    return await self._threads.run(lambda: returned_value(bound.call(args, context), abandoned)), None
+                    return await self.threads.run(lambda: returned_value(bound.call(args, context), abandoned)), None
                 value = await contained(bound.call(args, context))
                 if is_small(value):
                     return returned_value(value), None

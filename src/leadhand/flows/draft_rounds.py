@@ -15,7 +15,7 @@ from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE, MissingPart
 from leadhand.verify.material import Material
 
-from .judging import Entry, Record, Round, contradictions, judge_round, judgement_of, verdicts_of
+from .judging import Entry, Record, contradictions, judge_round, judgement_of, verdicts_of
 from .seam.context import FlowContext
 
 
@@ -36,7 +36,6 @@ class DraftRounds:
         self._run, self._passages = run, passages
         self._judges = run.state.definition.check == "judge" and bool(passages)
         self._records: list[Record] = [] if before is None else [*before._records]
-        self._again = Round()
         self._judged_by: str | None = None if before is None else before._judged_by
         self._is_judged = False
         self.number, self.text = 0, ""
@@ -48,26 +47,28 @@ class DraftRounds:
     def begin(self, number: int, text: str) -> None:
         """Take a text, which is not judged yet."""
         self.number, self.text, self.claims = number, text, claims_of(text)
-        self._again, self._is_judged = Round(), False
+        self._is_judged = False
 
     async def judge(self) -> None:
         """Judge the text, unless it was: the claims that are new in it."""
-        if self._judges and not self._is_judged:
-            found = await self._round("")
-            self._records.append(found.record)
-            self._judged_by, self.missing = found.judged_by, found.missing
+        if not self._is_judged:
+            self.missing = await self._judged("")
         self._is_judged = True
 
     async def judge_again(self) -> None:
         """Judge once more what was contradicted once: a second opinion on the last text."""
-        if self._judges:
-            self._again = await self._round("-again")
-            self._judged_by = self._again.judged_by or self._judged_by
+        await self._judged("-again")
 
-    async def _round(self, suffix: str) -> Round:
+    async def _judged(self, suffix: str) -> Sequence[MissingPart]:
+        """Have a round of judging, and return what the text leaves out."""
+        if not self._judges:
+            return ()
         digest = hashlib.sha256(self.text.encode(errors="replace")).hexdigest()[:8]  # another text has other rounds
         name = f"judge-{self.number}-{digest}{suffix}"
-        return await judge_round(self._run, name, self.claims, self._material, self._records, of=self.number)
+        found = await judge_round(self._run, name, self.claims, self._material, self._records, of=self.number)
+        self._records.append(found.record)
+        self._judged_by = found.judged_by or self._judged_by
+        return found.missing
 
     def _material(self, state: RunState) -> Material:
         return of_passages(state, self._passages)
@@ -85,7 +86,7 @@ class DraftRounds:
                 text=each.claim,
                 problem=f"{each.part}: {each.why}" + (f" The evidence says: “{each.quote}”" if each.quote else ""),
             )
-            for each in contradictions(self.claims, [*self._records, self._again.record])
+            for each in contradictions(self.claims, self._records)
         ]
 
     def judgement(self, answer: str = "") -> Judgement:
@@ -93,7 +94,7 @@ class DraftRounds:
         ``answer``, the text with other names for its sources."""
         state = self._run.state
         exact = None if state.definition.check == "off" else self._material(state)
-        found = judgement_of(self.claims, [*self._records, self._again.record], self._judged_by, exact)
+        found = judgement_of(self.claims, self._records, self._judged_by, exact)
         placed = claims_of(answer)
         if len(placed) != len(found.claims):
             placed = [each.evolve(start=None, end=None) for each in found.claims]

@@ -96,9 +96,8 @@ def done_calls(state: RunState) -> Iterator[DoneCall]:
         for call in made_calls(step):
             tool = state.tools.get(call.tool)
             if call.effect is not Effect.PURE and (tool is None or tool.acts):
-                args = call.args
-                event = step.event_ids[-1] if step.event_ids else None
-                yield DoneCall(tool=call.tool, args=args, effect=call.effect, ok=call.ok and call.seen, event_id=event)
+                event, ok = next(reversed(step.event_ids), None), call.ok and call.seen
+                yield DoneCall(tool=call.tool, args=call.args, effect=call.effect, ok=ok, event_id=event)
 
 
 def calls_made(state: RunState) -> tuple[int, int]:
@@ -114,9 +113,7 @@ def outcome_part(state: RunState, proposed: Mapping[str, Json]) -> OutcomePart:
     contradicted = [each for each in doubts if each.verdict is ClaimVerdict.CONTRADICTED]
     causes = [each.text for each in causes_of(gaps, end.failure)]
     return OutcomePart(
-        headline=waits_for(state)
-        if state.status is RunStatus.WAITING
-        else headline(state.status, len(gaps), contradicted=bool(contradicted), cancelled_by=state.cancel_by),
+        headline=_headline(state, len(gaps), contradicted=bool(contradicted)),
         causes=(*causes, *(f"“{each.part}” contradicts the evidence" for each in contradicted)),
         actions=tuple(_actions(state, gaps, proposed)),
     )
@@ -127,14 +124,16 @@ def end_of(state: RunState) -> RunFinished:
     return state.finished or RunFinished(status=state.status, answer="")
 
 
-def headline(status: RunStatus, gaps: int, *, contradicted: bool, cancelled_by: str | None) -> str:
-    """Return the state of a run in one line: its status, the number of its ``gaps``, who cancelled it."""
+def _headline(state: RunState, gaps: int, *, contradicted: bool) -> str:
+    status = state.status
+    if status is RunStatus.WAITING:
+        return waits_for(state)
     if status is RunStatus.PARTIAL and (gaps or contradicted):
-        missing = [f"{gaps:,} {'part is' if gaps == 1 else 'parts are'} missing"] if gaps else []
-        said = ", and ".join([*missing, *(["the answer contradicts its evidence"] if contradicted else [])])
+        missing = f"{gaps:,} {'part is' if gaps == 1 else 'parts are'} missing"
+        said = ", and ".join([missing] * bool(gaps) + ["the answer contradicts its evidence"] * contradicted)
         return f"{said[0].upper()}{said[1:]}"
-    if status is RunStatus.CANCELLED and cancelled_by:
-        return f"Cancelled by {cancelled_by}"
+    if status is RunStatus.CANCELLED and state.cancel_by:
+        return f"Cancelled by {state.cancel_by}"
     return _HEADLINES.get(status, status.value.capitalize())
 
 
@@ -164,11 +163,6 @@ def failure_alone(gaps: Sequence[Gap], failure: Failure | None) -> Failure | Non
     return None if any(beginning in f"{gap.name}: {gap.reason}" for gap in gaps) else failure
 
 
-def _may_pass(failure: Failure | None) -> bool:
-    """Whether a retry makes sense, now or once something is fixed: a call that was denied is not asked for again."""
-    return failure is None or failure.type != DENIED
-
-
 def waits_for(state: RunState) -> str:
     """Return what a waiting run waits for; only what is asked before a call is an approval."""
     kinds = {each.kind for each in state.approvals.values() if each.status is ApprovalStatus.PENDING}
@@ -192,7 +186,8 @@ def _actions(state: RunState, gaps: tuple[Gap, ...], proposed: Mapping[str, Json
     if state.status in (RunStatus.PARTIAL, RunStatus.FAILED):
         if proposed:
             found.append(("resume", dict(proposed)))
-        if any(_may_pass(state.steps[key].failure) for key in retriable(state)):
+        failures = (state.steps[key].failure for key in retriable(state))
+        if any(each is None or each.type != DENIED for each in failures):  # a denied call is not asked for again
             found.append(("retry", {}))
         found.append(("follow_up", {}))
     clear = bool(proposed) or all(gap.class_ in RETRIED for gap in gaps)

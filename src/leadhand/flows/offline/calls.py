@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise, product, zip_longest
@@ -30,17 +30,14 @@ _BUILT_IN = {
 class Offer(NamedTuple):
     """A tool: ``topic`` are the word stems of its name (none for a built-in tool), ``about`` those of its description.
 
-    ``kind`` is ``weather``, ``route`` or ``tool``. ``texts`` and ``numbers`` are its required parameters, unless
-    ``odd``: then there are others.
+    ``kind`` is ``weather``, ``route`` or ``tool``, ``types`` are the JSON types of its required parameters.
     """
 
     name: str
     kind: str
     topic: frozenset[str]
     about: frozenset[str]
-    texts: list[str]
-    numbers: list[str]
-    odd: bool
+    types: dict[str, str]
 
     @classmethod
     def of(cls, tool: Mapping[str, Any]) -> Offer:
@@ -50,15 +47,12 @@ class Offer(NamedTuple):
         for each in texts_of(schema.get("required")):
             part = object_of(given.get(each))
             types[each] = "other" if {"enum", "anyOf", "$ref"} & part.keys() else text_of(part.get("type", "string"))
-        texts = [each for each, kind in types.items() if kind == "string"]
-        numbers = [each for each, kind in types.items() if kind in ("number", "integer")]
-        built_in = (kind for kind, (tool, _, has) in _BUILT_IN.items() if tool == name and has <= given.keys())
+        built_in = (each for each, (tool, _, has) in _BUILT_IN.items() if tool == name and has <= given.keys())
         kind = next(built_in, "tool")
         stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)]
         own = [each for each in stems if each not in WORDS["not-a-topic"]] or [*stems, name] if kind == "tool" else []
         about = map(stem_of, re.findall(r"\w+", text_of(tool.get("description"))[:2_000].casefold()))
-        known = frozenset([*own, *about, *given, name.casefold()])
-        return cls(name, kind, frozenset(own), known, texts, numbers, len(types) > len(texts) + len(numbers))
+        return cls(name, kind, frozenset(own), frozenset([*own, *about, *given, name.casefold()]), types)
 
 
 @dataclass
@@ -89,13 +83,13 @@ class Calls:
         self._clauses, self._asks = list(self._text.clauses()), list[Ask]()
         self.found: dict[str, tuple[str, str, dict[str, Any]]] = {}
         self.cannot: dict[str, str] = {}
-        read = {clause.start: self._hear(clause) for clause in self._clauses}
+        read = {clause.start for clause in self._clauses if self._hear(clause)}
         for ask in self._asks:
             try:
                 self._plan(ask)
             except LookupError as reason:
                 self._gap(ask.clauses[0].start, ask.clauses[-1].stop, str(reason))
-        for is_read, group in groupby(self._clauses, lambda clause: read[clause.start]):
+        for is_read, group in groupby(self._clauses, lambda clause: clause.start in read):
             if not is_read:
                 *_, last = clauses = list(group)
                 self._gap(clauses[0].start, last.stop, "no registered tool covers it")
@@ -111,16 +105,14 @@ class Calls:
 
     def subtasks(self) -> list[dict[str, Any]]:
         """Return the calls as subtasks with distinct names: with what differs, if several are alike."""
-        values, taken = defaultdict[tuple[str, str], set[str]](set), Counter[str]()
+        values, subtasks = defaultdict[tuple[str, str], set[str]](set), dict[str, dict[str, Any]]()
         for name, _, args in self.found.values():
             for key, value in args.items():
                 values[name, key].add(f"{value}")
-        subtasks: list[dict[str, Any]] = []
         for name, tool, args in self.found.values():
             own = slug("_".join([name, *(slug(f"{args[key]}") for key in args if len(values[name, key]) > 1)]), 180)
-            taken[own] += 1
-            subtasks.append({"name": f"{own}_{taken[own]}" if taken[own] > 1 else own, "tool": tool, "args": args})
-        return subtasks
+            subtasks.setdefault(own, {"name": own, "tool": tool, "args": args})
+        return list(subtasks.values())
 
     def _gap(self, start: int, stop: int, reason: str) -> None:
         self.cannot.setdefault(line(self._text.said(start, stop), 300), line(f"{reason}; {HOW}", 900))
@@ -135,6 +127,7 @@ class Calls:
         last = self._asks[-1] if self._asks else None
         follows = last is not None and last.clauses[-1].sentence == clause.sentence
         tells = self._text.low(clause.start) in WORDS["statement"]
+        listed = not (clause.lows - WORDS["lead"]) & FUNCTION  # "of B-7", "butter", not "book me a table"
         offer, at = self._offer_for(clause)
         if kind := offer.kind if offer is not None else self._kind(clause, unknown, tells=tells):
             offer = offer or next((each for each in self._offers if each.name == _BUILT_IN[kind][0]), None)
@@ -142,7 +135,7 @@ class Calls:
             modes = clause.of("mode") and last is not None and last.of("mode")
             if last is None or modes or not (follows and last.kind == kind != "tool"):
                 self._asks.append(last := Ask(kind, offer, at, []))
-        elif last is None or not (follows and last.kind == "tool" and _is_item(clause, last)):
+        elif last is None or not (follows and last.kind == "tool" and listed):
             leads = bool(marks) and marks[0].start == clause.start
             if not marks or (unknown and not leads and not tells):
                 return not unknown
@@ -159,7 +152,7 @@ class Calls:
             return "route"
         if lows & WORDS["weather"] or (lows & WORDS["weather-too"] and len(unknown) <= 1):
             return "weather"
-        moves = (clause.of("mode") or ("how" in lows and lows & WORDS["movement"])) and (places or "there" in lows)
+        moves = places and (clause.of("mode") or ("how" in lows and lows & WORDS["movement"]))
         known = any(slug(mark.value.partition(",")[0]) in PLACES["city"] | PLACES["sight"] for mark in places)
         pair = "between" in links or {"from", "to"} <= links or (len(places) > 1 and known and links & {"from", "to"})
         return "route" if (pair or moves) and not tells and "compare" not in lows and len(unknown) <= 1 else ""
@@ -213,7 +206,8 @@ class Calls:
             raise LookupError("the built-in rules do not understand its condition")
         tokens = [at for each in ask.clauses for at in each.span()]
         said = [mark.value for mark in sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")]
-        texts, counts = offer.texts, offer.numbers
+        texts = [each for each, kind in offer.types.items() if kind == "string"]
+        counts = [each for each, kind in offer.types.items() if kind in ("number", "integer")]
         values = [self._text.words[at] for at in tokens if at in self._text.quoted]
         if len(texts) == 1:
             values = values or (said if counts else self._items(ask, offer) or said)
@@ -221,9 +215,10 @@ class Calls:
         else:
             rows = [values or said]
         numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
-        if offer.odd or len(numbers) < len(counts) or {len(texts)} != {*map(len, rows)}:
+        if {*texts, *counts} < offer.types.keys() or len(numbers) < len(counts) or {len(texts)} != {*map(len, rows)}:
             raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
-        found = [dict(zip([*counts, *texts], [*numbers[: len(counts)], *row], strict=True)) for row in rows]
+        amounts = [float(n) if offer.types[each] == "number" else n for each, n in zip(counts, numbers, strict=False)]
+        found = [dict(zip([*counts, *texts], [*amounts, *row], strict=True)) for row in rows]
         held = json.dumps(found, ensure_ascii=False).casefold()
         for word in map(str.casefold, [*said, *sorted(ask.lows())]):
             if not {word, stem_of(word)} & (FUNCTION | offer.about) and word not in held:
@@ -258,12 +253,6 @@ class Calls:
         by_turns = len(places) == len(days) and all(a != b for a, b in pairwise(order))  # "Paris today, Lyon tomorrow"
         names, when = [mark.value for mark in places], [(mark.value, mark.days) for mark in days]
         yield from zip(names, when, strict=True) if by_turns else product(names, when or [("today", 1)])
-
-
-def _is_item(clause: Clause, ask: Ask) -> bool:
-    """Whether a clause can be one more item for a tool: "of B-7", "butter", not "book me a table"."""
-    texts = ask.offer is not None and ask.offer.texts
-    return bool(texts) and not (clause.lows - WORDS["lead"]) & FUNCTION
 
 
 def _ways(places: list[Mark]) -> list[tuple[list[str], list[str]]]:

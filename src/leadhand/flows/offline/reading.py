@@ -17,7 +17,6 @@ _TOKEN = re.compile(
     r"(?m:^[ \t]*\d\d?[.)](?=\s))|\"[^\"\n]+\"|“[^”\n]+”|`[^`\n]+`|(?<=\s)-(?=\s)|[,;:?!.()\[\]/\n&—–]"
     r"|(?:\b(?:St|Mt|Ft)\. )?[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|°[CF]\b"
 )
-_MOST_CHARACTERS = 150
 
 
 class Mark(NamedTuple):
@@ -87,8 +86,7 @@ class Text:
         while at < len(self._tokens):
             low, word = self.low(at), self.words[at]
             mark = self._mark_at(at, listing=listing) if low or at in self.quoted else None
-            asks_if = low == "if" and self.low(at - 1) in WORDS["asks-if"]
-            opens = mark is None and not asks_if and low in WORDS["negation"] | {"if"}
+            opens = mark is None and low in WORDS["negation"] | {"if"}
             parts = mark is None and at not in self.quoted and (not low or low in WORDS["separator"])
             if (opens or parts) and clause is not None:
                 yield clause
@@ -119,11 +117,11 @@ class Text:
         stop = self._place_end(start, linked=bool(link) or listing)
         if stop == start:
             return None
-        value = _tidy(self.words[start] if start in self.quoted else self.said(start, stop))[:_MOST_CHARACTERS]
+        value = _tidy(self.words[start] if start in self.quoted else self.said(start, stop))
         while end := self._region_end(stop, sight=slug(value) in PLACES["sight"]):
             region = self.said(stop, end).strip(",() ")
-            value += f", {region if region.isupper() else _tidy(region)}"
-            stop = end + (self.words[end : end + 1] == [")"])
+            value += f", {_tidy(region)}"
+            stop = end
         return Mark("place", at, stop, value, "then" if self.low(at - 1) == "then" else link)
 
     def _day_at(self, at: int) -> tuple[str, int, int] | None:

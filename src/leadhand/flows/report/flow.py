@@ -38,7 +38,7 @@ from .agents import AgentResult, BoundAgent, worker_of
 from .briefs import for_stage, for_writer, research_problems, review_checks, with_passages
 from .offline import RULES
 from .progress import Draft, Report, given_by
-from .shapes import MOST_QUESTIONS, Plan, ReportTask, Section, Verdict
+from .shapes import MOST_QUESTIONS, Plan, ReportTask, Research, Section, Verdict
 from .stages import PLANNER, RESEARCHER, REVIEWER, Stage, stages_of
 from .task import answer_of, not_done, report_task
 
@@ -192,9 +192,10 @@ class _Writing(Report):
             given = section.model_dump(mode="json")
             key, facts = f"research-{number}", lambda: {"question": section.question}
             step = self._asked(stage, key, section.heading, given, facts)
-            self.sections[step.key], self.found[step.key] = section, []
+            asked = Research(key=step.key, findings=(), **given)
+            self.found[step.key] = [asked]
             result = await self._result(stage, step)
-            self.take_research(stage, result, section)  # it is shown before the others have ended
+            self.take_research(stage, result, asked)  # it is shown before the others have ended
             return result
 
         sections = enumerate(self.plan.sections, start=1)
@@ -237,10 +238,9 @@ class _Writing(Report):
         given = {"draft": draft.step.result, "of": draft.digest, "missing": self.missing}
         details = {"judges": draft.step.key, "checks": review_checks(claims)} if stage.judges else {}
         step = self._asked(stage, stage.key(number), title, given, lambda: for_stage(self, stage, draft), **details)
-        if stage.judges and stage in self.rounds:
-            draft.reviews.append(step)
+        draft.reviews += [step] if stage.judges else []
         result = await self._result(stage, step)
-        if step in draft.reviews:
+        if stage.judges:
             draft.take_review(stage, result, claims)
         text = given_by(stage, result, "draft") if {"draft", "final_report"} & {*stage.gives} else ""
         if text and text != draft.rounds.text:

@@ -17,8 +17,8 @@ from leadhand.flows.seam.identity import sha
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Result
 
-from .shapes import DraftFinding, DraftReview, Finding, Plan, Research, Section, Verdict
-from .stages import REVIEWER, WRITER, Stage
+from .shapes import DraftFinding, DraftReview, Finding, Plan, Research, Verdict
+from .stages import WRITER, Stage
 
 
 @dataclass(eq=False)
@@ -76,21 +76,17 @@ class Report:
 
     def __init__(self, run: FlowContext, stages: Sequence[Stage], max_revisions: int) -> None:
         self.run, self.stages, self.max_revisions = run, stages, max_revisions
-        names = [stage.name for stage in stages]
-        start = names.index(WRITER)
-        last = max(at for at, each in enumerate(stages) if at == start or each.judges)
-        end = names.index(REVIEWER) if REVIEWER in names else last
-        self.before, self.writer, self.after = stages[:start], stages[start], stages[end + 1 :]
-        self.rounds = stages[start + 1 : end + 1]
-        """The stages that follow the writer in every round."""
+        start = [stage.name for stage in stages].index(WRITER)
+        end = 1 + max(at for at, each in enumerate(stages) if at == start or each.judges)
+        self.before, self.writer = stages[:start], stages[start]
+        self.rounds, self.after = stages[start + 1 : end], stages[end:]
+        """Those that follow the writer in every round, the last of which judges; and those that follow once."""
         self.plan: Any = None
         """A Plan, or what a class of the user gave in its place."""
         self.results: dict[str, Result] = {}
         """What the stages before the writer gave, by step."""
-        self.sections: dict[str, Section] = {}
-        """What researchers were asked, by step."""
         self.found: dict[str, list[Research]] = {}
-        """What was found so far, by step."""
+        """What was found so far, by step; nothing for a question that is being researched."""
         self.drafts: list[Draft] = []
         self.gaps: list[Gap] = []
 
@@ -113,11 +109,10 @@ class Report:
     def missing(self) -> list[str]:
         """The questions for which there is no finding, with the reasons."""
         lacking: list[str] = []
-        for key, section in self.sections.items():
-            failure = self.results[key].failure if key in self.results else None
-            why = " ".join(item.summary for item in self.found[key])
-            why = f"its research failed: {failure.message}" if failure is not None else why or "no source answers it"
-            lacking += [] if any(item.findings for item in self.found[key]) else [f"{section.question} ({why})"]
+        for item in (each for each in self.research if each.question and not each.findings):
+            failure = self.results[item.key].failure if item.key in self.results else None
+            why = f"its research failed: {failure.message}" if failure is not None else item.summary
+            lacking.append(f"{item.question} ({why or 'no source answers it'})")
         return lacking
 
     @property
@@ -133,17 +128,18 @@ class Report:
         except ValidationError:
             self.plan = given or self.plan
 
-    def take_research(self, stage: Stage, result: Result, section: Section | None = None) -> None:
-        """Note what a stage found. What a class of the user gives replaces what was found before it."""
+    def take_research(self, stage: Stage, result: Result, asked: Research | None = None) -> None:
+        """Note what a stage found that was ``asked`` this. What a class gives replaces what was found before."""
         given = given_by(stage, result, "research")
         entries = given if stage.agent and is_list(given) else [given]
         by = f"supplied by {result.state.by}" if result.state.by else stage.name
         known = {each.id: each for each in self.passages.values()}
         found = [_research(result.key, n, each, by, known) for n, each in enumerate(entries, start=1) if each]
         if stage.agent and found:
-            self.found = {key: [] for key in self.found}
-        about = section.model_dump() if section is not None else {}
-        self.found[result.key] = [each.evolve(**about) for each in found]
+            self.found.clear()
+        if asked is not None:
+            found = [each.evolve(heading=asked.heading, question=asked.question) for each in found] or [asked]
+        self.found[result.key] = found
 
 
 def given_by(stage: Stage, result: Result | None, field: str) -> Any:

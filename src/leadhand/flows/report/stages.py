@@ -1,4 +1,4 @@
-"""The stages of a report, changed, added or switched off by the options of its flow, and their workers."""
+"""The stages of a report, changed or added by the options of its flow."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ class Stage(Value):
 def stages_of(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, ...]:
     """Return the stages that run, in order, with what they give filled in.
 
-    Those before the writer run once; those from the writer to the reviewer run in every round; those after the reviewer
-    run once, when no further revision follows. Raises UsageError if they do not fit together.
+    Those before the writer run once; those from the writer to the last one that judges run in every round; those after
+    it run once, when no further revision follows. Raises UsageError if they do not fit together.
     """
     every = {name: Stage(name=name, gives=(each.gives,)) for name, each in BUILT_IN.items()}
     for each in changes:

@@ -52,7 +52,9 @@ def _written(report: Report) -> tuple[str, list[Numbered]]:
 
 def _gaps(report: Report) -> Iterator[Gap]:
     for item in (each for each in report.research if not each.findings):
-        step = report.run.state.steps[item.key]
+        step = report.run.state.steps.get(item.key)
+        if step is None or not step.ok:
+            continue
         said = f"; {step.step.worker}: {shortened(item.summary)}" if item.summary else ""
         reason = f"no source answers it{said}"  # what the summary states has no source either
         yield gap(step, FailureClass.INSUFFICIENT, reason, "ask more precisely, or give sources of your own")
@@ -88,7 +90,7 @@ def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.ReportT
     events = progress_lines({key: each.step for key, each in steps.items()}, entries)
     return shapes.ReportTask(
         plan=report.plan,
-        research=tuple(_research(report)),
+        research=tuple(_question(report, each) for each in report.research),
         draft=last and last.text,
         feedback=feedback,
         final_report=final,
@@ -108,14 +110,9 @@ def _step(report: Report, key: str) -> dict[str, Any]:
     return {"key": key, "status": StepStatus.PENDING if step is None else step.status, "error": error}
 
 
-def _research(report: Report) -> Iterator[shapes.ResearchedQuestion]:
-    """Yield every question with its findings; also those of stages that users added."""
-    for key, found in report.found.items():
-        about = report.sections.get(key)
-        heading, question = (key, "") if about is None else (about.heading, about.question)
-        for item in found or [Research(heading=heading, question=question, findings=())]:
-            passages = tuple(each.id for each in item.passages)
-            yield shapes.ResearchedQuestion.model_validate({**dict(item), "passages": passages, **_step(report, key)})
+def _question(report: Report, found: Research) -> shapes.ResearchedQuestion:
+    fields = {**dict(found), "passages": [each.id for each in found.passages], **_step(report, found.key)}
+    return shapes.ResearchedQuestion.model_validate(fields)
 
 
 def _draft(report: Report, draft: Draft) -> shapes.ReportDraft:
@@ -145,6 +142,6 @@ def _draft(report: Report, draft: Draft) -> shapes.ReportDraft:
 def _stage(stage: Stage, steps: Iterable[StepState]) -> shapes.StageState:
     """Return a stage with the state of its latest step."""
     own = [each for each in steps if each.step.worker == stage.name]
-    status = own[-1].status if own else StepStatus.PENDING
-    status = status if all(each.closed for each in own) else StepStatus.RUNNING
+    is_open = not all(each.closed for each in own)
+    status = StepStatus.RUNNING if is_open else own[-1].status if own else StepStatus.PENDING
     return shapes.StageState(name=stage.name, status=status, steps=tuple(each.key for each in own))

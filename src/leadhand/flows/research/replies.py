@@ -17,8 +17,6 @@ from .shapes import Found, memory_path, written_out
 
 LONGEST_FILE = 20_000
 """Characters of a file of an earlier run that are kept as what an answer cites."""
-MORE = "\n\n[… "
-"""How the note begins with which filesystem_read ends a part of a long file."""
 
 
 def subagent_problems(_state: RunState, _step: StepState, result: Result) -> list[str]:
@@ -66,9 +64,7 @@ def with_files(_state: RunState, _step: StepState, result: Result) -> Json:
     for call in result.calls:
         path = _path(text_of(call.args.get("path")))
         if call.tool == "filesystem_read" and call.ok and path in cited:
-            text = written_out(message_of(call.raw))
-            text = text.rpartition(MORE)[0] if MORE in text and text.endswith("]") else text
-            read[path] = read.get(path, "") + text
+            read[path] = read.get(path, "") + written_out(message_of(call.raw))
     files = [{"path": path, "text": text[:LONGEST_FILE]} for path, text in read.items()]
     return {"files": files} if files else None
 

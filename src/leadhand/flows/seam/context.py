@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from functools import partial
 from inspect import cleandoc
 from itertools import islice
 from typing import Any, Protocol
@@ -16,8 +17,7 @@ from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
-from leadhand.core.text import is_blank
-from leadhand.core.value import Json, compact_json, object_of, shown, text_of
+from leadhand.core.value import Json, object_of, shown
 from leadhand.core.work_order import ProposedSubtask, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, EVERY_WORKER
@@ -33,9 +33,6 @@ from .pending import Asking, Join, Pending
 from .results import FlowAnswer, FlowMisuse, Result, StepFailed, said_by
 from .waits import Waits
 from .worker import Given, Worker, fingerprinted, version_of
-
-LONGEST_SUMMARY = 300
-"""Characters of a value as JSON that stand for it as text."""
 
 
 class Flows(Protocol):
@@ -143,28 +140,24 @@ class FlowContext(Waits):
         self, tool: str, key: str | None, args: Mapping[str, Any], *, optional: bool = False, early: bool = False
     ) -> Pending[Result]:
         worker = fingerprinted(Recorded(name=f"call.{tool}", loop="code", tools=(tool,), counts=True))
-        step = self._step("call", key or tool, worker, args, optional=optional, early=early)
-
-        async def called(desk: Desk) -> str:
-            made = await desk.call(tool, **desk.brief)
-            text = made.summary or text_of(made.raw)
-            return text if not is_blank(text) else compact_json(made.raw)[:LONGEST_SUMMARY]
-
-        step.code = called
-        return step
+        return self._step("call", key or tool, worker, args, optional=optional, early=early)
 
     def do(
         self,
-        function: Callable[..., Awaitable[Any]],
+        function: Callable[..., Any],
         /,
         *,
         key: str | None = None,
         optional: bool = False,
         **given: Any,
     ) -> Pending[Result]:
-        """Run a coroutine function of the project as a step. It may await anything; its result has to be JSON."""
-        if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):
-            raise TypeError(f"run.do takes a coroutine function, not {shown(function)}")
+        """Run a function of the project as a step; its result has to be JSON.
+
+        A coroutine function may await anything, and must not block; another one runs on a thread.
+        """
+        if not callable(function):
+            raise TypeError(f"run.do takes a function, not {shown(function)}")
+        awaits = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         name = getattr(function, "__name__", type(function).__name__)
         code = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}"
         worker = fingerprinted(
@@ -172,8 +165,8 @@ class FlowContext(Waits):
         )
         step = self._step("do", key or name, worker, given, optional=optional)
 
-        async def done(desk: Desk) -> Any:
-            return await function(**desk.brief)
+        def done(desk: Desk) -> Any:
+            return function(**desk.brief) if awaits else partial(function, **desk.brief)
 
         step.code = done
         return step

@@ -56,21 +56,19 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
         return None
     results = {text_of(each.get("subtask")): each for each in objects_of(facts.get("accepted"))}
     results |= {key: object_of(result) for key, result in object_of(facts.get("as_ordered")).items()}
-    chosen: dict[str, dict[str, Any]] = {}
     verdicts: list[dict[str, Any]] = []
     for subtask in objects_of(facts.get("subtasks")):
         result, error = object_of(subtask.get("result")), object_of(subtask.get("error"))
         key, is_done = text_of(subtask.get("subtask")), subtask.get("status") == "completed"
         verdict, reason = "drop", line(text_of(error.get("message")) or "it has no result", 800)
         if is_done and (text_of(result.get("summary")) or result.get("raw") is not None):
-            verdict, reason, chosen[key] = "accept", "it has a result", {**result, "name": subtask.get("name")}
+            verdict, reason, results[key] = "accept", "it has a result", {**result, "name": subtask.get("name")}
         elif facts.get("last_order") is not True and (is_done or text_of(error.get("class")) in NEW_REASON):
             verdict = "retry"
         verdicts.append({"subtask": key, "verdict": verdict, "reason": reason})
     complete = all(each["verdict"] != "retry" for each in verdicts)
     judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
     if facts.get("compose") is True and complete:
-        results |= chosen
         judged["answer"] = _write([results[key] for key in sorted(results, key=lambda key: (len(key), key))], facts)
     return judged
 
