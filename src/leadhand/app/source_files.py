@@ -33,14 +33,14 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]
     Raises UsageError for a name without a file, module or tool, ConfigurationError for code that cannot be imported.
     """
     how = "Decorate a function in it with @tool (from leadhand import tool)."
-    own = _all(named, "tools", how, lambda module, _: _tools(module))
+    own = _all(named, "defines no tools", how, lambda module, _: _tools(module))
     return list(dict.fromkeys([*shipped_tools(), *installed_tools(), *own]))
 
 
 def all_flows(named: Iterable[str]) -> list[FunctionFlow]:
     """Return the flows of every file or module named. Raises as :func:`all_tools` does."""
     how = "Write @flow (from leadhand.flows import flow) above an async function in it."
-    return _all(named, "flow", how, lambda module, _: _own(module, _instances(module, FunctionFlow)))
+    return _all(named, "defines no flow", how, lambda module, _: _own(module, _instances(module, FunctionFlow)))
 
 
 def all_agents(named: Iterable[str]) -> list[type[Agent]]:
@@ -50,7 +50,7 @@ def all_agents(named: Iterable[str]) -> list[type[Agent]]:
     from leadhand.flows.report.agents import Agent  # most commands are given none
 
     how = "Write a subclass of leadhand.report.Agent in it."
-    return _all(named, "agent", how, lambda module, _: _classes(module, Agent))
+    return _all(named, "defines no agent", how, lambda module, _: _classes(module, Agent))
 
 
 def all_hooks(named: Iterable[str]) -> list[Hook | type[Hook]]:
@@ -65,20 +65,22 @@ def all_hooks(named: Iterable[str]) -> list[Hook | type[Hook]]:
         return made | {name: each for name, each in classes.items() if each not in used or name == wanted}
 
     how = "Write a subclass of leadhand.hooks.Hook in it, or a function with a decorator of leadhand.hooks."
-    return _all(named, "hook", how, hooks)
+    return _all(named, "defines no hook", how, hooks)
 
 
-def _all(named: Iterable[str], what: str, how: str, parts: Callable[[ModuleType, str], Mapping[str, _T]]) -> list[_T]:
+def _all(
+    named: Iterable[str], lacking: str, how: str, parts: Callable[[ModuleType, str], Mapping[str, _T]]
+) -> list[_T]:
     """Return the parts of every file or module named, of ``FILE:NAME`` this one. Raises UsageError without any."""
     every: list[_T] = []
     for name in named:
         place, colon, wanted = name.rpartition(":")
         found = parts(_imported(place if colon else name), wanted if colon else "")
         if not found:
-            raise UsageError(f"{name} defines no {what}", how)
+            raise UsageError(f"{name} {lacking}", how)
         if colon and wanted not in found:
             known = f"It defines: {', '.join(found)}.{did_you_mean(wanted, found)}"
-            raise UsageError(f"{place} defines no {what} {wanted}", known)
+            raise UsageError(f"{place} {lacking} {wanted}", known)
         every += [found[wanted]] if colon else found.values()
     return list(dict.fromkeys(every))
 
