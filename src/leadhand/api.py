@@ -15,7 +15,7 @@ from leadhand.app.flows import DEFAULT, MAP, REPORT, RESEARCH, FlowName, FlowReg
 from leadhand.app.led import led
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.report_agents import bound_agents
-from leadhand.app.run_settings import AS_CONFIGURED, RunTool, asked_settings, check_options, run_settings
+from leadhand.app.run_settings import AS_CONFIGURED, NewRun, RunTool, asked_settings, check_options
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, budget_source, settings, user
 from leadhand.app.toolsets import toolbox
@@ -161,11 +161,11 @@ class Leadhand(InSync):
         self._adapters: dict[str, Models] = {}
         """The adapters of single runs, by the names in their logs: a run can be resumed here later."""
         parts = {"flows": flows, "project": project, "offline_rules": offline_rules, "models": models, "store": store}
-        arguments.check_parts({**parts, "verifier": verifier}, on_text=on_text, on_approval=on_approval)
+        arguments.check_parts(**parts, verifier=verifier, on_text=on_text, on_approval=on_approval)
         self._on_approval = on_approval
         self.agents = bound_agents(agents)
         self._flows = FlowRegistry(flows, self.agents, dict(offline_rules or {}), workers)
-        self._toolbox = toolbox(tools, deps, project)
+        self._toolbox = toolbox(tools, deps, None if project is None else project.manifest.tool_settings)
         for tool in self._flows.tools_of_workers():
             self._toolbox.offer(tool)
         self._open = partial(
@@ -191,11 +191,10 @@ class Leadhand(InSync):
         """
         from leadhand.app.config_files import find_manifest
         from leadhand.app.manifest import load_project  # most processes have no project
-        from leadhand.app.project_settings import project_arguments
 
         named = Path(path)
         project = load_project((find_manifest(named) if named.is_dir() else None) or named)
-        return cls(**{**project_arguments(project), **settings})
+        return cls(**{**project.arguments(), **settings})
 
     @property
     def settings(self) -> Settings:
@@ -267,18 +266,25 @@ class Leadhand(InSync):
         checked = arguments.check_request(request, example=EXAMPLE)
         check_options(self._flows, flow, options, elsewhere=inspect.signature(Leadhand).parameters)
         _ = answer_worker(shape, ())
-        own = run_settings(instructions=instructions, tools=tools, plan_only=plan_only, approve_plan=approve_plan)
+        own = NewRun(
+            name=name,
+            tags=tags,
+            priority=priority,
+            instructions=instructions,
+            tools=tools,
+            plan_only=plan_only,
+            approve_plan=approve_plan,
+            output=shape,
+            worker=own_worker,
+        )
         found: Any = {"model": model, "budget": budget, "bounded": self._bounded, "check": check, "more": limits}
         asked, adapter = asked_settings(self._settings, **found)
         if own_worker is not None:
             self._flows.keep(own_worker)
             for tool in self._flows.tools_of_workers(own_worker):
                 self._toolbox.offer(tool)
-        labels: Any = {"name": arguments.run_name(name), "tags": arguments.run_tags(tags)}
-        labels["priority"] = arguments.run_priority(priority)
         runtime = await self.runtime()
-        labels |= {"output": shape, "worker": own_worker}
-        state = await runtime.start(checked, flow=flow, options=options, asked=asked, run=own, model=adapter, **labels)
+        state = await runtime.start(checked, flow=flow, options=options, asked=asked, run=own, model=adapter)
         return self._run(runtime, state, output=self._flows.output_of(state.definition) if shape is None else shape)
 
     async def run(

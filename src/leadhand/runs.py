@@ -14,6 +14,7 @@ from leadhand.app.answers import ValueT as ValueT
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.arguments import check_request
 from leadhand.app.new_limits import NewLimits, known_limits
+from leadhand.app.run_settings import NewRun
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.typed_answers import Output
@@ -256,9 +257,10 @@ class Run(Answering, Generic[ValueT]):
         earlier = await follow_ups.load_earlier(runtime, self.run_id)
         settings = follow_ups.continued(earlier.definition, runtime.settings, model=model, limits=limits)
         output = self._output if output is None else output
-        given: dict[str, Any] = {"settings": settings, "output": output, "name": name, "tags": tags}
-        given["priority"] = priority
-        state = await follow_ups.start(runtime, earlier, checked, flow=flow, options=options, **given)
+        run = NewRun(name=name, tags=tags, priority=priority, output=output)
+        state = await follow_ups.start(
+            runtime, earlier, checked, flow=flow, options=options, settings=settings, run=run
+        )
         return Run(runtime, state, drive=True, on_approval=self._on_approval, output=output)
 
     async def reply(self, text: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
 from leadhand.app import follow_ups
-from leadhand.app.upkeep import delete_runs
+from leadhand.app.retention import delete_runs
 from leadhand.core.asks import WriteArtifact
 from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.errors import ConfigurationError

@@ -12,7 +12,7 @@ from memory_store import MemoryStore
 
 from leadhand import ConfigurationError, Leadhand, LeadhandError, RunStatus, UsageError, Worker
 from leadhand.app import flows as registry
-from leadhand.app import installed
+from leadhand.app import toolsets
 from leadhand.app.clock import SystemClock
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.source_files import all_flows
@@ -149,8 +149,8 @@ def test_installed_packages_are_searched_once_and_again_when_the_path_changes(
 ):
     assert "echo" not in FlowRegistry().names()
     with monkeypatch.context() as patch:
-        patch.setattr(installed.metadata, "entry_points", lambda **_: pytest.fail("the packages were searched again"))
-        assert "echo" not in installed.entry_points(registry.GROUP).names
+        patch.setattr(toolsets.metadata, "entry_points", lambda **_: pytest.fail("the packages were searched again"))
+        assert "echo" not in toolsets.entry_points(registry.GROUP).names
     folder = tmp_path / "echo-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: echo\nVersion: 1.0\n")

@@ -10,7 +10,7 @@ import pytest
 from api.test_spending import answering, counting
 
 from leadhand import Answer, FailureClass, Leadhand, ToolError, tool
-from leadhand.app.new_limits import _with_held_back, proposed_limits
+from leadhand.app.new_limits import proposed_limits
 from leadhand.core.state import RunState
 from leadhand.testing.model_server import ScriptedServer
 
@@ -76,12 +76,6 @@ async def test_the_time_that_is_proposed_is_enough_for_all_that_is_left(tmp_path
         last = await (await lead.resume(first.run_id, **proposed)).answer()
     assert proposed["timeout"] > 15 * 0.2
     assert not exhausted(last)
-
-
-@pytest.mark.parametrize("need", [0.1, 58.523875886291655, 1_999.9, 7_000_000_001])
-def test_a_limit_leaves_what_is_needed_beside_what_it_holds_back_whatever_sums_of_seconds_are(need: float) -> None:
-    enough = _with_held_back(need, lambda most: min(most * 0.2, 120.0))
-    assert enough - min(enough * 0.2, 120.0) == pytest.approx(need, abs=1e-5)
 
 
 async def test_a_proposed_time_limit_has_room_for_the_wait_that_a_service_asked_for(tmp_path: Path) -> None:

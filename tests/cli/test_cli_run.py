@@ -195,7 +195,6 @@ NOT_OF_A_PLAIN_RUN = (
     "leadhand.app.host_waits",
     "leadhand.app.keys",
     "leadhand.app.manifest",
-    "leadhand.app.project_settings",
     "leadhand.cli.terminal.prompt",
     "leadhand.dispatch.cluster.live_text",
     "leadhand.ports.access",

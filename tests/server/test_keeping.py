@@ -17,7 +17,7 @@ from server.teams import Office, team
 from leadhand import Leadhand
 from leadhand.app import listings
 from leadhand.app.approvals import find_approval
-from leadhand.app.resumer import Resumer
+from leadhand.app.driver import Resumer
 from leadhand.app.runtime import Runtime
 from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.server import app

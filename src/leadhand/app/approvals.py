@@ -77,20 +77,21 @@ class OpenApproval:
         """The question as scripts, the console and the HTTP API read it."""
         from leadhand.app.document.shapes import ApprovalCard  # most runs ask nobody
 
+        own = {name: getattr(self, name) for name in ("id", "run_id", "request", "driven", "asked_at")}
         approval = self.approval
-        return ApprovalCard.model_validate(
-            {
-                **dict(approval),
-                "id": self.id,
-                "run_id": self.run_id,
-                "call_id": approval.approval_id,
-                "request": self.request,
-                "driven": self.driven,
-                "asked_for": step_of(approval.attempt),
-                "name": approval.asked_for,
-                "asked_at": self.asked_at,
-            }
-        )
+        calls = {"call_id": approval.approval_id, "asked_for": step_of(approval.attempt), "name": approval.asked_for}
+        return ApprovalCard.model_validate({**dict(approval), **own, **calls})
+
+    def is_named(self, wanted: str, run_id: str | None, match: Callable[[str, str], bool]) -> bool:
+        """Whether a text names it: by its id or, in its run, that of its call; ``match`` compares two ids."""
+        run, colon, call = wanted.partition(":")
+        if colon:
+            return self.is_of(run) and match(self.approval.approval_id, call)
+        return match(self.id, wanted.lower()) or (run_id is not None and match(self.approval.approval_id, wanted))
+
+    def is_of(self, run: str) -> bool:
+        """Whether it is of the run whose id begins like this."""
+        return self.run_id.startswith((run.lower(), f"run_{run.lower()}"))
 
 
 async def open_approvals(
@@ -103,24 +104,21 @@ async def open_approvals(
     Raises NoSuchRun, and UnreadableRun if the run was named.
     """
     if run_id is not None:
-        found = await _open_in(runtime, await runtime.store.run(run_id))
-    else:
-        found: list[OpenApproval] = []
-        async for listing in all_runs(runtime.store, asking=True, key_id=key_id):
-            try:
-                found += await _open_in(runtime, listing)
-            except UnreadableRun as error:  # it must not hide the questions of other runs
-                runtime.warn_once(error)
+        return await _open_in(runtime, await runtime.store.run(run_id))
+    found: list[OpenApproval] = []
+    async for listing in all_runs(runtime.store, asking=True, key_id=key_id):
+        try:
+            found += await _open_in(runtime, listing)
+        except UnreadableRun as error:  # it must not hide the questions of other runs
+            runtime.warn_once(error)
     return sorted(found, key=lambda asked: asked.asked_at, reverse=True)
 
 
 async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
-    if listing.status in ENDED:
+    if listing.status in ENDED or (state := await runtime.load(listing.run_id)).finished is not None:
         return []
-    state = await runtime.load(listing.run_id)
-    if state.finished is not None:
-        return []
-    return [OpenApproval.of(state, each, driven=listing.owner is not None) for each in open_in(state)]
+    found = [OpenApproval.of(state, each, driven=listing.owner is not None) for each in open_in(state)]
+    return sorted(found, key=lambda asked: asked.asked_at, reverse=True)
 
 
 async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str | None = None) -> OpenApproval:
@@ -137,27 +135,16 @@ async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str
     if not wanted:
         raise UsageError("the approval id is empty", LOOK_AGAIN)
     asked = [each for each in await open_approvals(runtime, run_id) if not each.expired]
-    found = [each for each in asked if _matches(each, wanted, run_id, str.__eq__)]
+    found = [each for each in asked if each.is_named(wanted, run_id, str.__eq__)]
     if not found and wanted.lower().startswith("run_") and ":" not in wanted:
-        found = [each for each in asked if _of_run(each, wanted)]
-    found = found or [each for each in asked if _matches(each, wanted, run_id, str.startswith)]
+        found = [each for each in asked if each.is_of(wanted)]
+    found = found or [each for each in asked if each.is_named(wanted, run_id, str.startswith)]
     if not found:
         raise UsageError(f"no open approval has the id {given}", LOOK_AGAIN)
     if len(found) > 1:
         several = listed([each.id for each in found])
         raise UsageError(f"{given} matches several approvals: {several}", "Give more characters of the id.")
     return found[0]
-
-
-def _matches(asked: OpenApproval, wanted: str, run_id: str | None, match: Callable[[str, str], bool]) -> bool:
-    run, colon, call = wanted.partition(":")
-    if colon:
-        return _of_run(asked, run) and match(asked.approval.approval_id, call)
-    return match(asked.id, wanted.lower()) or (run_id is not None and match(asked.approval.approval_id, wanted))
-
-
-def _of_run(asked: OpenApproval, run: str) -> bool:
-    return asked.run_id.startswith((run.lower(), f"run_{run.lower()}"))
 
 
 # --- answers ---------------------------------------------------------------------------------------------------------

@@ -9,14 +9,16 @@ import sys
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_type_hints
+
+from pydantic import Field, ValidationError, create_model
 
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import Limits, SharedBudget, nanousd
 from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.core.value import Json, Unfit, one_line, plain_json, shown
+from leadhand.core.value import Json, Unfit, json_problem, one_line, plain_json, shown
 from leadhand.ports import Toolbox
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 from leadhand.ports.runs import RunFilter, RunSort
@@ -36,13 +38,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_tokens": (1, 1_000_000_000_000),
     "max_output_tokens": (16, 1_000_000),
     "max_turns": (1, 1_000),
-    "budget": (0, 1_000_000),
-    "budget_per_day": (0, 1_000_000),
-    "budget_total": (0, 1_000_000),
-    "timeout": (0.001, 366 * 86_400),
-    "attempt_timeout": (0.001, 366 * 86_400),
-    "model_patience": (0.001, 366 * 86_400),
-    "approval_timeout": (0.001, 366 * 86_400),
+    **dict.fromkeys(("budget", "budget_per_day", "budget_total"), (0, 1_000_000)),
+    **dict.fromkeys(("timeout", "attempt_timeout", "model_patience", "approval_timeout"), (0.001, 366 * 86_400)),
 }
 FIELDS = {"budget": "budget_nanousd"} | {
     name: f"{name}_s" for name in ("timeout", "approval_timeout", "attempt_timeout", "model_patience")
@@ -51,6 +48,18 @@ FIELDS = {"budget": "budget_nanousd"} | {
 LIMITS = frozenset(FIELDS) | (frozenset(RANGES) & frozenset(Limits.model_fields)) - {"max_turns"}
 """The limits of one run, by the names that people use."""
 _OPTIONAL = {"budget", "timeout", "approval_timeout", "batch_size", "max_requests", "max_tokens"}
+
+
+def limit_fields(*names: str, **texts: str) -> dict[str, Any]:
+    """Return the fields of a model that has these limits; ``texts`` are limits with a description."""
+    fields = dict.fromkeys(names) | texts
+    return {
+        name: (
+            float | None if name in FIELDS else int | None,
+            Field(default=None, ge=RANGES[name][0], le=RANGES[name][1], description=text),
+        )
+        for name, text in fields.items()
+    }
 
 
 class Usual(float):
@@ -128,10 +137,8 @@ def text(value: object, what: str, how: str) -> str:
     """Return ``value`` if it is a string that encodes as UTF-8 without NUL; otherwise raise UsageError."""
     if not isinstance(value, str):
         raise UsageError(f"{what} is not text: {shown(value)}", how)
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{what} is not valid UTF-8", "Encode the text as UTF-8.") from error
+    if json_problem(value):
+        raise UsageError(f"{what} is not valid UTF-8", "Encode the text as UTF-8.")
     if "\0" in value:
         raise UsageError(f"{what} contains a NUL character", "Remove it; databases cannot store it.")
     return value
@@ -178,57 +185,48 @@ def check_methods(value: object, what: str, methods: Iterable[str], expected: st
 
 
 MODELS = ("ask", "profile", "aclose")
-STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs", "blob", "aclose")
+_STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs", "blob", "aclose")
 
 
 def check_filters(limit: object, filters: RunFilter) -> None:
     """Convert the filters of a list of runs, in place. Raises UsageError for those that cannot be used."""
     check_names("runs()", filters, RunFilter.__annotations__)
-    for key in ("asking", "ascending"):
-        _ = flag(filters.get(key, False), key)
     if not isinstance(limit, int) or limit < 1:
         raise UsageError(f"invalid value for limit: {shown(limit)}", "Pass 1 or more.")
-    if "tags" in filters:
-        filters["tags"] = run_tags(filters["tags"])
-    for key in ("min_cost_usd", "max_cost_usd", "min_duration_s", "max_duration_s"):
-        value: object = filters.get(key)
-        if value is not None and not (_is_number(value, whole=False) and 0 <= cast("float", value) < math.inf):
-            raise UsageError(f"invalid value for {key}: {shown(value)}", "Pass a number of 0 or more.")
-    for key in ("flow", "text", "search"):
-        words: object = filters.get(key)
-        if words is not None and not isinstance(words, str):
-            raise UsageError(f"invalid value for {key}: {shown(words)}", "Pass a text.")
-    if "sort" in filters:
-        try:
-            filters["sort"] = RunSort(filters["sort"])
-        except ValueError:
-            what = f"runs cannot be sorted by {shown(filters['sort'])}"
-            raise UsageError(what, f"Choose from: {', '.join(RunSort)}.") from None
-    if (status := filters.get("status")) is not None:
-        try:
-            filters["status"] = RunStatus(status)
-        except ValueError:
-            raise UsageError(f"there is no status {shown(status)}", f"Choose from: {', '.join(RunStatus)}.") from None
+    given: dict[str, object] = cast("Any", filters)
+    for key, kind in (("status", RunStatus), ("sort", RunSort)):
+        if given.get(key) is not None:
+            given[key] = next((each for each in kind if each == given[key]), given[key])
+            if not isinstance(given[key], kind):
+                raise UsageError(f"there is no {key} {shown(given[key])}", f"Choose from: {', '.join(kind)}.")
+    try:
+        kinds: dict[str, Any] = {key: (kind, None) for key, kind in get_type_hints(RunFilter).items()}
+        create_model("RunFilter", **kinds).model_validate(given, strict=True)
+    except ValidationError as error:
+        found = error.errors(include_url=False)[0]
+        what = f"invalid value for {found['loc'][0]}: {shown(found['input'])}"
+        raise UsageError(what, f"Correct it: {found['msg'][:1].lower()}{found['msg'][1:]}.") from error
+    if "tags" in given:
+        given["tags"] = run_tags(given["tags"])
 
 
-def check_parts(given: Mapping[str, object], *, on_text: object, on_approval: object) -> None:
+def check_parts(**given: object) -> None:
     """Raise UsageError for a part of a program, such as a store or a function, that cannot be used as one."""
     flows, rules, models = given["flows"], given["offline_rules"], given["models"]
-    if isinstance(flows, str | Mapping) or not isinstance(flows, Iterable):
-        raise UsageError(
-            f"invalid value for flows: {shown(cast('object', flows))}", "Pass a list: flows=[Translate()]."
-        )
-    if rules is not None and not isinstance(rules, Mapping):
-        raise UsageError(f"invalid value for offline_rules: {shown(rules)}", "Pass a dict of functions by worker.")
-    if not hasattr(project := given["project"], "manifest") and project is not None:
-        raise UsageError(f"invalid value for project: {shown(project)}", "Use Leadhand.of_project(PATH).")
-    adapters = cast("Mapping[str, object]", models) if isinstance(models, Mapping) else {"models": models}
-    for adapter in adapters.values():
+    fits = {
+        "flows": (isinstance(flows, Iterable) and not isinstance(flows, str | Mapping), "a list: flows=[Translate()]"),
+        "offline_rules": (rules is None or isinstance(rules, Mapping), "a dict of functions by worker"),
+        "project": (given["project"] is None or hasattr(given["project"], "manifest"), "what of_project(PATH) loads"),
+    }
+    for what, (is_usable, expected) in fits.items():
+        if not is_usable:
+            raise UsageError(f"invalid value for {what}: {shown(given[what])}", f"Pass {expected}.")
+    for adapter in cast("Mapping[str, object]", models).values() if isinstance(models, Mapping) else (models,):
         check_methods(adapter, "models", MODELS, "an object with the methods of leadhand.ports.Models")
-    check_methods(given["store"], "store", STORE, "a context store, as leadhand.testing checks them")
+    check_methods(given["store"], "store", _STORE, "a context store, as leadhand.testing checks them")
     check_methods(given["verifier"], "verifier", ("verify",), "an object with the methods of leadhand.Verifier")
-    check_methods(on_text, "on_text", ("__call__",), "a function of run, attempt and piece")
-    check_methods(on_approval, "on_approval", ("__call__",), "a function of an open approval")
+    check_methods(given["on_text"], "on_text", ("__call__",), "a function of run, attempt and piece")
+    check_methods(given["on_approval"], "on_approval", ("__call__",), "a function of an open approval")
 
 
 def hooks(given: object) -> list[Hook]:
@@ -240,15 +238,15 @@ def hooks(given: object) -> list[Hook]:
 
 
 def _hook(given: object, how: str) -> Hook:
+    kind = cast("type[Any]", given)
     try:
-        made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
+        made: Any = kind() if inspect.isclass(given) and issubclass(kind, Hook) else given
     except TypeError as error:
-        kind = cast("type[Hook]", given)
         name, file = kind.__name__, getattr(sys.modules.get(kind.__module__), "__file__", kind.__module__)
         how = f"Pass an instance of it, {name}(…). In a file for --hooks, assign the instance to a name."
         raise UsageError(f"the hook {name} ({file}) cannot be made without arguments: {error}", how) from error
     except Exception as error:
-        what = f"the hook {getattr(given, '__name__', given)} cannot be made: {type(error).__name__}: {one_line(error)}"
+        what = f"the hook {kind.__name__} cannot be made: {type(error).__name__}: {one_line(error)}"
         raise ConfigurationError(what, "Fix the error; --debug shows the traceback.") from error
     if not isinstance(made, Hook):
         raise UsageError(f"{shown(made)} is not a hook", how)

@@ -8,9 +8,9 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +18,7 @@ from leadhand.app.formatting import count
 from leadhand.app.listings import PAGE
 from leadhand.app.model_selection import choose_models
 from leadhand.app.settings import Settings, make_home, tilde
-from leadhand.core.errors import LeadhandError, StoreError
+from leadhand.core.errors import ConfigurationError, LeadhandError, StoreError
 from leadhand.core.run import RunStatus
 from leadhand.models.detection import listens
 from leadhand.models.providers import ALIASES, ANY_SERVER, OWN_PROTOCOLS, PROVIDERS, ollama_url
@@ -72,22 +72,22 @@ async def examine(set_up: Settings, version: str, how_to_resume: HowToResume) ->
 
 def _python() -> Finding:
     what = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    if sys.platform == "win32":
-        return Finding(check="python", level="fail", what=what, how="Use Linux, macOS, or Windows through WSL.")
-    return Finding(check="python", what=what)
+    is_usable = sys.platform != "win32"
+    how = "" if is_usable else "Use Linux, macOS, or Windows through WSL."
+    return Finding(check="python", level="ok" if is_usable else "fail", what=what, how=how)
 
 
 def _home(set_up: Settings) -> Finding:
     home, there = tilde(set_up.home), _existing(set_up.home)
-    if there != set_up.home:
-        if os.access(there, os.W_OK | os.X_OK):
-            return Finding(check="home", what=f"{home} does not exist yet; the first run creates it")
-        how = "Choose another one with --home DIR or LEADHAND_HOME."
-        return Finding(check="home", level="fail", what=f"{home} cannot be created: {there} is not writable", how=how)
     try:
-        return Finding(check="home", what=f"{tilde(make_home(set_up.home))} is writable")
+        if there == set_up.home:
+            return Finding(check="home", what=f"{tilde(make_home(set_up.home))} is writable")
+        if not os.access(there, os.W_OK | os.X_OK):
+            how = "Choose another one with --home DIR or LEADHAND_HOME."
+            raise ConfigurationError(f"{home} cannot be created: {there} is not writable", how)
     except LeadhandError as error:
         return failed("home", error)
+    return Finding(check="home", what=f"{home} does not exist yet; the first run creates it")
 
 
 def _existing(path: Path) -> Path:
@@ -97,10 +97,9 @@ def _existing(path: Path) -> Path:
 
 def _disk(set_up: Settings) -> Finding:
     free = shutil.disk_usage(_existing(set_up.home)).free
-    what = f"{free / 1e9:,.1f} GB free"
-    if free < LEAST_FREE_BYTES:
-        return Finding(check="disk", level="warn", what=what, how="Free some space, or use --home DIR.")
-    return Finding(check="disk", what=what)
+    is_little = free < LEAST_FREE_BYTES
+    how = "Free some space, or use --home DIR." if is_little else ""
+    return Finding(check="disk", level="warn" if is_little else "ok", what=f"{free / 1e9:,.1f} GB free", how=how)
 
 
 async def check_service(set_up: Settings, store: ContextStore) -> AsyncIterator[Finding]:
@@ -134,10 +133,8 @@ async def _orphans(store: ContextStore) -> list[RunListing]:
 
 
 def _runs(orphans: list[RunListing], which: str, how: str) -> Finding:
-    if not orphans:
-        return Finding(check="runs", what="no orphaned runs")
-    what = f"{count(len(orphans), 'run')} orphaned by a process that died{which}"
-    return Finding(check="runs", level="warn", what=what, how=how)
+    what = f"{count(len(orphans), 'run')} orphaned by a process that died{which}" if orphans else "no orphaned runs"
+    return Finding(check="runs", level="warn" if orphans else "ok", what=what, how=how if orphans else "")
 
 
 def _place(set_up: Settings, name: str, version: int) -> Finding:
@@ -157,10 +154,8 @@ async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterat
                 yield Finding(check="log", level="fail", what=what, how=REPAIR)
             orphans = await _orphans(store)
             yield _runs(orphans, "", await how_to_resume(store, orphans) if orphans else "")
-    except Absent as error:  # as after an installation
-        yield Finding(check="database", level="warn", what=error.what, how=error.how)
-    except LeadhandError as error:
-        yield failed("database", error)
+    except LeadhandError as error:  # an absent one, as after an installation, is created by the first run
+        yield replace(failed("database", error), level="warn" if isinstance(error, Absent) else "fail")
 
 
 async def _model(set_up: Settings) -> AsyncIterator[Finding]:
@@ -186,27 +181,27 @@ async def _model(set_up: Settings) -> AsyncIterator[Finding]:
 
 async def _listed(model: str, address: str, set_up: Settings) -> Finding:
     """Check that the user's server accepts the key and lists the model."""
+    models: Sequence[str] = ()
     try:
         async with aclosing(ModelRouter(env=set_up.environment)) as router:
             models = await router.models()
-    except ModelError as error:
+    except ModelError as error:  # not every server lists its models
         failure = error.failure
         if failure.type in ("bad_key", "not_an_api", "certificate", "timeout"):
             return Finding(check="reach", level="fail", what=failure.message, how=failure.next_action)
-        models = []  # not every server lists its models
     if models and model not in models:
-        shown = ", ".join(models[:8])
-        what = f"{address} answers, but does not list {model}"
-        return Finding(check="reach", level="warn", what=what, how=f"Use a model that it lists: {shown}")
+        what, how = (
+            f"{address} answers, but does not list {model}",
+            f"Use a model that it lists: {', '.join(models[:8])}",
+        )
+        return Finding(check="reach", level="warn", what=what, how=how)
     return Finding(check="reach", what=f"{address} answers")
 
 
 def _address(model: str, set_up: Settings) -> str | None:
     """The address of a model's server if it is local or set by the user; None for a provider's own address."""
-    written = model.partition(":")[0].strip().casefold()
-    name = ALIASES.get(written, written)
-    environment = set_up.environment
-    provider = {**OWN_PROTOCOLS, **PROVIDERS, ANY_SERVER.name: ANY_SERVER}.get(name)
+    written, environment = model.partition(":")[0].strip().casefold(), set_up.environment
+    provider = {**OWN_PROTOCOLS, **PROVIDERS, ANY_SERVER.name: ANY_SERVER}.get(ALIASES.get(written, written))
     if provider is None:
         return None
     if provider.name == "ollama":
@@ -217,11 +212,7 @@ def _address(model: str, set_up: Settings) -> str | None:
 
 def _extras() -> Finding:
     there = {"postgres": importlib.util.find_spec("psycopg") is not None}
-    for own in OWN_PROTOCOLS.values():
-        there.setdefault(own.extra, is_installed(own))
-    said = [
-        f"{', '.join(name for name, found in there.items() if found is wanted)} {words}"
-        for wanted, words in ((True, "installed"), (False, "not installed; only needed for their providers"))
-        if wanted in there.values()
-    ]
-    return Finding(check="extras", what="; ".join(said))
+    there |= {own.extra: is_installed(own) for own in OWN_PROTOCOLS.values()}
+    said = {True: "installed", False: "not installed; only needed for their providers"}
+    names = {found: ", ".join(name for name, each in there.items() if each is found) for found in said}
+    return Finding(check="extras", what="; ".join(f"{names[found]} {said[found]}" for found in said if names[found]))

@@ -2,145 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypedDict, Unpack
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
-from leadhand.app.arguments import check_rules, run_name, run_priority, run_tags
-from leadhand.app.earlier_runs import files_to_read, followed
+from leadhand.app.arguments import check_rules
 from leadhand.app.flows import FlowRegistry, file_of
 from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
-from leadhand.app.project_workers import project_parts, with_workers, worker_tools
-from leadhand.app.run_settings import RunSettings, check_plan, followed_settings, instructed, narrowed, without_fetch
+from leadhand.app.project_workers import project_tools, run_workers, with_workers, worker_tools
+from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed, without_fetch
 from leadhand.app.settings import Settings, reserves
-from leadhand.app.typed_answers import Output, answer_worker
+from leadhand.app.typed_answers import answer_worker
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
-from leadhand.core.run import EarlierFile, ModelChoice, RunDefinition
+from leadhand.core.run import EarlierFile, Follows, ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
-from leadhand.core.tool import ToolSpec
+from leadhand.core.tool import Source, ToolSpec
 from leadhand.core.worker import WILDCARDS, Worker
-from leadhand.flows.seam.worker import Worker as ProgramWorker
+from leadhand.engine.hooks import Hooks
 from leadhand.ports import ContextStore
+from leadhand.ports.earlier_files import earlier_file, newest_files
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier, judging_workers
 
-
-class OfNewRun(TypedDict, total=False):
-    """What is recorded of a new run beside its request, flow and options.
-
-    ``detached``: it outlives its process. ``by`` starts it, ``key_id`` is the API key that it belongs to. ``output`` is
-    the type of the answer, ``worker`` one of the program that carries it out.
-    """
-
-    detached: bool
-    by: str
-    key_id: str
-    name: str
-    tags: Mapping[str, str] | None
-    priority: int
-    output: Output
-    worker: ProgramWorker | None
+LOGGER = logging.getLogger("leadhand")
+MOST_FILES = 200
+"""Files of earlier runs that a run may read, at most."""
 
 
-class Definitions(NamedTuple):
-    """Defines runs with the parts of a process."""
+class Parts(Protocol):
+    """The parts of a process that define runs."""
 
     store: ContextStore
     models: NamedModels
     toolbox: Toolbox
     flows: FlowRegistry
-    hooks: tuple[str, ...] = ()
-    verifier: Verifier | None = None
+    hooks: Hooks
+    verifier: Verifier | None
 
-    async def of_run(
-        self,
-        request: str,
-        flow: str,
-        options: Mapping[str, Any],
-        wanted: Settings,
-        choice: Choice,
-        *,
-        run: RunSettings,
-        submission: str,
-        follows: RunState | None,
-        **given: Unpack[OfNewRun],
-    ) -> RunDefinition:
-        """Return the definition of a run with the settings that are ``wanted``. Raises UsageError, ConfigurationError.
 
-        The other arguments are those of :meth:`~leadhand.app.runtime.Runtime.start`.
-        """
-        key_id = given.get("key_id", "")
-        checked = self.flows.options(flow, with_workers(wanted.project, self.toolbox, flow, options))
-        used, of_flow = self.flows.get(flow), self.flows.workers(flow, checked)
-        if follows is not None:
-            run = followed_settings(run, follows.definition, used)
-        check_plan(used, run)
-        of_program = self.flows.of_program(given.get("worker"), flow, checked, wanted.project)
-        project = project_parts(wanted.project, self.toolbox, flow, checked, of_flow, request, of_program)
-        every = (*of_flow, *project.workers)
-        called = worker_tools(every)
-        check_workers(every, self.toolbox, self.models, called, offline=wanted.offline)
-        own_models = {name for worker in every for name in usable(worker, self.models)}
-        more = unpriced_models(wanted, self.models, sorted(own_models - {*choice.models.names}))
-        shape = answer_worker(given.get("output"), every)
-        check = check_of(wanted, choice.models)
-        judging = judging_workers(check, every, verifier=self.verifier is not None)
-        stages = 2 + (shape is not None) + bool(judging)
-        catalogue = (*self.toolbox.specs(project.tools), *called)
-        check_rules(wanted.approve_rules, catalogue, self.toolbox)
-        if wanted.only_documents:
-            catalogue, every = without_fetch(catalogue, every)
-        tools, workers = narrowed(catalogue, run.tools, every)
-        workers = instructed((*workers, *judging), run.instructions)
-        return RunDefinition(
-            request=request,
-            flow=flow,
-            flow_file=file_of(used),
-            workers=workers if shape is None else (*workers, shape),
-            options=checked,
-            models=choice.models,
-            tools=tools,
-            shape="" if shape is None else shape.name,
-            check=check,
-            strict=wanted.strict,
-            worker_calls=wanted.worker_calls or "auto",
-            judging=tuple(each.name for each in judging),
-            nested_workers=project.nested_workers,
-            limits=wanted.limits,
-            approve=wanted.approve,
-            approve_rules=dict(wanted.approve_rules),
-            offline=wanted.offline,
-            documents=wanted.documents,
-            only_documents=wanted.only_documents,
-            detached=given.get("detached", False),
-            **reserves(wanted.limits, stages),
-            budgets=wanted.budgets,
-            needs_prices=wanted.needs_prices,
-            unpriced=(*choice.unpriced, *more),
-            concurrency=wanted.concurrency_of_runs,
-            no_cache=wanted.no_cache,
-            by=given.get("by", ""),
-            key_id=key_id,
-            submission=submission,
-            follows=followed(follows) if follows is not None else None,
-            earlier=await self._earlier(flow, key_id, follows, wanted) if used.reads_artifacts else (),
-            name=run_name(given.get("name", "")),
-            tags=run_tags({**(follows.definition.tags if follows is not None else {}), **(given.get("tags") or {})}),
-            priority=run_priority(given.get("priority", 0)),
-            instructions=dict(run.instructions),
-            only_tools=run.tools,
-            hooks=self.hooks,
-            plan_only=run.plan_only,
-            approve_plan=run.approve_plan,
-            traceparent=run.traceparent,
-        )
+async def definition_of_new(
+    parts: Parts,
+    request: str,
+    flow: str,
+    options: Mapping[str, Any],
+    wanted: Settings,
+    choice: Choice,
+    run: NewRun,
+    *,
+    submission: str,
+    follows: RunState | None,
+) -> RunDefinition:
+    """Return the definition of a run with the settings that are ``wanted``. Raises UsageError, ConfigurationError.
 
-    async def _earlier(
-        self, flow: str, key_id: str, follows: RunState | None, wanted: Settings
-    ) -> tuple[EarlierFile, ...]:
-        found = self.store, flow, key_id, follows
-        return await files_to_read(*found, offline=wanted.offline, documents=wanted.documents)
+    The other arguments are those of :meth:`~leadhand.app.runtime.Runtime.start`.
+    """
+    flows, toolbox, models = parts.flows, parts.toolbox, parts.models
+    checked = flows.options(flow, with_workers(wanted.project, toolbox, flow, options))
+    used, of_flow = flows.get(flow), flows.workers(flow, checked)
+    if follows is not None:
+        run = run.following(follows.definition, used)
+    check_plan(used, run)
+    of_program = flows.of_program(run.worker, flow, checked, wanted.project)
+    every = (*of_flow, *run_workers(wanted.project, toolbox, flow, checked, of_flow, request, of_program))
+    called = worker_tools(every)
+    check_workers(every, toolbox, models, called, offline=wanted.offline)
+    own_models = {name for worker in every for name in usable(worker, models)}
+    more = unpriced_models(wanted, models, sorted(own_models - {*choice.models.names}))
+    shape = answer_worker(run.output, every)
+    check = check_of(wanted, choice.models)
+    judging = judging_workers(check, every, verifier=parts.verifier is not None)
+    stages = 2 + (shape is not None) + bool(judging)
+    catalogue = (
+        *toolbox.specs((*project_tools(wanted.project, toolbox), *(name for worker in every for name in worker.tools))),
+        *called,
+    )
+    check_rules(wanted.approve_rules, catalogue, toolbox)
+    if wanted.only_documents:
+        catalogue, every = without_fetch(catalogue, every)
+    tools, workers = narrowed(catalogue, run.only_tools, every)
+    workers = instructed((*workers, *judging), run.instructions_by_worker)
+    earlier = await files_to_read(parts, flow, run.key_id, follows, wanted) if used.reads_artifacts else ()
+    return RunDefinition(
+        request=request,
+        flow=flow,
+        flow_file=file_of(used),
+        workers=workers if shape is None else (*workers, shape),
+        options=checked,
+        models=choice.models,
+        tools=tools,
+        shape="" if shape is None else shape.name,
+        check=check,
+        strict=wanted.strict,
+        worker_calls=wanted.worker_calls or "auto",
+        judging=tuple(each.name for each in judging),
+        nested_workers=wanted.project is not None and wanted.project.manifest.nested_creation,
+        limits=wanted.limits,
+        approve=wanted.approve,
+        approve_rules=dict(wanted.approve_rules),
+        offline=wanted.offline,
+        documents=wanted.documents,
+        only_documents=wanted.only_documents,
+        detached=run.detached,
+        **reserves(wanted.limits, stages),
+        budgets=wanted.budgets,
+        needs_prices=wanted.needs_prices,
+        unpriced=(*choice.unpriced, *more),
+        concurrency=wanted.concurrency_of_runs,
+        no_cache=wanted.no_cache,
+        by=run.by,
+        key_id=run.key_id,
+        submission=submission,
+        follows=followed(follows) if follows is not None else None,
+        earlier=earlier,
+        name=run.name,
+        tags=dict(run.tags or {}),
+        priority=run.priority,
+        instructions=run.instructions_by_worker,
+        only_tools=run.only_tools,
+        hooks=parts.hooks.names,
+        plan_only=run.plan_only,
+        approve_plan=run.approve_plan,
+        traceparent=run.traceparent,
+    )
 
 
 def check_of(wanted: Settings, models: ModelChoice) -> Check:
@@ -158,8 +143,7 @@ def usable(worker: Worker, models: NamedModels) -> list[str]:
     errors: list[ConfigurationError] = []
     for name in worker.models:
         try:
-            if models.own is None:
-                models.check(name)
+            models.check(name)
             found.append(name)
         except ConfigurationError as error:
             errors.append(error)
@@ -191,3 +175,53 @@ def check_workers(
                 "Leave out its model, or start the run without --offline.",
             )
         usable(worker, models)
+
+
+# --- what a new run takes from earlier ones ---------------------------------------------------------------------------
+
+
+def followed(earlier: RunState) -> Follows:
+    """Return what a follow-up records of the run that it follows."""
+    finished = earlier.finished
+    return Follows(
+        run_id=earlier.run_id,
+        request=earlier.definition.request,
+        answer=finished.answer if finished is not None else "",
+        sources=tuple(Source(title=each.title, url=each.url) for each in finished.sources) if finished else (),
+    )
+
+
+async def files_to_read(
+    parts: Parts, flow: str, key_id: str, earlier: RunState | None, wanted: Settings
+) -> tuple[EarlierFile, ...]:
+    """Return the files that a new run may read: those of the run that it follows, then those of its flow and key.
+
+    Of other runs than the one that it follows, it reads only what ``may_share`` of that port allows.
+    Their content is kept until the run is created. What is no longer stored is left out, with a warning.
+    """
+    found, store = list(_files_of(earlier)) if earlier is not None else [], parts.store
+    found += await store.earlier_files(flow, key_id, MOST_FILES, offline=wanted.offline, documents=wanted.documents)
+    files = newest_files(found, MOST_FILES)
+    lost = await missing(store, files)
+    return tuple(file for file in files if file not in lost)
+
+
+def _files_of(run: RunState) -> Iterator[EarlierFile]:
+    for path, versions in run.artifacts.items():
+        latest = versions[-1]
+        yield earlier_file(path, latest, run.run_id, latest.at)
+
+
+async def missing(store: ContextStore, files: Collection[EarlierFile]) -> list[EarlierFile]:
+    """Return the files whose content is no longer stored, and warn of them in one line; keep that of the others."""
+    there = await store.keep_blobs(sorted({file.digest for file in files})) if files else ()
+    lost = [file for file in files if file.digest not in there]
+    if lost:
+        more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+        LOGGER.warning(
+            "the run continues without %s of run %s%s: the content is no longer stored",
+            lost[0].path,
+            lost[0].run_id,
+            more,
+        )
+    return lost

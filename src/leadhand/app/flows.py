@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from leadhand.app.arguments import json_value
-from leadhand.app.installed import entry_points
+from leadhand.app.toolsets import entry_points, loaded
 from leadhand.core.commands import FlowError
 from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.core.run import RunDefinition
@@ -151,13 +151,7 @@ class FlowRegistry:
         self._installed = True
         for point in entry_points(GROUP):
             if point.name not in (*self._flows, *LATE):
-                try:
-                    self._add(checked_flow(point.load()))
-                except Exception as error:
-                    raise ConfigurationError(
-                        f"the flow {point.name} of {point.value} cannot be loaded: {error}",
-                        "Fix or uninstall the package that provides it.",
-                    ) from error
+                loaded(point, "flow", lambda found: self._add(checked_flow(found)))
 
     def names(self) -> list[str]:
         """The names of all flows."""
@@ -184,37 +178,31 @@ class FlowRegistry:
             found.checked_options(run.options)
         return found
 
-    def check_workers(self, run: RunDefinition) -> None:
-        """Raise ConfigurationError if a worker of a run uses a function that is not in this process."""
+    def check_code(self, run: RunDefinition, *, ended: bool = False) -> None:
+        """Raise ConfigurationError if this process lacks a function or a class of a run, and warn of code that has
+        changed since; of a run that has ``ended``, only functions are needed."""
         flow = self.of(run)
-        if not (using := [each for each in run.workers if each.code]):
-            return
-        here = {*flow.own, *(each.name for each in flow.workers(flow.checked_options(run.options)))}
-        for each in using:
-            if each.name not in here:
-                what = f"the worker {each.name} uses the function {each.code}, which is not in this process"
-                raise ConfigurationError(what, "Continue the run from its program, with Leadhand(workers=[…]).")
-
-    def check_code(self, run: RunDefinition) -> None:
-        """Raise ConfigurationError if this process lacks code of a run, and warn of code that has changed since."""
         recorded = {worker.name: worker for worker in run.workers if worker.code}
         if not recorded:
             return
-        flow = self.of(run)
         options = flow.checked_options(run.options)
+        here = {worker.name: worker for worker in flow.workers(options)}
+        for each in recorded.values():
+            if each.name not in flow.own and each.name not in here:
+                what = f"the worker {each.name} uses the function {each.code}, which is not in this process"
+                raise ConfigurationError(what, "Continue the run from its program, with Leadhand(workers=[…]).")
+        if ended:
+            return
         try:
             flow.check_code(options)
         except UsageError as error:
             files = " ".join(f"--agent {worker.code}" for worker in recorded.values())
             raise ConfigurationError(error.what, f"Pass {files}, or Leadhand(agents=[…]) in Python.") from error
-        for worker in flow.workers(options):
-            before = recorded.get(worker.name)
-            if before is not None and before.fingerprint and worker.fingerprint not in ("", before.fingerprint):
-                LOGGER.warning(
-                    "the stage %s is not the one that the run was started with: its code has changed (%s)",
-                    worker.name,
-                    worker.code,
-                )
+        for name in recorded.keys() & here.keys():
+            before, now = recorded[name].fingerprint, here[name].fingerprint
+            if before and now not in ("", before):
+                what = "the stage %s is not the one that the run was started with: its code has changed (%s)"
+                LOGGER.warning(what, name, recorded[name].code)
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a run, checked and complete, as JSON. Raises UsageError for unknown or wrong ones."""

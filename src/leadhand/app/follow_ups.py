@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
-from leadhand.app.arguments import LIMITS
-from leadhand.app.arguments import limits as checked_limits
-from leadhand.app.arguments import name as checked_name
-from leadhand.app.definitions import OfNewRun
-from leadhand.app.run_settings import RunSettings
+from leadhand.app.run_settings import NewRun, changed
 from leadhand.app.runtime import Runtime
-from leadhand.app.settings import NEW_BUDGET, Settings
+from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
 from leadhand.core.errors import UsageError
 from leadhand.core.run import ENDED, ModelChoice, RunDefinition, RunStatus
@@ -44,8 +40,7 @@ async def start(
     flow: str = "",
     options: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    run: RunSettings | None = None,
-    **given: Unpack[OfNewRun],
+    run: NewRun,
 ) -> RunState:
     """Create a follow-up of a run, and return the state to drive.
 
@@ -55,8 +50,6 @@ async def start(
     does, and ConfigurationError for a tool of the earlier run that is not in this process.
     """
     definition = earlier.definition
-    if given.get("output") is None:
-        given["output"] = output_of(definition)
     if flow in ("", definition.flow):
         check_tools(definition.tools, runtime.toolbox)
     return await runtime.start(
@@ -65,8 +58,7 @@ async def start(
         options=options_of(definition, flow, options or {}),
         asked=settings or continued(definition, runtime.settings),
         follows=earlier,
-        run=run,
-        **given,
+        run=run if run.output is not None else replace(run, output=output_of(definition)),
     )
 
 
@@ -95,27 +87,23 @@ def continued(
     directory. ``limits`` are single ones, money in dollars and time in seconds. Approvals are not taken over: the
     policy of this process holds. Raises UsageError for an invalid value.
     """
-    model = checked_name(model, "model", "Pass provider:name or offline, or leave it out.")
-    changed = limits or {}
-    if unknown := sorted(set(changed) - LIMITS):
-        raise UsageError(f"unknown limit: {unknown[0]}", f"Choose from: {', '.join(sorted(LIMITS))}.")
     offline = usual.offline or (earlier.offline and model is None and not models)
-    by_setting = {} if model is not None else models_of(earlier.models)
+    before = models_of(earlier.models)
     if models and "lead" in models:
-        by_setting.pop("compose", None)  # the lead composes, unless another model does
-    return replace(
+        before.pop("compose", None)  # the lead composes, unless another model does
+    as_before = replace(
         usual,
-        model="offline" if offline else model or earlier.models.default,
-        models={} if offline else {**by_setting, **(models or {})},
+        model="offline" if offline else earlier.models.default,
+        models={} if offline else before,
         offline=offline,
         documents=earlier.documents if documents is None else documents,
         only_documents=usual.only_documents or earlier.only_documents,
-        limits=checked_limits(earlier.limits, **changed),
-        budget_from=NEW_BUDGET if "budget" in changed else usual.budget_from,
+        limits=earlier.limits,
         check=usual.check or (earlier.check if earlier.offline == offline else None),
         strict=usual.strict or earlier.strict,
         worker_calls=usual.worker_calls or earlier.worker_calls,
     )
+    return changed(as_before, model=None if offline else model, models={} if offline else models, limits=limits)
 
 
 def models_of(choice: ModelChoice) -> dict[str, str]:

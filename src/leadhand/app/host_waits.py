@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from datetime import UTC, datetime
 
-from leadhand.app.listings import all_runs, definition_of
+from leadhand.app.listings import all_runs
 from leadhand.app.membership import is_shared
 from leadhand.app.toolsets import needed_tools
 from leadhand.core.errors import UnreadableRun
@@ -40,11 +40,11 @@ async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[Waiti
         WaitingRun(
             run_id=listing.run_id,
             position=position,
-            priority=_priority(run),
+            priority=0 if isinstance(state, UnreadableRun) else state.definition.priority,
             since=listing.created_at,
-            reason=await _why(store, listing, run, hosts),
+            reason=await _why(store, state, hosts),
         )
-        for position, (listing, run) in enumerate(await _undriven(store), start=1)
+        for position, (listing, state) in enumerate(await _undriven(store), start=1)
     ]
 
 
@@ -63,24 +63,21 @@ async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -
         resume = f"`leadhand runs resume {state.run_id}`"
         return HostWait(reason=f"its process died: start `leadhand serve`, or resume it with {resume}")
     ids = [each.run_id for each, _ in await _undriven(store)]
-    reason = await _why(store, listing, state.definition, await store.hosts())
+    reason = await _why(store, state, await store.hosts())
     return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)
 
 
-async def _why(store: ContextStore, listing: RunListing, run: RunDefinition | None, hosts: list[HostLine]) -> str:
-    try:
-        tools = needed_tools(await snapshots.load(store, listing.run_id))
-    except UnreadableRun as error:
-        return f"its log cannot be read here: {error.what}"
-    if run is None:
-        return ""
-    return driver_wait(run, {tool.name for tool in tools}, hosts, await refusal(store, listing.run_id))
+async def _why(store: ContextStore, state: RunState | UnreadableRun, hosts: list[HostLine]) -> str:
+    if isinstance(state, UnreadableRun):
+        return f"its log cannot be read here: {state.what}"
+    tools = {tool.name for tool in needed_tools(state)}
+    return driver_wait(state.definition, tools, hosts, await refusal(store, state.run_id))
 
 
-async def _undriven(store: ContextStore) -> list[tuple[RunListing, RunDefinition | None]]:
+async def _undriven(store: ContextStore) -> list[tuple[RunListing, RunState | UnreadableRun]]:
     """Return the detached runs that no process drives, as many as are listed, in the order of the queue.
 
-    The definition of a run whose log cannot be read here is None: it may be of a later release.
+    The log of a run of a later release may not be readable here.
     """
     found = [
         listing
@@ -89,19 +86,13 @@ async def _undriven(store: ContextStore) -> list[tuple[RunListing, RunDefinition
         if listing.orphan
     ]
     oldest = sorted(found, key=lambda each: (each.created_at, each.run_id))[:MOST_LISTED]
-    runs = [(listing, await _definition(store, listing.run_id)) for listing in oldest]
-    return sorted(runs, key=lambda pair: -_priority(pair[1]))  # a stable sort: the older first
-
-
-async def _definition(store: ContextStore, run_id: str) -> RunDefinition | None:
-    try:
-        return await definition_of(store, run_id)
-    except UnreadableRun:
-        return None
-
-
-def _priority(run: RunDefinition | None) -> int:
-    return 0 if run is None else run.priority
+    runs: list[tuple[RunListing, RunState | UnreadableRun]] = []
+    for listing in oldest:
+        try:
+            runs.append((listing, await snapshots.load(store, listing.run_id)))
+        except UnreadableRun as error:
+            runs.append((listing, error))
+    return sorted(runs, key=lambda run: 0 if isinstance(run[1], UnreadableRun) else -run[1].definition.priority)
 
 
 def _refusal(run_id: str) -> str:

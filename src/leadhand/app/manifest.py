@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from leadhand.app.arguments import FIELDS, LIMITS, RANGES, Policy
+from leadhand.app.arguments import LIMITS, RANGES, Policy, limit_fields
 from leadhand.app.config_files import MANIFEST, LineOf, Place, fault, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
@@ -32,14 +33,11 @@ class ModelSettings(Value):
     review: str | None = Field(default=None, min_length=1)
 
 
-_LIMITS: dict[str, Any] = {
-    name: (float | None if name in FIELDS else int | None, Field(default=None, ge=RANGES[name][0], le=RANGES[name][1]))
-    for name in RANGES
-    if name in LIMITS - {"budget"}
-}
-
-
-class LimitSettings(create_model("LimitSettings", __base__=Value, **_LIMITS)):
+class LimitSettings(
+    create_model(
+        "LimitSettings", __base__=Value, **limit_fields(*(name for name in RANGES if name in LIMITS - {"budget"}))
+    )
+):
     """The limits of each run, with the names and units of the flags."""
 
 
@@ -56,7 +54,7 @@ class ConcurrencySettings(Value):
     """What goes on at once in all processes of a database together: steps of the project, calls of each model."""
 
     project: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
-    models: dict[str, Annotated[int, Field(ge=1, le=MOST_AT_ONCE)]] = {}
+    models: dict[Annotated[str, Field(pattern=r"^offline$|:")], Annotated[int, Field(ge=1, le=MOST_AT_ONCE)]] = {}
 
 
 class ApprovalSettings(Value):
@@ -111,6 +109,10 @@ class ProjectManifest(Value):
     stages: dict[str, dict[str, Any]] = {}
 
 
+_FILES = {"tools": "tools", "flows": "flows", "agent": "agents", "hooks": "hooks"}
+"""Flags that name Python files, and the keys of the manifest that do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
     """A manifest, the file that it comes from, and the workers that its worker files declare, by relative path."""
@@ -133,6 +135,63 @@ class Project:
         """The directory for workers that are made during runs; None without one."""
         named = self.manifest.generated_workers_dir
         return None if named is None else self.directory / named
+
+    def flags(self) -> dict[str, Any]:
+        """Return what the manifest sets by the names of flags; paths are absolute. Flags of several values are
+        tuples."""
+        manifest, models, budget = self.manifest, self.manifest.models, self.manifest.budget
+        approve = [] if manifest.approve.policy == "ask" else [manifest.approve.policy]
+        stages = ((stage, field, value) for stage, fields in manifest.stages.items() for field, value in fields.items())
+        found: dict[str, Any] = {
+            "model": models.default,
+            **{f"{use}_model": getattr(models, use) for use in ("lead", "worker", "review")},
+            "documents": None if manifest.documents is None else str(self.directory / manifest.documents),
+            "only_documents": manifest.only_documents or None,
+            "check": manifest.check,
+            "strict": manifest.strict or None,
+            "worker_calls": manifest.worker_calls,
+            "budget": budget.run,
+            "budget_per_day": budget.per_day,
+            "budget_total": budget.total,
+            "allow_unknown_price": budget.allow_unknown_price or None,
+            **manifest.limits.model_dump(),
+            **{flag: tuple(map(self.located, getattr(manifest, key))) for flag, key in _FILES.items()},
+            "approve": (*approve, *(f"{rule}={policy}" for rule, policy in manifest.approve.rules.items())),
+            "stage": tuple(
+                f"{stage}.{field}={json.dumps(value, ensure_ascii=False)}" for stage, field, value in stages
+            ),
+        }
+        return {name: value for name, value in found.items() if value not in (None, ())}
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what the manifest sets as arguments of ``Leadhand``.
+
+        Raises UsageError and ConfigurationError for files that do not hold what the manifest says.
+        """
+        from leadhand.app import source_files as files
+
+        flags, manifest = self.flags(), self.manifest
+        if manifest.stages:
+            what = (
+                f"{self.path} sets stages of reports ({shown(list(manifest.stages))}), which Leadhand(…) does not take"
+            )
+            raise ConfigurationError(what, "Pass them to a report: lead.report(topic, agents=[{…}]).")
+        return flags | {
+            "project": self,
+            "tools": files.all_tools(flags.pop("tools", ())),
+            "flows": files.all_flows(flags.pop("flows", ())),
+            "agents": files.all_agents(flags.pop("agent", ())),
+            "hooks": files.all_hooks(flags.pop("hooks", ())),
+            "approve": manifest.approve.policy,
+            "approve_rules": dict(manifest.approve.rules),
+            "offline_rules": self.rules(),
+        }
+
+    def rules(self) -> dict[str, Any]:
+        """Return the rules of the project for the built-in model, by the name of the worker."""
+        from leadhand.app.source_files import all_rules
+
+        return all_rules(map(self.located, self.manifest.offline_rules))
 
     def located(self, named: str) -> str:
         """Return a Python file of the manifest, or ``FILE:NAME``, with an absolute path; a module as it is."""
@@ -162,20 +221,10 @@ def load_project(path: Path) -> Project:
     manifest = validated(ProjectManifest, data, path, line_of)
     project = Project(path=path, manifest=manifest, workers=_workers(path, manifest, line_of), text=text)
     _check_files(project, line_of)
-    _check_concurrency(project)
-    return project
-
-
-def _check_concurrency(project: Project) -> None:
-    manifest = project.manifest
     if manifest.concurrency.project is not None and not manifest.name:
         what = "the project has a limit, and no name by which other processes know that it is the same project"
-        raise ConfigurationError(f"{project.where('concurrency', 'project')}: {what}", 'Add name = "…" at the top.')
-    for model in manifest.concurrency.models:
-        if ":" not in model and model != "offline":
-            where = project.where("concurrency", "models", model)
-            what = f"{shown(model)} is not the full name of a model"
-            raise ConfigurationError(f"{where}: {what}", 'Write "provider:name", in quotes.')
+        raise fault(path, line_of(("concurrency", "project")), what, 'Add name = "…" at the top.')
+    return project
 
 
 def _workers(path: Path, manifest: ProjectManifest, line_of: LineOf) -> dict[str, Worker]:
@@ -212,10 +261,11 @@ def _check_files(project: Project, line_of: LineOf) -> None:
     manifest = project.manifest
     for key in ("tools", "flows", "agents", "hooks", "offline_rules"):
         for number, named in enumerate(getattr(manifest, key)):
-            file = project.located(named.partition(":")[0] if key in ("agents", "hooks") else named)
-            if Path(file).is_absolute() and not Path(file).is_file():
-                line = line_of((key, number))
-                raise fault(project.path, line, f"there is no file {named}", "Correct the path, or remove it.")
+            file = Path(project.located(named.partition(":")[0]))
+            if file.is_absolute() and not file.is_file():
+                raise fault(
+                    project.path, line_of((key, number)), f"there is no file {named}", "Correct the path, or remove it."
+                )
     if manifest.documents is not None and not (project.directory / manifest.documents).is_dir():
         what = f"there is no directory {manifest.documents}"
         raise fault(project.path, line_of(("documents",)), what, "Create it, or correct the path.")

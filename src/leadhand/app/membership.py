@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.listings import definition_of
@@ -11,9 +11,6 @@ from leadhand.engine.host import Host, OnText
 from leadhand.ports import DRIVE, Clock, ContextStore, DatabaseStore, Dispatcher, Job
 from leadhand.ports.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
 from leadhand.tools.toolbox import Toolbox
-
-if TYPE_CHECKING:
-    from leadhand.dispatch.cluster.live_text import LiveText
 
 
 def is_shared(store: ContextStore) -> TypeGuard[DatabaseStore]:
@@ -25,14 +22,16 @@ class Membership:
     """The place of a process in a cluster."""
 
     def __init__(
-        self, store: DatabaseStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, live: LiveText
+        self, store: DatabaseStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, on_text: OnText | None
     ) -> None:
+        from leadhand.dispatch.cluster.live_text import LiveText  # only hosts that share a store send it
+
         self._store = store
         self._concurrency = concurrency
         self._flows = flows
         self._toolbox = toolbox
         self._joined = False
-        self.live = live
+        self.live = LiveText(store, on_text)
 
     def dispatcher(self, host: Host, clock: Clock) -> Dispatcher:
         """Return a dispatcher that shares attempts with the other processes."""
@@ -72,21 +71,13 @@ class Membership:
 
 
 def membership(
-    store: ContextStore,
-    settings: Settings,
-    flows: FlowRegistry,
-    toolbox: Toolbox,
-    on_text: OnText | None,
+    store: ContextStore, settings: Settings, flows: FlowRegistry, toolbox: Toolbox, on_text: OnText | None
 ) -> Membership | None:
     """Return the place of a process in the cluster of its store, None if processes on other machines cannot use it.
 
     ``on_text`` gets the live text of the runs that are watched in this process.
     """
-    if not is_shared(store):
-        return None
-    from leadhand.dispatch.cluster.live_text import LiveText  # only hosts that share a store send it
-
-    return Membership(store, settings.concurrency, flows, toolbox, LiveText(store, on_text))
+    return Membership(store, settings.concurrency, flows, toolbox, on_text) if is_shared(store) else None
 
 
 async def queue_of(store: ContextStore) -> QueueInfo:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
-from leadhand.app.installed import entry_points
 from leadhand.app.settings import Settings
+from leadhand.app.toolsets import entry_points
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import usd
 from leadhand.core.run import ModelChoice, RunDefinition
@@ -78,11 +78,10 @@ class NamedModels:
             return found
         name = model.partition(":")[0]
         if name not in self._adapters:
-            installed = next((point for point in entry_points(GROUP) if point.name == name), None)
-            if installed is None:
-                return None
-            self._adapters[name] = installed.load()()
-        return self._adapters[name]
+            for point in entry_points(GROUP):
+                if point.name == name:
+                    self._adapters[name] = point.load()()
+        return self._adapters.get(name)
 
     def check(self, model: str) -> None:
         """Raise ConfigurationError if the name is unknown or its key is missing; adapters know their models best."""
@@ -136,22 +135,21 @@ async def choose_models(
 
     Raises ConfigurationError for an unknown name, a missing key, and an unknown price if the caller set a budget.
     """
-    if given is None or isinstance(given, Mapping):
+    if isinstance(given, NamedModels):
+        models = given
+    elif given is None or isinstance(given, Mapping):
         models = NamedModels(settings, given, rules)
     else:
-        models = given if isinstance(given, NamedModels) else NamedModels(settings, rules=rules, own=given)
-    if models.own is not None:
-        return models, _choice(settings, models, _pinned(settings, settings.model or CUSTOM), "given by the program")
-    if settings.model is None:
+        models = NamedModels(settings, rules=rules, own=given)
+    name, why = settings.model or CUSTOM, "asked for" if models.own is None else "given by the program"
+    if models.own is None and settings.model is None:
         from leadhand.models.detection import detect_model
 
         detected = await detect_model(settings.environment)
         name, why = detected.name, detected.why
-    else:
-        name, why = settings.model, "asked for"
     pinned = _pinned(settings, name)
-    for name in pinned.names:
-        models.check(name)
+    for each in pinned.names:
+        models.check(each)
     return models, _choice(settings, models, pinned, why)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal
+from math import ceil
 from typing import Any, TypedDict, cast
 
 from leadhand.app.arguments import FIELDS, RANGES, limits
-from leadhand.app.settings import held_back, held_back_s, reserves
+from leadhand.app.settings import HELD_BACK_SHARE, LONGEST_HELD_BACK_S, reserves
 from leadhand.core.decide.requests import ran_out, retriable, turns_of
 from leadhand.core.errors import MAX_TURNS, RAN_OUT, Failure, UsageError
 from leadhand.core.events import RunChanged
-from leadhand.core.limits import Money, usd
+from leadhand.core.limits import NANO, Money, usd
 from leadhand.core.state import RunState
 from leadhand.core.text import check_names
 from leadhand.core.words.failures import SETTINGS
@@ -83,10 +84,6 @@ _LEAST_MORE = {"max_turns": 10, "max_requests": 10}
 """How many more are proposed at least: twice a small number is soon used up again."""
 _UNPLANNED = 5
 """Steps that a run without any is expected to have."""
-_DIGITS = 3
-"""The significant digits of a proposed limit, which is rounded up."""
-_PRECISION = 1e-6
-"""How exact a limit is before it is rounded: seconds are floats, whose sums are not."""
 
 
 def proposed_limits(state: RunState) -> NewLimits:
@@ -107,7 +104,7 @@ def proposed_limits(state: RunState) -> NewLimits:
         if name in NewLimits.__annotations__:
             needed = _needed(state, name, short, wait_s)
             enough = max(needed, 2 * (before or 0), (before or 0) + _LEAST_MORE.get(name, 0)) or 1
-            proposed[name] = min(_rounded_up(enough), RANGES[name][1])
+            proposed[name] = min(_rounded_up(enough if name in FIELDS else ceil(enough)), RANGES[name][1])
     return cast("NewLimits", proposed)
 
 
@@ -133,40 +130,26 @@ def flags_of(limits: Mapping[str, Any]) -> tuple[str, ...]:
 def _needed(state: RunState, name: str, short: Money, wait_s: float) -> float:
     """Return the limit that the rest of a run may need: as much for each step as those that are done needed, room
     for the largest calls of the review and the answer, what the limit holds back for them, and the wait asked for."""
-    run, limits = state.definition, state.definition.limits
-    done = sum(each.ok for each in state.steps.values())
+    stages, done = state.definition.closing_stages, sum(each.ok for each in state.steps.values())
     counting = [each for each in state.steps.values() if each.counts and each.superseded_by is None]
     left = sum(not each.ok for each in counting) if counting else _UNPLANNED
     if name == "timeout":
         used = (state.rest_since or state.last_at or state.created_at) - state.created_at - state.rested
         worked = sum(each.ok for each in counting) or done  # plans, reviews and answers take other times
         need = used.total_seconds() * (1 + left / max(worked, 1)) + wait_s
-        return _with_held_back(need, lambda most: held_back_s(limits.evolve(timeout_s=most)))
+        return min(need / (1 - 1 / HELD_BACK_SHARE), need + LONGEST_HELD_BACK_S)
     if name not in _KINDS:
         return 0
-    kind, field = _KINDS[name], FIELDS.get(name, name)
-    spent, call = getattr(state.spent, kind), getattr(short, kind)
-    follow = run.closing_stages
-    need = spent + left * (-(-spent // done) if done else call) + (1 + follow) * call
-
-    def held(most: float) -> int:
-        return getattr(held_back(limits.evolve(**{field: most}), run.closing_stages), kind)
-
-    enough = _with_held_back(need, held)
-    return usd(int(enough)) if name == "budget" else enough
-
-
-def _with_held_back(need: float, held: Callable[[float], float]) -> float:
-    """Return the limit of which ``need`` is left beside what it holds back."""
-    enough = need
-    while (more := need + held(enough)) - enough > _PRECISION:
-        enough = more
-    return enough
+    spent, call = getattr(state.spent, _KINDS[name]), getattr(short, _KINDS[name])
+    need = spent + left * (-(-spent // done) if done else call) + (1 + stages) * call
+    enough = (need + stages * (name == "max_requests")) / (1 - stages / (2 * HELD_BACK_SHARE))
+    return enough / NANO if name == "budget" else enough
 
 
 def _rounded_up(value: float) -> int | float:
-    with localcontext(prec=_DIGITS, rounding=ROUND_CEILING):
-        rounded = +Decimal(str(value))
+    """Return the next number with three significant digits."""
+    step = Decimal(10) ** (Decimal(str(value)).adjusted() - 2)
+    rounded = (Decimal(str(value)) / step).to_integral_value(ROUND_CEILING) * step
     return int(rounded) if rounded == int(rounded) else float(rounded)
 
 

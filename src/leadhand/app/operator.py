@@ -16,7 +16,7 @@ from leadhand.app.clock import new_run_id
 from leadhand.app.model_selection import prices_needed
 from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed
 from leadhand.app.runtime import Runtime
-from leadhand.app.settings import A_KEY, NEW_BUDGET, Reserves, reserves
+from leadhand.app.settings import A_KEY, NEW_BUDGET, reserves
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
@@ -386,9 +386,8 @@ async def fork(
         "traceparent": "",  # another request asked for the fork
         "limits": changed,
         "detached": definition.detached if detached is None else detached,
+        **reserves(changed, definition.closing_stages),
     }
-    kept: Reserves = {"held_back": definition.held_back, "held_back_s": definition.held_back_s}
-    changes |= kept if changed == definition.limits else reserves(changed, definition.closing_stages)
     await forking.fork(runtime.store, run_id, at, fork_id, asked.turns, **changes)
     forked = await runtime.load(fork_id)
     if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from leadhand.app.flows import MAP, REPORT, SOLO
 from leadhand.app.worker_files import TOOLSET
@@ -30,21 +30,26 @@ def project_tools(project: Project | None, toolbox: Toolbox) -> list[str]:
     """
     if project is None:
         return []
-    known = toolbox.known(every=True)
-    _check_tool_settings(project, {tool.name: tool for tool in known})
-    _check_toolsets(project.manifest.toolsets, known, project.where("toolsets"))
-    return [tool.name for tool in known if tool.toolset in project.manifest.toolsets]
-
-
-def _check_tool_settings(project: Project, known: Mapping[str, ToolSpec]) -> None:
+    known = {tool.name: tool for tool in toolbox.known(every=True)}
     for name in project.manifest.tool_settings:
         where = project.where("tool_settings", name)
-        if name not in known:
-            how = f"Use one of: {', '.join(known)}.{did_you_mean(name, known)}"
-            raise ConfigurationError(f"{where}: there is no tool {name}", how)
+        _check_names([name], known, "tool", where)
         if (found := flaw(known[name])) is not None:
             setting, why, how = found
             raise ConfigurationError(f"{where}: the tool {name} cannot have {setting}: {why}", how)
+    _check_toolsets(project.manifest.toolsets, known.values(), project.where("toolsets"))
+    return [tool.name for tool in known.values() if tool.toolset in project.manifest.toolsets]
+
+
+def _check_names(wanted: Iterable[str], known: Collection[str], what: str, where: str) -> None:
+    """Raise ConfigurationError for a name that is not known."""
+    if unknown := [name for name in wanted if name not in known]:
+        how = f"Available {what}s: {', '.join(known) or 'none'}.{did_you_mean(unknown[0], known)}"
+        raise ConfigurationError(f"{where}: there is no {what} {unknown[0]!r}", how)
+
+
+def _check_toolsets(wanted: Iterable[str], known: Iterable[ToolSpec], where: str) -> None:
+    _check_names(wanted, sorted({tool.toolset for tool in known if tool.toolset}), "toolset", where)
 
 
 def declared_workers(
@@ -82,12 +87,8 @@ def tool_names(worker: ProgramWorker | Worker, tools: Iterable[ToolSpec]) -> tup
         for tool in tools
         if tool.name in named
         or f"{TOOLSET}{tool.toolset}" in named
-        or (ALL_TOOLS in named and tool.toolset != DYNAMIC_WORKERS and not _is_worker(tool))
+        or (ALL_TOOLS in named and tool.toolset != DYNAMIC_WORKERS and (tool.import_path or not tool.delegate))
     )
-
-
-def _is_worker(tool: ToolSpec) -> bool:
-    return tool.delegate and not tool.import_path
 
 
 def worker_tools(workers: Sequence[Worker]) -> tuple[ToolSpec, ...]:
@@ -98,24 +99,13 @@ def worker_tools(workers: Sequence[Worker]) -> tuple[ToolSpec, ...]:
 
 def check_worker_tools(names: Sequence[str], where: str, known: Sequence[ToolSpec]) -> None:
     """Raise ConfigurationError for a worker with tools or toolsets that are not ``known``."""
-    tools = [tool.name for tool in known]
-    _check_toolsets([each.removeprefix(TOOLSET) for each in names if each.startswith(TOOLSET)], known, where)
-    if unknown := [name for name in names if name not in tools and name != ALL_TOOLS and not name.startswith(TOOLSET)]:
-        raise ConfigurationError(
-            f"{where}: there is no tool {unknown[0]!r}",
-            f"Available tools: {', '.join(tools) or 'none'}.{did_you_mean(unknown[0], tools)}",
-        )
+    toolsets = [each.removeprefix(TOOLSET) for each in names if each.startswith(TOOLSET)]
+    _check_toolsets(toolsets, known, where)
+    named = (name for name in names if name != ALL_TOOLS and not name.startswith(TOOLSET))
+    _check_names(named, [tool.name for tool in known], "tool", where)
 
 
-class ProjectParts(NamedTuple):
-    """What a project adds to the definition of a run: workers, and the names of the tools that a run needs."""
-
-    workers: tuple[Worker, ...] = ()
-    tools: tuple[str, ...] = ()
-    nested_workers: bool = False
-
-
-def project_parts(
+def run_workers(
     project: Project | None,
     toolbox: Toolbox,
     flow: str,
@@ -123,8 +113,8 @@ def project_parts(
     of_flow: Sequence[Worker],
     request: str,
     of_program: Sequence[ProgramWorker] = (),
-) -> ProjectParts:
-    """Return what a project adds to a run of a flow with these options and workers, and the tools of all workers.
+) -> tuple[Worker, ...]:
+    """Return the workers that a run of a flow with these options and workers has besides.
 
     Raises ConfigurationError for an unknown tool or toolset and for a worker with the name of a worker of the flow,
     UsageError if the flow is led by an unknown worker, or by one whose input schema the request does not match.
@@ -137,8 +127,7 @@ def project_parts(
         )
     if flow in (SOLO, MAP) and (name := str(options.get("worker") or "")):
         check_worker(name, workers, [request] if flow == SOLO else list_of(options.get("inputs")))
-    tools = (*project_tools(project, toolbox), *(name for worker in (*of_flow, *workers) for name in worker.tools))
-    return ProjectParts(workers, tools, project is not None and project.manifest.nested_creation)
+    return workers
 
 
 def with_workers(project: Project | None, toolbox: Toolbox, flow: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -199,12 +188,3 @@ def unknown_worker(name: str, names: Sequence[str]) -> UsageError:
 
 
 _DECLARE = "No worker is declared: pass Leadhand(workers=[…]), or name files in worker_files of leadhand.toml."
-
-
-def _check_toolsets(wanted: Sequence[str], known: Sequence[ToolSpec], where: str) -> None:
-    toolsets = sorted({tool.toolset for tool in known if tool.toolset})
-    if unknown := [name for name in wanted if name not in toolsets]:
-        raise ConfigurationError(
-            f"{where}: there is no toolset {unknown[0]!r}",
-            f"Available toolsets: {', '.join(toolsets) or 'none'}.{did_you_mean(unknown[0], toolsets)}",
-        )

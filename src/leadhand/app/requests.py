@@ -67,37 +67,29 @@ class Requests:
 
     async def _append(self, run_id: str, requests: Sequence[_Request]) -> None:
         try:
-            state = await self._load(run_id)
-            allowed, after = self._allowed(state, requests)
-            if allowed:
-                await self._write(state, allowed, after)
+            state, log = await self._load(run_id), self._log(run_id)
+            allowed, after = list[_Request](), state
+            for each in requests:
+                if _is_allowed(each, after):
+                    allowed.append(each)
+                    after = foreseen(after, [each.event], self._clock.now())
+            if not allowed:
+                return
+            blobs = {digest: body for each in allowed for digest, body in each.blobs.items()}
+            entries = await log.append(*(each.event for each in allowed), blobs=blobs, head=head_of(after))
+            if missed := entries[0].seq - state.seq - 1:
+                state = fold(state, await log.entries(state.seq, missed))
+            for each, entry in zip(allowed, entries, strict=True):
+                if not missed or _is_allowed(each, state):  # else another answer was first, and counts
+                    each.recorded.set_result(None)
+                state = fold(state, [entry])
+            if missed:  # the head was not the right one, and did not count
+                await log.append(head=head_of(state))
+            self._remember(state)
         except Exception as error:
             for each in requests:
                 if not each.recorded.done():
                     each.recorded.set_exception(error)
-
-    def _allowed(self, state: RunState, requests: Sequence[_Request]) -> tuple[list[_Request], RunState]:
-        """Return the requests that the state allows, one after the other, and the state after them."""
-        allowed: list[_Request] = []
-        for each in requests:
-            if _is_allowed(each, state):
-                allowed.append(each)
-                state = foreseen(state, [each.event], self._clock.now())
-        return allowed, state
-
-    async def _write(self, state: RunState, requests: Sequence[_Request], after: RunState) -> None:
-        log = self._log(state.run_id)
-        blobs = {digest: body for each in requests for digest, body in each.blobs.items()}
-        entries = await log.append(*(each.event for each in requests), blobs=blobs, head=head_of(after))
-        if missed := entries[0].seq - state.seq - 1:
-            state = fold(state, await log.entries(state.seq, missed))
-        for request, entry in zip(requests, entries, strict=True):
-            if not missed or _is_allowed(request, state):  # else another answer was first, and counts
-                request.recorded.set_result(None)
-            state = fold(state, [entry])
-        if missed:  # the head was not the right one, and did not count
-            await log.append(head=head_of(state))
-        self._remember(state)
 
 
 def _is_allowed(request: _Request, state: RunState) -> bool:

@@ -1,14 +1,28 @@
-"""Settings of a single run: further instructions, fewer tools, and whether people see its plan before work begins."""
+"""What a single run has: labels, further instructions, fewer tools, and whether people see its plan first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from leadhand.app.arguments import LIMITS, MODELS, Usual, check_methods, flag, limits, name, number, text
+from leadhand.app.arguments import (
+    LIMITS,
+    MODELS,
+    Usual,
+    check_methods,
+    flags,
+    name,
+    number,
+    run_name,
+    run_priority,
+    run_tags,
+    text,
+)
+from leadhand.app.arguments import limits as checked_limits
 from leadhand.app.flows import FlowRegistry
-from leadhand.app.settings import Settings
+from leadhand.app.settings import NEW_BUDGET, Settings
+from leadhand.app.typed_answers import Output
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.limits import usd
@@ -18,6 +32,7 @@ from leadhand.core.tool import ToolSpec
 from leadhand.core.value import shown
 from leadhand.core.worker import EVERY_WORKER, LONGEST_INSTRUCTIONS, WILDCARDS, Worker
 from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.ports import Models
 from leadhand.tools.decorator import Tool
 
@@ -32,33 +47,60 @@ _TOOLS = "Pass names of tools that are registered, or the tools themselves: tool
 _INSTRUCTIONS = "Pass a text for every worker, or texts by worker: instructions={'plan': 'Prefer trains.'}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
-    """What one run has besides the settings of its process. None of it allows the run more than the process allows.
+@dataclass(frozen=True, kw_only=True)
+class NewRun:
+    """What one run has besides its request, its flow and the settings of its process, checked.
 
-    ``instructions`` are added to those of workers, by name; ``"*"`` to those of every worker. ``tools`` are the names
-    of the only tools that the run may use (None: all that are registered). With ``plan_only``, the run stops when its
-    plan is complete, until a person resumes it. With ``approve_plan``, a person has to approve the plan first.
-    ``traceparent`` is the span of its caller, "" for none.
+    None of it allows the run more than the process allows. ``instructions`` are added to those of workers, by name;
+    ``"*"`` to those of every worker. ``tools`` are the names of the only tools that the run may use (None: all that are
+    registered). With ``plan_only``, the run stops when its plan is complete, until a person resumes it. With
+    ``approve_plan``, a person has to approve the plan first. ``output`` is the type of the answer, ``worker`` one of
+    the program that carries the run out. ``detached``: it outlives its process. ``by`` starts it, ``key_id`` is the API
+    key that it belongs to, ``traceparent`` the span of its caller, "" for none. Raises UsageError.
     """
 
-    instructions: Mapping[str, str] = field(default_factory=dict[str, str])
-    tools: tuple[str, ...] | None = None
+    name: str = ""
+    tags: Mapping[str, str] | None = None
+    priority: int = 0
+    instructions: str | Mapping[str, str] | None = None
+    tools: Iterable[RunTool] | None = None
     plan_only: bool = False
     approve_plan: bool = False
+    output: Output = None
+    worker: ProgramWorker | None = None
+    detached: bool = False
+    by: str = ""
+    key_id: str = ""
     traceparent: str = ""
 
+    def __post_init__(self) -> None:
+        run_priority(self.priority)
+        flags(plan_only=self.plan_only, approve_plan=self.approve_plan)
+        checked = {"name": run_name(self.name), "tags": run_tags(self.tags)}
+        checked |= {"instructions": _instructions(self.instructions), "tools": self.only_tools}
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
 
-def run_settings(
-    *, instructions: object = None, tools: object = None, plan_only: object = False, approve_plan: object = False
-) -> RunSettings:
-    """Return the settings of one run, as a caller gives them. Raises UsageError for an invalid value."""
-    return RunSettings(
-        instructions=_instructions(instructions),
-        tools=None if tools is None else tuple(_names(tools)),
-        plan_only=flag(plan_only, "plan_only"),
-        approve_plan=flag(approve_plan, "approve_plan"),
-    )
+    @property
+    def only_tools(self) -> tuple[str, ...] | None:
+        """The names of the only tools that the run may use."""
+        return None if self.tools is None else tuple(_names(self.tools))
+
+    @property
+    def instructions_by_worker(self) -> dict[str, str]:
+        return _instructions(self.instructions)
+
+    def following(self, earlier: RunDefinition, flow: FunctionFlow) -> NewRun:
+        """Return this as a follow-up: where no others are given, it has the instructions and tools of the earlier run,
+        and its tags. People approve its plan, too, if they did then and the flow makes one.
+        """
+        return replace(
+            self,
+            instructions=self.instructions or earlier.instructions,
+            tools=earlier.only_tools if self.tools is None else self.tools,
+            tags={**earlier.tags, **(self.tags or {})},
+            approve_plan=self.approve_plan or (earlier.approve_plan and flow.plans),
+        )
 
 
 def check_options(flows: FlowRegistry, flow: object, options: Mapping[str, Any], elsewhere: Collection[str]) -> None:
@@ -144,23 +186,34 @@ def instructed(workers: Sequence[Worker], given: Mapping[str, str]) -> tuple[Wor
     return tuple(found)
 
 
-def followed_settings(given: RunSettings, earlier: RunDefinition, flow: FunctionFlow) -> RunSettings:
-    """Return the settings of a follow-up: where no others are given, it has the instructions and tools of the earlier
-    run. People approve its plan, too, if they did then and the flow makes one.
-    """
-    return replace(
-        given,
-        instructions=given.instructions or earlier.instructions,
-        tools=earlier.only_tools if given.tools is None else given.tools,
-        approve_plan=given.approve_plan or (earlier.approve_plan and flow.plans),
-    )
-
-
-def check_plan(flow: FunctionFlow, run: RunSettings) -> None:
+def check_plan(flow: FunctionFlow, run: NewRun) -> None:
     """Raise UsageError if a person should see the plan of a run whose flow makes none before work begins."""
     if (run.plan_only or run.approve_plan) and not flow.plans:
         how = "Leave out --plan-only and --approve-plan (plan_only and approve_plan in Python and over HTTP)."
         raise UsageError(f"the flow {flow.name} makes no plan before it begins, so nobody can approve one", how)
+
+
+def changed(
+    usual: Settings,
+    *,
+    model: str | None = None,
+    models: Mapping[str, str] | None = None,
+    limits: Mapping[str, Any] | None = None,
+    budget_from: str = NEW_BUDGET,
+    **others: Any,
+) -> Settings:
+    """Return settings with another ``model`` for all uses, ``models`` for single ones, limits by the names that people
+    use, and ``others``, which are fields of Settings. Raises UsageError for an invalid value.
+    """
+    given = dict(limits or {})
+    check_names("the limits of a run", given, LIMITS)
+    model = name(model, "model", "Pass provider:name, offline or an adapter, or omit it.")
+    if model is not None:
+        others |= {"model": model, "models": {}}
+    if "budget" in given:
+        others["budget_from"] = budget_from
+    settings = replace(usual, limits=checked_limits(usual.limits, **given), **others)
+    return replace(settings, models={**settings.models, **models}) if models else settings
 
 
 def asked_settings(
@@ -177,25 +230,18 @@ def asked_settings(
 
     ``bounded``: the caller set the usual budget, so that of a run cannot be higher. Raises UsageError.
     """
-    own = None if model is None or isinstance(model, str) else model
+    named, own = (model, None) if model is None or isinstance(model, str) else (None, model)
     check_methods(own, "model", MODELS, "the name of a model, or an object with the methods of leadhand.ports.Models")
-    others = dict(more or {})
-    check_names("the limits of a run", others, LIMITS)
-    budget = others.pop("budget", budget)
-    if not isinstance(model, str) and isinstance(budget, Usual) and check is None and not others:
+    limits = ({} if isinstance(budget, Usual) else {"budget": budget}) | dict(more or {})
+    if named is None and check is None and not limits:
         return None, own
-    wanted = replace(usual, check=check or usual.check, limits=limits(usual.limits, **others))
-    if isinstance(model, str):
-        asked = name(model, "model", "Pass provider:name, offline or an adapter, or omit it.")
-        if usual.offline and asked != "offline":
-            how = "Omit the model, or use a Leadhand without offline=True."
-            raise UsageError(f"this Leadhand is offline and cannot use the model {asked}", how)
-        wanted = replace(wanted, model=asked, models={})
-    if isinstance(budget, Usual):
-        return wanted, own
-    most, changed = usual.limits.budget_nanousd, limits(wanted.limits, budget=budget)
-    if bounded and most is not None and (changed.budget_nanousd is None or changed.budget_nanousd > most):
-        said = "no limit" if budget is None else f"${number(budget)}"
+    wanted = changed(usual, model=named, limits=limits, budget_from="budget=… of the run", check=check or usual.check)
+    if usual.offline and wanted.model != "offline":
+        how = "Omit the model, or use a Leadhand without offline=True."
+        raise UsageError(f"this Leadhand is offline and cannot use the model {wanted.model}", how)
+    most, asked = usual.limits.budget_nanousd, wanted.limits.budget_nanousd
+    if bounded and most is not None and (asked is None or asked > most):
+        said = "no limit" if asked is None else f"${number(usd(asked))}"
         what = f"the budget of the run ({said}) is above that of this Leadhand, ${number(usd(most))}"
         raise UsageError(what, "Pass that or less, or give the Leadhand a higher budget.")
-    return replace(wanted, limits=changed, budget_from="budget=… of the run"), own
+    return wanted, own

@@ -6,17 +6,16 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
-from typing import TYPE_CHECKING, Any, ParamSpec, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
-from leadhand.app.definitions import Definitions, OfNewRun
-from leadhand.app.earlier_runs import missing
+from leadhand.app.definitions import definition_of_new, missing
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.membership import Membership, membership
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.project_workers import workshop_of
 from leadhand.app.requests import Requests
-from leadhand.app.run_settings import RunSettings
+from leadhand.app.run_settings import NewRun
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, needed_tools
 from leadhand.app.tracing import tracing
@@ -98,9 +97,6 @@ class Runtime:
         if self._tracing is not None:
             self.watchers.append(self._tracing.watch)
             self.on_release.append(self._tracing.release)
-        self.definitions = Definitions(
-            self.store, self.models, self.toolbox, self.flows, self.hooks.names, self.verifier
-        )
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, on_text)
         """This process among those that share its database; None if they are all on this machine."""
         shared = SharedLimits(self.store)  # by all calls of the process, also with other processes
@@ -132,39 +128,40 @@ class Runtime:
         once: IdempotentId | None = None,
         follows: RunState | None = None,
         handed_over: bool = False,
-        run: RunSettings | None = None,
+        run: NewRun | None = None,
         model: Models | None = None,
-        **given: Unpack[OfNewRun],
+        **given: Any,
     ) -> RunState:
         """Create a run. This process or, if it is ``handed_over`` in a cluster, a server or host has to drive it.
 
         ``options`` are those of the flow. ``asked`` are the settings of this run. It follows up ``follows``, and has
-        the tags of that run, too. ``once`` chooses its id. ``run`` is what only this run has, ``model`` an adapter for
-        all its workers. Raises UsageError and ConfigurationError.
+        the tags of that run, too. ``once`` chooses its id. ``run``, or what is ``given`` in place of it, is what only
+        this run has, ``model`` an adapter for all its workers. Raises UsageError and ConfigurationError.
         """
         wanted = self.settings if asked is None else asked
         if model is None:
             choice = self.choice if asked is None else (await choose_models(asked, self.models))[1]
         else:
             choice = self.models.choice(wanted, model)
-        definition = await self.definitions.of_run(
+        run = run or NewRun(**given)
+        definition = await definition_of_new(
+            self,
             request,
             flow,
             options or {},
             wanted,
             choice._replace(models=await self.models.learn(choice.models)),
-            run=run or RunSettings(),
+            run,
             submission=once.submission if once is not None else "",
             follows=follows,
-            **given,
         )
         run_id = once.run_id if once is not None else new_run_id()
         jobs: dict[str, Any] = (
             {"jobs": Membership.jobs(run_id, definition.priority)} if self.cluster and handed_over else {}
         )
         entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)), **jobs)
-        if isinstance(output := given.get("output"), type):
-            self._outputs[run_id] = output
+        if isinstance(run.output, type):
+            self._outputs[run_id] = run.output
         return start(run_id, entry)
 
     async def load(self, run_id: str) -> RunState:
@@ -217,11 +214,10 @@ class Runtime:
 
     def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
-        self.flows.check_workers(state.definition)
+        self.flows.check_code(state.definition, ended=state.finished is not None)
         check_tools(needed_tools(state), self.toolbox)
         check_hooks(self.hooks, state.definition)
         if state.finished is None:
-            self.flows.check_code(state.definition)
             for name in state.definition.models.names:
                 self.models.check(name)
             for tool in changed_tools(state, self.toolbox):

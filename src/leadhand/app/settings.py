@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,11 +21,7 @@ from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 if TYPE_CHECKING:
     from leadhand.app.manifest import Project
 
-CONCURRENCY_VARIABLE = "LEADHAND_CONCURRENCY"
-HEARTBEAT_VARIABLE = "LEADHAND_HEARTBEAT_LIMIT"
 HEARTBEAT_RANGE_S = (0.5, 600.0)
-DOCUMENTS_VARIABLE = "LEADHAND_DOCUMENTS"
-CHECK_VARIABLE = "LEADHAND_CHECK"
 MOST_AT_ONCE = 100_000
 _Choice = TypeVar("_Choice", bound=str)
 A_KEY = "the API key"
@@ -140,14 +137,11 @@ def settings(
     not a directory, and for an unknown ``check`` or ``worker_calls``.
     """
     env = os.environ
-    database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
-    model = name(model, "model", _MODEL)
-    for use, each in (models or {}).items():
-        name(each, f"{use}_model", _MODEL)
-    if isinstance(home, Path):
-        home = str(home)
-    home = name(home, "home", "Pass a directory, or omit it.")
+    for each, given in {"model": model, **{f"{use}_model": named for use, named in (models or {}).items()}}.items():
+        name(given, each, "Pass provider:name or offline, or omit it.")
+    home = name(str(home) if isinstance(home, Path) else home, "home", "Pass a directory, or omit it.")
     where = Path(home or env.get("LEADHAND_HOME") or default_home()).expanduser()
+    database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
     return Settings(
         home=where,
         database=database or env.get("LEADHAND_DATABASE_URL") or f"sqlite:///{where / 'leadhand.db'}",
@@ -155,68 +149,62 @@ def settings(
         models={} if offline else models or {},
         offline=offline,
         documents=_documents(documents, env),
-        concurrency=_concurrency(concurrency, env),
-        check=_check(check, env),
-        worker_calls=_choice("worker_calls", worker_calls, WORKER_CALLS, "worker_calls"),
-        heartbeat_limit_s=_heartbeat_limit(env),
+        concurrency=int(_number("concurrency", concurrency, env, CONCURRENCY, (1, MOST_AT_ONCE))),
+        check=_choice("check", check, CHECKS, env),
+        worker_calls=_choice("worker_calls", worker_calls, WORKER_CALLS),
+        heartbeat_limit_s=_number("heartbeat_limit", None, env, HEARTBEAT_LIMIT_S, HEARTBEAT_RANGE_S),
         environment=env,
         **others,
     )
 
 
+def _said(setting: str, given: object, env: Mapping[str, str]) -> tuple[str, object]:
+    """Return the value of a setting, None without one, and what a message calls it: the argument, or its variable."""
+    variable = f"LEADHAND_{setting.upper()}"
+    return (setting, given) if given is not None else (variable, env.get(variable, "").strip() or None)
+
+
 def _documents(given: Path | str | None, env: Mapping[str, str]) -> str:
     """Return the absolute path of the directory of documents; "" for none."""
-    said = env.get(DOCUMENTS_VARIABLE, "").strip() if given is None else str(given)
-    if given is None and not said:
+    _, said = _said("documents", given, env)
+    if said is None:
         return ""
-    directory = Path(name(said, "documents", _DIRECTORY) or "").expanduser().resolve()
+    directory = Path(name(str(said), "documents", _DIRECTORY) or "").expanduser().resolve()
     if not directory.is_dir():
         raise UsageError(f"the documents {shown(said)} are not a directory", _DIRECTORY)
     return str(directory)
 
 
-def _concurrency(given: int | None, env: Mapping[str, str]) -> int:
-    said = env.get(CONCURRENCY_VARIABLE, "").strip()
-    if given is None and not said:
-        return CONCURRENCY
-    value: object = (int(said) if said.isascii() and said.isdecimal() else said) if given is None else given
-    if type(value) is not int or not 1 <= value <= MOST_AT_ONCE:
-        what = CONCURRENCY_VARIABLE if given is None else "concurrency"
-        raise UsageError(f"invalid value for {what}: {shown(value)}", f"Use a whole number from 1 to {MOST_AT_ONCE:,}.")
+def _number(
+    setting: str, given: float | None, env: Mapping[str, str], usual: float, span: tuple[float, float]
+) -> float:
+    """Return a number in a span, of the kind of the usual one. Raises UsageError for any other value."""
+    what, said = _said(setting, given, env)
+    kind, value = type(usual), said
+    if isinstance(said, str):
+        with contextlib.suppress(ValueError):
+            value = kind(said)
+    if said is None:
+        return usual
+    if type(value) is not kind or not span[0] <= value <= span[1]:
+        how = f"Use a {'whole number' if kind is int else 'number'} from {span[0]:g} to {span[1]:,.0f}."
+        raise UsageError(f"invalid value for {what}: {shown(said)}", how)
     return value
 
 
-def _check(given: object, env: Mapping[str, str]) -> Check | None:
-    if given is not None:
-        return _choice("check", given, CHECKS, "check")
-    return _choice(CHECK_VARIABLE, env.get(CHECK_VARIABLE, "").strip() or None, CHECKS)
-
-
-def _choice(what: str, value: object, choices: tuple[_Choice, ...], field: str = "") -> _Choice | None:
+def _choice(
+    setting: str, given: object, choices: tuple[_Choice, ...], env: Mapping[str, str] = FrozenDict()
+) -> _Choice | None:
     """Return one of some choices, or None if there is no value. Raises UsageError for any other value."""
+    what, value = _said(setting, given, env)
     found = next((each for each in choices if each == value), None)
     if value is not None and found is None:
         how = f"Choose from: {', '.join(choices)}."
-        raise UsageError(f"invalid value for {what}: {shown(value)}", how, field=field)
+        raise UsageError(f"invalid value for {what}: {shown(value)}", how, field=setting if what == setting else "")
     return found
 
 
-def _heartbeat_limit(env: Mapping[str, str]) -> float:
-    said = env.get(HEARTBEAT_VARIABLE, "").strip()
-    least, most = HEARTBEAT_RANGE_S
-    try:
-        value = float(said) if said else HEARTBEAT_LIMIT_S
-    except ValueError:
-        value = 0.0
-    if not least <= value <= most:
-        raise UsageError(
-            f"invalid value for {HEARTBEAT_VARIABLE}: {shown(said)}", f"Use seconds from {least:g} to {most:g}."
-        )
-    return value
-
-
-_DIRECTORY = f"Pass a directory that exists with --documents DIR, documents=… or {DOCUMENTS_VARIABLE}, or omit it."
-_MODEL = "Pass provider:name or offline, or omit it."
+_DIRECTORY = "Pass a directory that exists with --documents DIR, documents=… or LEADHAND_DOCUMENTS, or omit it."
 
 
 def default_home() -> Path:
@@ -244,25 +232,6 @@ def make_home(home: Path) -> Path:
     return home
 
 
-def held_back(limits: Limits, stages: int) -> Money:
-    """Return what is kept for the ``stages`` that close a run: requests, and a share of the money and tokens.
-
-    The first two are the evaluation and the answer; each further one (a typed answer, its judgement) is one request
-    more, and half as much again of the rest.
-    """
-    requests = limits.max_requests or 0
-    return Money(
-        requests=min(stages - 1 + max(1, requests // 10), max(requests - 1, 0)),
-        tokens=(limits.max_tokens or 0) * stages // (2 * HELD_BACK_SHARE),
-        nanousd=(limits.budget_nanousd or 0) * stages // (2 * HELD_BACK_SHARE),
-    )
-
-
-def held_back_s(limits: Limits) -> float:
-    """The seconds that are kept for reviews and the answer."""
-    return min((limits.timeout_s or 0.0) / HELD_BACK_SHARE, LONGEST_HELD_BACK_S)
-
-
 class Reserves(TypedDict):
     """What a run keeps for reviews and the answer."""
 
@@ -271,8 +240,19 @@ class Reserves(TypedDict):
 
 
 def reserves(limits: Limits, stages: int) -> Reserves:
-    """Return what is kept with these limits for the ``stages`` that close a run."""
-    return {"held_back": held_back(limits, stages), "held_back_s": held_back_s(limits)}
+    """Return what is kept for the ``stages`` that close a run: requests, and a share of the money, tokens and time.
+
+    The first two are the evaluation and the answer; each further one (a typed answer, its judgement) is one request
+    more, and half as much again of the rest.
+    """
+    requests = limits.max_requests or 0
+    held_back = Money(
+        requests=min(stages - 1 + max(1, requests // 10), max(requests - 1, 0)),
+        tokens=(limits.max_tokens or 0) * stages // (2 * HELD_BACK_SHARE),
+        nanousd=(limits.budget_nanousd or 0) * stages // (2 * HELD_BACK_SHARE),
+    )
+    seconds = min((limits.timeout_s or 0.0) / HELD_BACK_SHARE, LONGEST_HELD_BACK_S)
+    return {"held_back": held_back, "held_back_s": seconds}
 
 
 def tilde(path: Path | str) -> str:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from leadhand.flows.report.agents import Agent
 
 _T = TypeVar("_T")
-_V = TypeVar("_V")
 HOW = "Name a file that ends in .py, or a module."
 
 
@@ -33,46 +32,25 @@ def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]
 
     Raises UsageError for a name without a file, module or tool, ConfigurationError for code that cannot be imported.
     """
-    tools = [*shipped_tools(), *installed_tools()]
-    for name in named:
-        found = _tools_in(_imported(name))
-        if not found:
-            raise UsageError(
-                f"{name} defines no tools", "Decorate a function in it with @tool (from leadhand import tool)."
-            )
-        tools += (tool for tool in dict.fromkeys(found) if tool not in tools)
-    return tools
+    how = "Decorate a function in it with @tool (from leadhand import tool)."
+    own = _all(named, "defines no tools", how, lambda module, _: _tools(module))
+    return list(dict.fromkeys([*shipped_tools(), *installed_tools(), *own]))
 
 
 def all_flows(named: Iterable[str]) -> list[FunctionFlow]:
     """Return the flows of every file or module named. Raises as :func:`all_tools` does."""
-    flows: list[FunctionFlow] = []
-    for name in named:
-        module = _imported(name)
-        found = [
-            each
-            for each in vars(module).values()
-            if isinstance(each, FunctionFlow) and each.__module__ == module.__name__
-        ]
-        if not found:
-            raise UsageError(
-                f"{name} defines no flow",
-                "Write @flow (from leadhand.flows import flow) above an async function in it.",
-            )
-        flows += found
-    return flows
+    how = "Write @flow (from leadhand.flows import flow) above an async function in it."
+    return _all(named, "defines no flow", how, lambda module, _: _own(module, _instances(module, FunctionFlow)))
 
 
 def all_agents(named: Iterable[str]) -> list[type[Agent]]:
     """Return the agents of every file or module named, of ``FILE:Class`` this one. Raises as :func:`all_tools` does."""
-    agents: list[type[Agent]] = []
-    for name in named:
-        module, wanted = _part(name)
-        from leadhand.flows.report.agents import Agent  # most commands are given none
+    if not (named := list(named)):
+        return []
+    from leadhand.flows.report.agents import Agent  # most commands are given none
 
-        found = {each.__name__: each for each in _classes_in(module, Agent)}
-        agents += _chosen(name, wanted, found, "agent", "Write a subclass of leadhand.report.Agent in it.")
-    return list(dict.fromkeys(agents))
+    how = "Write a subclass of leadhand.report.Agent in it."
+    return _all(named, "defines no agent", how, lambda module, _: _classes(module, Agent))
 
 
 def all_hooks(named: Iterable[str]) -> list[Hook | type[Hook]]:
@@ -80,39 +58,49 @@ def all_hooks(named: Iterable[str]) -> list[Hook | type[Hook]]:
 
     A class that has instances in its file is not a hook beside them, nor is a base class beside those derived from it.
     """
-    hooks: list[Hook | type[Hook]] = []
+
+    def hooks(module: ModuleType, wanted: str) -> dict[str, Hook | type[Hook]]:
+        made, classes = _instances(module, Hook), _classes(module, Hook)
+        used = {type(each) for each in made.values()} | {base for each in classes.values() for base in each.__bases__}
+        return made | {name: each for name, each in classes.items() if each not in used or name == wanted}
+
+    how = "Write a subclass of leadhand.hooks.Hook in it, or a function with a decorator of leadhand.hooks."
+    return _all(named, "defines no hook", how, hooks)
+
+
+def _all(
+    named: Iterable[str], lacking: str, how: str, parts: Callable[[ModuleType, str], Mapping[str, _T]]
+) -> list[_T]:
+    """Return the parts of every file or module named, of ``FILE:NAME`` this one. Raises UsageError without any."""
+    every: list[_T] = []
     for name in named:
-        module, wanted = _part(name)
-        made: dict[str, Hook | type[Hook]] = {
-            known: each for known, each in vars(module).items() if isinstance(each, Hook)
-        }
-        classes = _classes_in(module, Hook)
-        used = {type(each) for each in made.values()} | {base for each in classes for base in each.__bases__}
-        found = made | {each.__name__: each for each in classes if each not in used or each.__name__ == wanted}
-        how = "Write a subclass of leadhand.hooks.Hook in it, or a function with a decorator of leadhand.hooks."
-        hooks += _chosen(name, wanted, found, "hook", how)
-    return list(dict.fromkeys(hooks))
+        place, colon, wanted = name.rpartition(":")
+        found = parts(_imported(place if colon else name), wanted if colon else "")
+        if not found:
+            raise UsageError(f"{name} {lacking}", how)
+        if colon and wanted not in found:
+            known = f"It defines: {', '.join(found)}.{did_you_mean(wanted, found)}"
+            raise UsageError(f"{place} {lacking} {wanted}", known)
+        every += [found[wanted]] if colon else found.values()
+    return list(dict.fromkeys(every))
 
 
-def _part(name: str) -> tuple[ModuleType, str]:
-    """Return the module of ``FILE:NAME``, and the name; "" without one."""
-    place, colon, wanted = name.rpartition(":")
-    return _imported(place if colon else name), wanted if colon else ""
+def _tools(module: ModuleType) -> dict[str, Tool[..., Any]]:
+    return _instances(module, cast("type[Tool[..., Any]]", Tool))
 
 
-def _classes_in(module: ModuleType, kind: type[_T]) -> list[type[_T]]:
-    classes = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, kind)]
-    return [each for each in classes if each.__module__ == module.__name__]
+def _instances(module: ModuleType, kind: type[_T]) -> dict[str, _T]:
+    return {name: each for name, each in vars(module).items() if isinstance(each, kind)}
 
 
-def _chosen(name: str, wanted: str, found: Mapping[str, _V], what: str, how: str) -> Iterable[_V]:
-    """Return the part of a module that is ``wanted``, all that were ``found`` for "". Raises UsageError."""
-    if not found:
-        raise UsageError(f"{name} defines no {what}", how)
-    if wanted and wanted not in found:
-        known = f"It defines: {', '.join(found)}.{did_you_mean(wanted, found)}"
-        raise UsageError(f"{name.rpartition(':')[0]} defines no {what} {wanted}", known)
-    return [found[wanted]] if wanted else found.values()
+def _classes(module: ModuleType, kind: type[_T]) -> dict[str, type[_T]]:
+    found = vars(module).values()
+    own = {each.__name__: each for each in found if isinstance(each, type) and issubclass(each, kind)}
+    return _own(module, own)
+
+
+def _own(module: ModuleType, parts: Mapping[str, _T]) -> dict[str, _T]:
+    return {name: each for name, each in parts.items() if each.__module__ == module.__name__}
 
 
 def all_rules(named: Iterable[str]) -> dict[str, OfflineRule]:
@@ -131,10 +119,6 @@ def all_rules(named: Iterable[str]) -> dict[str, OfflineRule]:
 
 def _imported(name: str) -> ModuleType:
     return _module_of_file(name) if is_file(name) else _module(name)
-
-
-def _tools_in(module: ModuleType) -> list[Tool[..., Any]]:
-    return [value for value in vars(module).values() if isinstance(value, Tool)]
 
 
 def is_file(name: str) -> bool:
@@ -159,7 +143,7 @@ def _module_of_file(name: str) -> ModuleType:
     try:
         with _importing(name, path.parent):
             spec.loader.exec_module(module)
-        for found in _tools_in(module):
+        for found in _tools(module).values():
             found.source = str(path)
     except BaseException:
         del sys.modules[path.stem]

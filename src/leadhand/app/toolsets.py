@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib import metadata
+from typing import Any
 
-from leadhand.app.installed import entry_points
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.lifecycle import SETTLED
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.hooks import Hooks
+from leadhand.ports.tool_limits import ToolSettings
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
 
-if TYPE_CHECKING:
-    from leadhand.app.manifest import Project
-
 GROUP = "leadhand.tools"
 """The entry points by which installed packages offer tools."""
+
+
+def entry_points(group: str) -> metadata.EntryPoints:
+    """Return the entry points of a group. The packages are searched once for each state of ``sys.path``."""
+    return _entry_points(group, tuple(sys.path))
+
+
+@cache
+def _entry_points(group: str, path: tuple[str, ...]) -> metadata.EntryPoints:
+    return metadata.entry_points(group=group)
+
+
+def loaded(point: metadata.EntryPoint, what: str, made: Callable[[Any], Any] = lambda found: found) -> Any:
+    """Return what an installed package offers. Raises ConfigurationError if it cannot be loaded."""
+    try:
+        return made(point.load())
+    except Exception as error:
+        problem = f"the {what} {point.name} of {point.value} cannot be loaded: {error}"
+        raise ConfigurationError(problem, "Fix or uninstall the package that provides it.") from error
 
 
 def shipped_tools() -> list[Tool[..., Any]]:
@@ -45,16 +64,7 @@ def tools_on_request() -> list[Tool[..., Any]]:
 
 def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
     """The tools that installed packages offer. Raises ConfigurationError for one that cannot be loaded."""
-    found: list[Tool[..., Any] | Callable[..., Any]] = []
-    for point in entry_points(GROUP):
-        try:
-            found.append(point.load())
-        except Exception as error:
-            raise ConfigurationError(
-                f"the tool {point.name} of {point.value} cannot be loaded: {error}",
-                "Fix or uninstall the package that provides it.",
-            ) from error
-    return found
+    return [loaded(point, "tool") for point in entry_points(GROUP)]
 
 
 def installed_modules() -> set[str]:
@@ -63,13 +73,15 @@ def installed_modules() -> set[str]:
 
 
 def toolbox(
-    tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None, deps: Any = None, project: Project | None = None
+    tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None,
+    deps: Any = None,
+    settings: Mapping[str, ToolSettings] | None = None,
 ) -> Toolbox:
     """Return a toolbox of these tools (None: the built-in and installed ones), which receive ``deps``.
 
-    The tools have the settings of the project. Raises UsageError for a value that is not a tool.
+    They have these settings, by name. Raises UsageError for a value that is not a tool.
     """
-    settings = {} if project is None else project.manifest.tool_settings
+    settings = settings or {}
     if tools is None:
         return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request, deps, settings)
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from leadhand.app.settings import Settings
 from leadhand.engine.redaction import Redactor
@@ -53,12 +53,8 @@ class Webs:
     def library(self, offline: bool, documents: str, only_documents: bool = False) -> Library:
         """Return the library of a directory ("" for none) and, unless it is the only one, of the web or, if
         ``offline``, of the documents that come with Leadhand."""
-        return _Unopened(partial(self._opened, offline, documents, only_documents))
-
-    def _opened(self, *of: Any) -> Library:
-        if of not in self._libraries:
-            self._libraries[of] = self._make(*of)
-        return self._libraries[of]
+        key = offline, documents, only_documents
+        return self._libraries.setdefault(key, _Unopened(cache(partial(self._make, *key))))
 
     def _make(self, offline: bool, documents: str, only_documents: bool) -> Library:
         from leadhand.tools.web.documents import LocalDocuments

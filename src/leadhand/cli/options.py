@@ -341,9 +341,7 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
         settings |= {name: value for name, value in asdict(group).items() if name != "chosen"}
     flows, agents = all_flows(store.flows), all_agents(store.agent)
     if store.loaded is not None:
-        from leadhand.app.project_settings import project_rules
-
-        settings["offline_rules"] = project_rules(store.loaded)
+        settings["offline_rules"] = store.loaded.rules()
     return Leadhand(
         home=store.home,
         database=store.database,

@@ -197,10 +197,9 @@ def _with_project(given: Mapping[str, Any], flags: Collection[str]) -> dict[str,
     if path is None:
         return found
     from leadhand.app.manifest import load_project  # most commands run outside a project
-    from leadhand.app.project_settings import project_flags
 
     project = load_project(path)
-    for name, value in project_flags(project).items():
+    for name, value in project.flags().items():
         if name not in flags or (name in _MODELS and given.get("offline")):
             continue
         if name == "approve" and name in given:

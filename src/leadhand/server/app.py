@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute
 from starlette.types import Lifespan, Scope
 
 from leadhand import __version__
-from leadhand.app.resumer import Resumer
+from leadhand.app.driver import Resumer
 from leadhand.app.settings import user
 from leadhand.ports import in_database
 from leadhand.ports.hosts import HostKind

@@ -15,12 +15,11 @@ from leadhand.app import operator
 from leadhand.app.driver import Driver
 from leadhand.app.follow_ups import models_of
 from leadhand.app.new_limits import advice_to_raise
-from leadhand.app.retention import Retention
-from leadhand.app.run_settings import run_settings
+from leadhand.app.retention import Retention, delete_runs
+from leadhand.app.run_settings import NewRun
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.toolsets import check_tools
-from leadhand.app.upkeep import delete_runs
 from leadhand.core.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import Entry, RunRequested, StepRequested, ToolCallReturned
 from leadhand.core.run import ENDED, RunStatus
@@ -46,6 +45,7 @@ SEEN_WITHIN_S = 5.0
 LONGEST_TURN_S = 15.0
 """Seconds after which another server may begin a run of a key, if the one whose turn it is does not end it."""
 LOOK_EVERY_S = 0.02
+_OF_RUN = ("name", "tags", "priority", "instructions", "tools", "plan_only", "approve_plan")
 UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
 RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
 
@@ -116,30 +116,23 @@ class Service:
         Problem (422) for a key of another request.
         """
         request, settings = asked
-        own = run_settings(
-            instructions=submission.instructions,
-            tools=submission.tools,
-            plan_only=submission.plan_only,
-            approve_plan=submission.approve_plan,
-        )
-        own = replace(own, traceparent=traceparent)
         try:
             state = await self.runtime.start(
                 request,
                 flow=submission.flow,
                 options=submission.options,
-                detached=True,
                 asked=settings,
-                by=principal.name,
-                key_id=principal.key_id or "",
-                name=submission.name,
-                tags=submission.tags,
-                priority=submission.priority,
                 once=once(submission, key, principal.key_id or "") if key is not None else None,
                 follows=follows,
                 handed_over=True,
-                output=submission.output_schema,
-                run=own,
+                run=NewRun(
+                    **{each: getattr(submission, each) for each in _OF_RUN},
+                    output=submission.output_schema,
+                    detached=True,
+                    by=principal.name,
+                    key_id=principal.key_id or "",
+                    traceparent=traceparent,
+                ),
             )
         except UsageError:
             earlier = await self.started_before(submission, principal, key)

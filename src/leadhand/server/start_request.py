@@ -10,11 +10,20 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 from ulid import ULID
 
-from leadhand.app.arguments import FIELDS, approval_policy, approval_rules, check_request, limits, name, number
+from leadhand.app.arguments import (
+    FIELDS,
+    approval_policy,
+    approval_rules,
+    check_request,
+    limit_fields,
+    limits,
+    name,
+    number,
+)
 from leadhand.app.clock import IdempotentId
 from leadhand.app.follow_ups import options_of, output_of
 from leadhand.app.led import led
@@ -44,39 +53,30 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class WholeRunLimits(Body):
+_WHOLE_RUN = limit_fields(
+    budget="Maximum cost in US dollars.",
+    timeout="Maximum run time in seconds.",
+    max_requests="Maximum number of model calls.",
+    max_tokens="Maximum tokens of all model calls.",
+)
+_OF_A_RUN = limit_fields(
+    max_steps="Maximum work orders, including the first.",
+    max_workers="Maximum steps that run at once.",
+    batch_size="Start subtasks in groups of this size.",
+    max_output_tokens="Maximum tokens of one reply.",
+    approval_timeout="Seconds until an unanswered approval is denied.",
+    attempt_timeout="Maximum time of one attempt in seconds.",
+    model_patience="Seconds to wait for a model server that is away, or for the beginning of an answer.",
+)
+
+
+class WholeRunLimits(create_model("WholeRunLimits", __base__=Body, **_WHOLE_RUN)):
     """Limits for a run as a whole, which can change while it exists."""
 
-    budget: float | None = Field(default=None, ge=0, le=1_000_000, description="Maximum cost in US dollars.")
-    timeout: float | None = Field(default=None, ge=0.001, le=366 * 86_400, description="Maximum run time in seconds.")
-    max_requests: int | None = Field(default=None, ge=1, le=1_000_000_000, description="Maximum number of model calls.")
-    max_tokens: int | None = Field(
-        default=None, ge=1, le=1_000_000_000_000, description="Maximum tokens of all model calls."
-    )
 
-
-class LimitsBody(WholeRunLimits):
+class LimitsBody(create_model("LimitsBody", __base__=WholeRunLimits, **_OF_A_RUN)):
     """Limits of a run. A missing field keeps the server's limit. Higher limits, and null, which removes one, need the
     scope admin."""
-
-    max_steps: int | None = Field(default=None, ge=1, le=100, description="Maximum work orders, including the first.")
-    max_workers: int | None = Field(default=None, ge=1, le=10_000, description="Maximum steps that run at once.")
-    batch_size: int | None = Field(
-        default=None, ge=1, le=1_000_000, description="Start subtasks in groups of this size."
-    )
-    max_output_tokens: int | None = Field(default=None, ge=16, le=1_000_000, description="Maximum tokens of one reply.")
-    approval_timeout: float | None = Field(
-        default=None, ge=0.001, le=366 * 86_400, description="Seconds until an unanswered approval is denied."
-    )
-    attempt_timeout: float | None = Field(
-        default=None, ge=0.001, le=366 * 86_400, description="Maximum time of one attempt in seconds."
-    )
-    model_patience: float | None = Field(
-        default=None,
-        ge=0.001,
-        le=366 * 86_400,
-        description="Seconds to wait for a model server that is away, or for the beginning of an answer.",
-    )
 
 
 NAME: Any = Field("", exclude_if=operator.not_, description="Lists show it in place of the request. One line.")

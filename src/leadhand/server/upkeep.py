@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 
-from leadhand.app.periodic import Periodic
-from leadhand.app.retention import Retention
+from leadhand.app.driver import Periodic
+from leadhand.app.retention import Retention, delete_runs
 from leadhand.app.runtime import Runtime
-from leadhand.app.upkeep import delete_runs
 from leadhand.ports import in_database
 
 LOGGER = logging.getLogger("leadhand.server")

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from leadhand.api import Leadhand
 from leadhand.app import follow_ups
-from leadhand.app.arguments import check_request, parse_tags, run_name, run_priority
+from leadhand.app.arguments import check_request, parse_tags
 from leadhand.app.flows import SOLO
 from leadhand.app.led import led, lines_of_json
-from leadhand.app.run_settings import run_settings
+from leadhand.app.run_settings import NewRun
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.source_files import all_tools
@@ -108,9 +108,12 @@ class Job:
         models, limits, output, store = groups
         approving = approval_settings(self.approve)
         typed = None if self.output_schema is None else schema_file(self.output_schema)
-        named: dict[str, Any] = {"name": run_name(self.name), "tags": parse_tags(self.tag, "--tag")}
-        named["priority"] = run_priority(self.priority)
-        own = run_settings(
+        own = NewRun(
+            name=self.name,
+            tags=parse_tags(self.tag, "--tag"),
+            priority=self.priority,
+            output=typed,
+            detached=self.detach,
             instructions=self.instructions,
             tools=self.only_tool or None,
             plan_only=self.plan_only,
@@ -128,7 +131,6 @@ class Job:
             "on_text": shown.write_draft,
             **approving,
         }
-        named["run"] = own
         files: dict[str, Any] = {"tools": self.tools, "output": output, "store": store}
         own_models = models
         if earlier is not None and models.model is None and not models.offline:  # no other is looked for
@@ -136,13 +138,11 @@ class Job:
         async with open_lead(store, own_models, limits, **flags) as lead:
             runtime, options, why = await lead.runtime(), options_of(lead), None
             if earlier is None:
-                state = await runtime.start(
-                    text, flow=flow, options=options, detached=self.detach, output=typed, **named
-                )
+                state = await runtime.start(text, flow=flow, options=options, run=own)
             else:
                 settings = self._continued(earlier, runtime, models, limits)
-                named |= {"flow": flow, "options": options, "settings": settings, "output": typed}
-                state = await follow_ups.start(runtime, earlier, text, detached=self.detach, **named)
+                given: Any = {"flow": flow, "options": options, "settings": settings, "run": own}
+                state = await follow_ups.start(runtime, earlier, text, **given)
                 why = None if models.named or models.offline else "as in the run that it follows up"
             if self.detach:
                 from leadhand.cli.background import run_in_background

@@ -7,7 +7,7 @@ import sys
 from typing import Annotated
 
 from leadhand import __version__
-from leadhand.app.retention import project_retention
+from leadhand.app.retention import retention
 from leadhand.cli.flag_values import approval_settings
 from leadhand.cli.options import (
     Documents,
@@ -73,7 +73,7 @@ async def serve(
     origins = tuple(_origin(each) for each in cors)
     prefix = _prefix(root_path)
     approving = approval_settings(approve)
-    kept = project_retention(store.loaded, keep_for, keep_runs)
+    kept = retention(keep_for, keep_runs, store.loaded)
     import logging
     import webbrowser
 

@@ -13,9 +13,8 @@ from leadhand.app.config_files import find_manifest
 from leadhand.app.formatting import age, count
 from leadhand.app.labels import label_run
 from leadhand.app.manifest import load_project
-from leadhand.app.retention import duration, project_retention, retention
+from leadhand.app.retention import delete_runs, duration, retention
 from leadhand.app.settings import tilde, user
-from leadhand.app.upkeep import delete_runs
 from leadhand.cli.options import NO_PROJECT, RUN, Flag, ProjectFile, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
@@ -92,7 +91,7 @@ async def runs_prune(
     now = datetime.now(UTC)
     if older_than is None and keep_runs is None:
         found = None if project == NO_PROJECT else find_manifest(Path.cwd() if project is None else Path(project))
-        kept = project_retention(load_project(found) if found is not None else None)
+        kept = retention(None, None, load_project(found) if found is not None else None)
         if not kept:
             how = "Give --older-than AGE or --keep-runs N, or set [retention] in leadhand.toml."
             raise UsageError("nothing says which runs to delete", how)

@@ -43,8 +43,7 @@ async def work(
         )
     async with lead:
         from leadhand.app.cluster import ClusterHost
-        from leadhand.app.driver import Driver
-        from leadhand.app.resumer import Resumer
+        from leadhand.app.driver import Driver, Resumer
 
         runtime = await lead.runtime()
         driver = Driver(runtime)
