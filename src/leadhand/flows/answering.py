@@ -32,9 +32,8 @@ from .judging import Record, Round, contradictions, judgement_of
 from .rounds import Materials, judge_round
 from .seam.context import FlowContext
 from .seam.details import Details
-from .seam.identity import sha
 from .seam.outcomes import outcome_with
-from .seam.results import FlowAnswer, Result
+from .seam.results import FlowAnswer, Result, sha
 from .shaping import shape_of_answer
 
 CORRECTS = "$corrects"

@@ -1,18 +1,8 @@
-"""Hold a run back until a person has approved its plan."""
+"""Plans that a person may have to approve: their ids, and why a run ends whose plans were denied."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from leadhand.core.approval import Approval, ApprovalStatus
-from leadhand.core.commands import Ask, Command, Finish
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.ids import attempt_id
-from leadhand.core.plan_approval import is_gated
-from leadhand.core.state import RunState, StepState
-from leadhand.core.tool import Effect
-from leadhand.flows.facts import replied
 
 MOST_PLANS = 3
 """How many plans of one run a person is shown at most: each after the first because the one before was denied."""
@@ -23,76 +13,10 @@ A person has denied the plans in `denied`, each for its `reason`. Make another p
 """Further instructions for a planner whose plan was denied."""
 
 
-def plan_questions(state: RunState) -> list[Approval]:
-    """Return the questions about plans of a run, in order."""
-    return [each for each in state.approvals.values() if each.kind == "plan"]
-
-
-def denied_plans(state: RunState) -> list[Approval]:
-    """Return the plans that a person denied with a reason: each is followed by another plan."""
-    return [each for each in plan_questions(state) if each.status is ApprovalStatus.DENIED and each.reason.strip()]
-
-
-def plan_number(state: RunState) -> int:
-    """Return the number of the plan that is made, shown or carried out now, counted from 1: each follows a plan that a
-    person denied, or the answer to a question that the planner asked."""
-    return 1 + len(denied_plans(state)) + len(replied(state))
-
-
 def page_id(number: int, plan: int = 1) -> str:
     """Return the id of the step that writes the ``number``-th page of the ``plan``-th plan, counted from 1."""
     first = "plan" if plan == 1 else f"plan-v{plan}"
     return first if number == 1 else f"{first}-{number}"
-
-
-def plan_refused(state: RunState) -> Failure | None:
-    """Return why the run ends without work: nobody approved its plan. None if it has, or may get, an approved one."""
-    asked = plan_questions(state)
-    latest = asked[-1] if asked else None
-    if latest is None or latest.status in (ApprovalStatus.PENDING, ApprovalStatus.APPROVED):
-        return None
-    return denial(latest.reason, latest.by, len(asked), late=latest.status is ApprovalStatus.EXPIRED)
-
-
-def held(state: RunState, plan: Mapping[str, Any], planner: StepState) -> Sequence[Command] | None:
-    """Return what a run does instead of carrying out its plan: ask, wait or end; None if it may carry it out.
-
-    ``plan`` is what people are shown, as JSON data; ``planner`` made it.
-    """
-    if not is_gated(state):
-        return None
-    approval_id = page_id(1, plan_number(state))
-    asked = state.approvals.get(approval_id)
-    if asked is None and any(each.args == plan for each in denied_plans(state)):
-        return [Finish(failure=made_again())]
-    if asked is None:
-        return [_asking(approval_id, plan, planner)]
-    if asked.status is not ApprovalStatus.APPROVED:
-        return []
-    if asked.args == plan:
-        return None
-    message = "the plan is not the one that was approved"
-    return [Finish(failure=_failure(message, "run it again: its flow has changed meanwhile"))]
-
-
-def denied_facts(state: RunState) -> dict[str, Any]:
-    """Return what a planner receives of the plans that were denied; nothing for the first plan."""
-    denied = [{"plan": each.args, "reason": each.reason} for each in denied_plans(state)]
-    return {"denied": denied} if denied else {}
-
-
-def _asking(approval_id: str, plan: Mapping[str, Any], planner: StepState) -> Ask:
-    return Ask(
-        asked=Approval(
-            approval_id=approval_id,
-            kind="plan",
-            attempt=attempt_id(planner.key, max(planner.attempts, 1)),
-            tool="",
-            args=dict(plan),
-            effect=Effect.PURE,
-            asked_for=planner.step.name,
-        )
-    )
 
 
 def denial(reason: str, by: str, number: int, *, late: bool) -> Failure | None:

@@ -14,8 +14,7 @@ from leadhand.core.value import Json, compact_json, is_list, list_of, object_of,
 from leadhand.flows.draft_rounds import DraftRounds, Remark
 from leadhand.flows.passages import Passage
 from leadhand.flows.seam.context import FlowContext
-from leadhand.flows.seam.identity import sha
-from leadhand.flows.seam.results import Result
+from leadhand.flows.seam.results import Result, sha
 
 from .agents import BoundAgent
 from .options import REVIEWER, WRITER, Stage

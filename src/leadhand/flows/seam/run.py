@@ -6,7 +6,7 @@ import copy
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -28,45 +28,27 @@ from leadhand.flows.flow import Result as Returned
 from leadhand.verify.judge import Verifier
 
 from .context import FlowContext, Judging, unjudged
-from .definition import Function
 from .details import PLAIN, Details
 from .identity import resolved
 from .orders import WORK, child, work
-from .outcomes import outcome_of, outcome_with, steps_asked
+from .outcomes import answer_of, outcome_of, outcome_with, steps_asked
 from .passes import Pass, Stale
 from .pending import Pending
 from .results import FlowAnswer, FlowMisuse, Retry, StepFailed
-from .worker import Given, Worker, version_of
+from .worker import Given, version_of
+
+if TYPE_CHECKING:
+    from .function import FunctionFlow
 
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
 GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
 GO_ON, STOP = "continue", "stop"
 
 
-class Defined(Protocol):
-    """What a run needs of the definition of its flow: see :class:`~leadhand.flows.seam.function.FunctionFlow`."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def function(self) -> Function: ...
-
-    @property
-    def own(self) -> Mapping[str, Worker]: ...
-
-    @property
-    def unfinished(self) -> Callable[[RunState], FlowAnswer] | None: ...
-
-    def checked_options(self, given: Mapping[str, Any]) -> BaseModel: ...
-
-    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> Value | None: ...
-
-
 class FunctionRun:
     """One run of a flow: its pass, and what the engine asks about its steps."""
 
-    def __init__(self, flow: Defined, definition: RunDefinition) -> None:
+    def __init__(self, flow: FunctionFlow, definition: RunDefinition) -> None:
         self._flow = flow
         self.name = flow.name
         self._options = flow.checked_options(definition.options)
@@ -109,7 +91,7 @@ class FunctionRun:
             except (TypeError, ValueError) as error:
                 what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
                 raise FlowMisuse(what) from error
-            answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
+            answer = answer_of(made)
             if answer.failure is not None:
                 context.of.failure = answer.failure
                 return stated

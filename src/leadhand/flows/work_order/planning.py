@@ -11,12 +11,12 @@ from leadhand.core.ids import order_id
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.state import RunState, StepState
 from leadhand.core.work_order import ProposedSubtask, Unsupported
-from leadhand.flows.plan_gate import DENIED, MOST_PLANS, PLAN_DENIED, page_id
+from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.orders import issue
 from leadhand.flows.seam.pending import Pending
-from leadhand.flows.seam.results import Approved, Denied, FlowAnswer, Result
+from leadhand.flows.seam.results import Approved, FlowAnswer, Result
 from leadhand.flows.work_order.plans import Plan
 
 from . import briefs, checks, schemas
@@ -56,13 +56,12 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
             return whole, first
         shown = shown_plan(run, whole)
         if any(each["plan"] == shown for each in denied):
-            message = "the lead made the plan again that a person had denied"
-            return FlowAnswer(failure=_denied(message, "say in the request what it should do instead"))
+            return FlowAnswer(failure=made_again())
         said = await run.approve(shown, key=page_id(1, number), of=first)
         if isinstance(said, Approved):
             return whole, first
         denied.append({"plan": shown, "reason": said.reason})
-        if (failure := _refused(said, len(denied))) is not None:
+        if (failure := denial(said.reason, said.by, len(denied), late=said.late)) is not None:
             return FlowAnswer(failure=failure)
 
 
@@ -163,20 +162,3 @@ def _whole(pages: Sequence[Result]) -> Plan:
 
 def _why_failed(page: Result) -> Failure:
     return page.failure or Failure.of("no reason was given", "unknown", FailureClass.INSUFFICIENT)
-
-
-def _refused(said: Denied, times: int) -> Failure | None:
-    """Return why the run ends without work, since nobody approved its plan; None if another plan follows."""
-    reason = said.reason.strip()
-    if said.late:
-        return _denied("nobody approved the plan in time", "run it again, and approve its plan")
-    if reason and times < MOST_PLANS:
-        return None
-    message = f"{said.by or 'a person'} denied the plan" + (f": {reason}" if reason else "")
-    if reason:
-        return _denied(f"{message} ({times} plans were denied)", "say in the request how to do it")
-    return _denied(message, "ask for something else, or deny the plan with a reason to get another one")
-
-
-def _denied(message: str, how: str) -> Failure:
-    return Failure.of(message, PLAN_DENIED, FailureClass.REJECTED, how)
