@@ -29,6 +29,7 @@ from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Denied, FlowAnswer, Result
+from leadhand.flows.seam.run import FunctionRun
 
 from . import briefs
 from .agents import BoundAgent, agent_of, code_of, completed
@@ -70,7 +71,7 @@ class ReportFlow(FunctionFlow):
 
     def _report(self, state: RunState) -> Report | None:
         """Return what a report has so far: the values of a pass over its log."""
-        run = self.run_of(state.definition)
+        run = FunctionRun(self, state.definition)
         now = run.advanced(state)
         while now.missing:  # large data of tools, of which nothing is shown
             now.loaded |= {(key, each.attempts): {} for key, each in now.missing.items()}

@@ -8,7 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leadhand.core import commands as do
 from leadhand.core.blob import blob_of
@@ -26,6 +26,7 @@ from leadhand.flows.desk import Code, Desk
 from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
+from .function import FunctionFlow
 from .identity import encoded
 from .orders import WORK, asked_order
 from .outcomes import answer_of
@@ -35,19 +36,11 @@ from .results import FlowMisuse, Result, StepFailed, sha
 from .waits import Waits
 from .worker import Given, Worker, fingerprinted, version_of
 
-if TYPE_CHECKING:
-    from .function import FunctionFlow
-
 LONGEST_SUMMARY = 300
 """Characters of a value as JSON that stand for it as text."""
 
 
 Judging = Callable[["FlowContext", Result | str, Sequence[Result] | None], Coroutine[Any, Any, Judgement]]
-
-
-async def unjudged(_run: FlowContext, _text: Result | str, _uses: Sequence[Result] | None) -> Judgement:
-    """Judge nothing, for a run that has no judge."""
-    return Judgement()
 
 
 class FlowContext(Waits):
@@ -72,7 +65,7 @@ class FlowContext(Waits):
         """Why a value does not fit the typed answer that was asked for, one sentence each (None: nobody asked)."""
         self.verifier: Verifier | None = None
         """Who judges in place of a model."""
-        self.judging: Judging = unjudged
+        self.judging: Judging | None = None
         self.judged: dict[str, Any] = {}
         """What was judged in this pass, by digest."""
 
@@ -263,7 +256,7 @@ class FlowContext(Waits):
 
         The same text is not judged again when the flow returns it. Without a judge, no claim has a verdict.
         """
-        return await self.judging(self, result, uses)
+        return Judgement() if self.judging is None else await self.judging(self, result, uses)
 
     def note(self, text: str) -> None:
         """Write a line into the log of the run, once, whatever the passes."""

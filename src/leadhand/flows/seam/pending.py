@@ -79,8 +79,11 @@ class Pending(Waited[_T]):
         self.awaited = True
         result: Any = self.result
         if isinstance(result, Result) and not result.ok and not self.optional:
-            raise StepFailed(result, self)
+            raise StepFailed(result, self._waive)
         return cast("_T", result)
+
+    def _waive(self) -> None:
+        self.waived = True
 
     def __await__(self) -> Generator[Any, None, _T]:
         if asyncio._get_running_loop() is not None and not self.closed:  # else the garbage collector ends its flow

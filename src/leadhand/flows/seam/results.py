@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -19,9 +19,6 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
 from leadhand.core.value import Json
 from leadhand.verify.material import Material
-
-if TYPE_CHECKING:
-    from .pending import Pending
 
 
 def sha(value: Json) -> str:
@@ -107,14 +104,14 @@ class Result:
 class StepFailed(Exception):
     """A step has failed for good. It is a gap of the answer, unless it is waived."""
 
-    def __init__(self, result: Result, step: Pending[Any]) -> None:
+    def __init__(self, result: Result, waive: Callable[[], None]) -> None:
         self.result, self.failure = result, result.failure
-        self._step = step
+        self._waive = waive
         super().__init__(f"{result.key}: {self.failure.message if self.failure is not None else 'it failed'}")
 
     def waive(self) -> None:
         """Do without this step: its failure is not a gap of the answer."""
-        self._step.waived = True
+        self._waive()
 
 
 class FlowAnswer(NamedTuple):
