@@ -27,7 +27,6 @@ from leadhand.core.events import (
 from leadhand.core.run import ENDED, EarlierFile
 from leadhand.core.value import Json
 from leadhand.ports import Clock
-from leadhand.ports.access import ApiKey, key_exists, no_such_key
 from leadhand.ports.earlier_files import earlier_file, may_share, newest_files
 from leadhand.ports.heads import RunHead, status_after
 from leadhand.ports.hosts import HostLine
@@ -151,27 +150,6 @@ class RunRecord:
             self._line["owner"] = None
 
 
-class MemoryArtifacts:
-    """An :class:`~leadhand.ports.ArtifactStore` in a dictionary."""
-
-    def __init__(self) -> None:
-        self._contents: dict[str, bytes] = {}
-
-    async def put(self, content: bytes) -> str:
-        digest = digest_of(content)
-        self._contents[digest] = bytes(content)
-        return digest
-
-    async def get(self, digest: str) -> bytes:
-        return self._contents[digest]
-
-    async def has(self, digest: str) -> bool:
-        return digest in self._contents
-
-    async def keep(self, digests: Collection[str]) -> set[str]:
-        return {digest for digest in digests if digest in self._contents}
-
-
 class MemoryStore:
     """Everything in dictionaries, for one process; nothing survives it. ``clock`` dates the entries.
 
@@ -180,12 +158,10 @@ class MemoryStore:
 
     def __init__(self, clock: Clock, host: str = "memory") -> None:
         self.host = host
-        self.artifacts = MemoryArtifacts()
         self.records: dict[str, RunRecord] = {}
         self.shared: dict[str, Account] = {}
         self.blobs: dict[str, bytes] = {}
         self._clock = clock
-        self._keys: dict[str, ApiKey] = {}
         self._snapshots: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._gates: dict[str, tuple[datetime, datetime]] = {}
         self._cache: dict[str, tuple[float, str]] = {}
@@ -286,38 +262,15 @@ class MemoryStore:
         counts = Counter(record.listing.status for record in self.records.values())
         return StoreInfo(kind="memory", name="memory", version=0, runs=dict(counts))
 
-    async def add_key(self, key: ApiKey) -> None:
-        if any(
-            key.key_id == other.key_id
-            or key.digest == other.digest
-            or (key.name == other.name and key.revoked_at is other.revoked_at is None)
-            for other in self._keys.values()
-        ):
-            raise key_exists(key)
-        self._keys[key.key_id] = key
-
-    async def keys(self) -> list[ApiKey]:
-        by_id = sorted(self._keys.values(), key=lambda key: key.key_id)
-        return sorted(by_id, key=lambda key: key.created_at, reverse=True)
-
-    async def key_of(self, digest: str) -> ApiKey | None:
-        return next((key for key in self._keys.values() if key.digest == digest), None)
-
-    async def revoke_key(self, key_id: str) -> ApiKey:
-        if key_id not in self._keys:
-            raise no_such_key(key_id)
-        key = self._keys[key_id]
-        if key.revoked_at is None:
-            self._keys[key_id] = key.evolve(revoked_at=self._clock.now())
-        return self._keys[key_id]
-
-    async def used_key(self, key_id: str, at: datetime) -> None:
-        key = self._keys.get(key_id)
-        if key is not None and (key.last_used_at is None or key.last_used_at < at):
-            self._keys[key_id] = key.evolve(last_used_at=at)
-
     async def blob(self, digest: str) -> bytes:
         return self.blobs[digest]
+
+    async def put_blob(self, content: bytes) -> str:
+        self.blobs[digest := digest_of(content)] = bytes(content)
+        return digest
+
+    async def keep_blobs(self, digests: Collection[str]) -> set[str]:
+        return {digest for digest in digests if digest in self.blobs}
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
         self.record(run_id)
@@ -349,13 +302,6 @@ class MemoryStore:
 
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
         self._cache[key] = (self._clock.now().timestamp() + ttl_s, json.dumps(value))
-
-    async def cache_new(self, key: str, value: Json, ttl_s: float, *, instead_of: Json = None) -> bool:
-        until, kept = self._cache.get(key, (0.0, ""))
-        there = until > self._clock.now().timestamp() and (instead_of is None or json.loads(kept) != instead_of)
-        if not there:
-            await self.cache(key, value, ttl_s)
-        return not there
 
     async def aclose(self) -> None:
         for record in self.records.values():

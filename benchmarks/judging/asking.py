@@ -18,8 +18,7 @@ from leadhand.core.judgement import Claim
 from leadhand.core.value import Json, compact_json
 from leadhand.flows import FlowContext
 from leadhand.flows.context_budget import context_budget, tokens
-from leadhand.flows.judging import calls_shown, shards_of
-from leadhand.flows.rounds import verifying
+from leadhand.flows.judging import calls_shown, shards_of, verifying
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.verify.judge import JUDGE, Verifier, judge_facts, judging_workers, reply_schema

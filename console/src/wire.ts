@@ -76,7 +76,7 @@ export interface components {
       readonly args: {
         readonly [key: string]: unknown;
       };
-      readonly asked_at: string;
+      readonly asked_at: string | null;
       readonly asked_for: string;
       readonly attempt: string;
       readonly by: string;
@@ -86,8 +86,8 @@ export interface components {
       readonly driven: boolean;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
-      readonly hook: string;
-      readonly hook_reason: string;
+      readonly hook?: string;
+      readonly hook_reason?: string;
       readonly id: string;
       /** @enum {string} */
       readonly kind: "call" | "effect" | "plan";
@@ -95,11 +95,11 @@ export interface components {
       readonly origins: {
         readonly [key: string]: string;
       };
-      readonly preview: components["schemas"]["Preview"] | null;
+      readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason: string;
       readonly request: string;
       readonly run_id: string;
-      readonly status: components["schemas"]["ApprovalStatus"] | "settled";
+      readonly status: components["schemas"]["ApprovalStatus"];
       readonly tool: string;
     };
     /** @enum {string} */
@@ -265,20 +265,13 @@ export interface components {
     };
     readonly CallReply: {
       readonly text: string;
-      readonly tool_calls: readonly components["schemas"]["WrittenCall"][];
+      readonly tool_calls: readonly components["schemas"]["ToolCall"][];
       readonly value: unknown;
     };
     readonly CallSettings: {
       readonly max_output_tokens: number | null;
       readonly reasoning_effort: ("minimal" | "low" | "medium" | "high") | null;
       readonly temperature: number | null;
-    };
-    readonly CallUsage: {
-      readonly cache_write_tokens: number;
-      readonly cached_tokens: number;
-      readonly cost_usd: number | null;
-      readonly input_tokens: number;
-      readonly output_tokens: number;
     };
     readonly Ceiling: {
       readonly nanousd: number | null;
@@ -778,7 +771,7 @@ export interface components {
       readonly returned_seq: number | null;
       readonly run_id: string;
       readonly seq: number;
-      readonly usage: components["schemas"]["CallUsage"] | null;
+      readonly usage: components["schemas"]["RunUsage"] | null;
       readonly worker: string;
     };
     readonly ModelCallReturned: {
@@ -1332,7 +1325,7 @@ export interface components {
       readonly failed: number;
       readonly finished_at: string | null;
       readonly flow: string;
-      readonly follows: string | null;
+      readonly follows: string;
       readonly last_seq: number;
       readonly model: string;
       readonly name: string;
@@ -1434,7 +1427,7 @@ export interface components {
       readonly name?: string | null;
       readonly role: string;
       readonly text: string;
-      readonly tool_calls?: readonly components["schemas"]["WrittenCall"][];
+      readonly tool_calls?: readonly components["schemas"]["ToolCall"][];
     };
     readonly SentPrompt: {
       readonly max_tokens: number;
@@ -2049,14 +2042,6 @@ export interface components {
       /** @constant */
       readonly type: "write_artifact";
     };
-    readonly WrittenCall: {
-      readonly arguments: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly id: string;
-      readonly name: string;
-      readonly raw?: string;
-    };
   };
   responses: never;
   parameters: never;
@@ -2090,7 +2075,6 @@ export type CallBody = components["schemas"]["CallBody"];
 export type CallPart = components["schemas"]["CallPart"];
 export type CallReply = components["schemas"]["CallReply"];
 export type CallSettings = components["schemas"]["CallSettings"];
-export type CallUsage = components["schemas"]["CallUsage"];
 export type Ceiling = components["schemas"]["Ceiling"];
 export type CheckLine = components["schemas"]["CheckLine"];
 export type CitedPassage = components["schemas"]["CitedPassage"];
@@ -2269,7 +2253,6 @@ export type WorkOrder = components["schemas"]["WorkOrder"];
 export type WorkResult = components["schemas"]["WorkResult"];
 export type WorkState = components["schemas"]["WorkState"];
 export type WriteArtifact = components["schemas"]["WriteArtifact"];
-export type WrittenCall = components["schemas"]["WrittenCall"];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;
 

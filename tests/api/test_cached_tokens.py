@@ -14,7 +14,7 @@ from leadhand import Leadhand
 from leadhand.app.html_export import page
 from leadhand.cli.terminal.messages import spending
 from leadhand.core.events import ModelCallReturned
-from leadhand.core.view.projection import Projection
+from leadhand.core.view import Projection
 from leadhand.models.prices import known_profile
 
 MODEL = "openai:gpt-4o-mini"

@@ -53,8 +53,8 @@ async def tools_as_text(run: FlowContext) -> Any:
     return run.ask(WORKER, tools="weather")
 
 
-async def plain_function(run: FlowContext) -> Any:
-    return run.do(str.upper, text="x")  # type: ignore[arg-type]
+async def no_function(run: FlowContext) -> Any:
+    return run.do("upper", text="x")  # type: ignore[arg-type]
 
 
 async def no_step(run: FlowContext) -> Any:
@@ -72,7 +72,7 @@ async def no_step(run: FlowContext) -> Any:
         (set_as_input, "`towns`"),
         (step_as_input, "`first`"),
         (tools_as_text, "`tools`"),
-        (plain_function, "upper"),
+        (no_function, "upper"),
         (no_step, "str"),
     ],
 )

@@ -188,14 +188,14 @@ async def test_what_a_run_may_read_outlives_the_run_that_wrote_it(home: Path) ->
         runtime = await lead.runtime()
         in_database(home, "DELETE FROM cache")  # the content is older than that whose event may still follow
         await delete_runs(runtime, [first.run_id])
-        assert await runtime.artifacts.get(file.digest) == b"one"
+        assert await runtime.store.blob(file.digest) == b"one"
         third = await lead.start("three", flow="notes")
         assert files(third.state.definition) == [("memory/b.md", run.run_id)], "the deleted run offers nothing"
         await third.answer()
         await delete_runs(runtime, [run.run_id])
         in_database(home, "DELETE FROM cache")
         await delete_runs(runtime, [third.run_id])
-        assert not await runtime.artifacts.has(file.digest)
+        assert not await runtime.store.keep_blobs([file.digest])
 
 
 async def test_a_file_whose_content_is_gone_is_left_out_with_one_line(

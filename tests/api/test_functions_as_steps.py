@@ -6,6 +6,8 @@ import asyncio
 import re
 import sys
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from pydantic import BaseModel
 
 from leadhand import Answer, Leadhand, Run, RunStatus, ToolError, Worker, tool
 from leadhand.core.errors import FailureClass
+from leadhand.core.events import NoteEmitted
+from leadhand.engine.tool_calls import THREADS
 from leadhand.flows import FlowContext, StepFailed, flow
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.testing.scripted_model import ScriptedModel
@@ -100,7 +104,6 @@ def crash() -> None:
     [
         (crash, "exception", r"KeyError: 'plan' \(test_functions_as_steps.py:\d+\)"),
         (lambda: sys.exit(3), "exception", "SystemExit"),
-        (lambda: (_ for _ in ()).throw(KeyboardInterrupt()), "exception", "KeyboardInterrupt"),
         (lambda: (_ for _ in ()).throw(asyncio.CancelledError()), "exception", "CancelledError"),
         (lambda: {"set": {1}}, "wrong_result", "set"),
         (lambda: "half \ud800", "wrong_result", "UTF-8"),
@@ -130,17 +133,47 @@ async def test_an_argument_that_the_function_does_not_take_fails_its_step(home: 
 async def test_a_function_that_blocks_ends_with_its_attempt_and_holds_up_nobody(home: Path) -> None:
     release, late = threading.Event(), threading.Event()
 
-    async def own() -> str:
+    def own() -> str:
         if late.is_set():
             return "done"
         late.set()
-        release.wait()  # it blocks its thread, and so does not react to its cancellation
+        release.wait()  # on its thread, which nothing can stop
         return "late"
 
     answer, run = await ran(beside(own), home, attempt_timeout=0.5)
     release.set()
     assert answer.text.startswith("done; ")
     assert run.state.steps["own"].failures == (FailureClass.TRANSIENT,)
+
+
+async def test_a_coroutine_function_that_blocks_the_loop_is_reported_with_its_line(home: Path) -> None:
+    async def own() -> str:
+        await asyncio.sleep(0)
+        time.sleep(1.1)  # noqa: ASYNC251 (it blocks the loop)
+        await asyncio.sleep(0)
+        return "done"
+
+    async with Leadhand(models=ScriptedModel(["hello"], lenient=True), flows=[beside(own)], home=home) as lead:
+        run = await lead.start("x", flow="both")
+        await run.answer()
+        entries = await (await lead.runtime()).store.read(run.run_id)
+    (note,) = [each.event.message for each in entries if isinstance(each.event, NoteEmitted)]
+    line = own.__code__.co_firstlineno + 3
+    assert f"line {line} of {Path(__file__).name} blocked the loop for 1.1 s" in note
+
+
+def test_more_functions_than_threads_are_carried_out_in_each_run_of_a_process(home: Path) -> None:
+    def own(n: int) -> str:
+        time.sleep(0.01)
+        return f"did {n}"
+
+    @flow
+    async def many(run: FlowContext) -> str:
+        return " ".join(map(str, await run.gather(run.do(own, n=n) for n in range(THREADS + 8))))
+
+    lead = Leadhand(offline=True, flows=[many], home=home)
+    statuses = [lead.run_sync("all of it", flow="many").status for _ in range(2)]
+    assert statuses == [RunStatus.SUCCEEDED] * 2
 
 
 async def test_a_cancelled_run_stops_its_functions(home: Path) -> None:
@@ -233,3 +266,37 @@ async def test_a_call_that_needs_approval_waits_and_what_is_finished_is_not_done
     assert answer.text == ("sent 3, sent 4" if approved else "not sent: rejected")
     assert sorted(sent) == ([3, 4] if approved else [])
     assert worked == ["pay"], "the function ran again"
+
+
+@pytest.fixture
+def hangs() -> Iterator[threading.Event]:
+    """Lets tools that hang end, and their threads with them."""
+    ends = threading.Event()
+    before = set(threading.enumerate())
+    yield ends
+    ends.set()
+    for thread in set(threading.enumerate()) - before:
+        if thread.name.startswith("leadhand-tool"):
+            thread.join(30)
+
+
+async def test_tools_that_hang_have_a_limited_number_of_threads(home: Path, hangs: threading.Event) -> None:
+    @tool(timeout=0.1, retries=0)
+    def hang(n: int) -> str:
+        """Wait for somebody."""
+        hangs.wait(60)
+        return "done"
+
+    most = 0
+
+    @flow
+    async def hanging(run: FlowContext) -> str:
+        steps = [run.call("hang", n=n) for n in range(THREADS + 18)]
+        return f"{len(await run.gather(steps, return_failures=True))} calls"
+
+    settings: dict[str, Any] = {"flows": [hanging], "tools": [hang], "home": home}
+    async with Leadhand(models=ScriptedModel([]), max_workers=THREADS + 18, **settings) as lead:
+        run = await lead.start("hang", flow="hanging")
+        async for _ in run:
+            most = max(most, sum(each.name.startswith("leadhand-tool") for each in threading.enumerate()))
+    assert 0 < most <= THREADS

@@ -231,8 +231,6 @@ async def own_flow(home: Path, vandal: Vandal) -> Any:
 
 def checker(vandal: Vandal) -> type[Agent]:
     class Checker(Agent):
-        needs = ("draft",)
-
         async def run(self, task: Task) -> AgentResult:
             vandal(task.model_copy(deep=True))  # a stage may change its own
             return AgentResult(verdict=Verdict.APPROVED)

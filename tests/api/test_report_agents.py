@@ -27,7 +27,6 @@ TOPIC = "Heat pumps in old houses"
 class FactChecker(Agent):
     """Check the facts."""
 
-    needs = ("draft",)
     seen: list[str] = []
 
     def __init__(self) -> None:
@@ -69,7 +68,7 @@ async def test_a_stage_that_asks_for_a_revision_gets_one_and_every_attempt_an_in
     assert worker.code == f"{__file__}:FactChecker"
     assert worker.fingerprint == bound_agents([FactChecker])["fact-checker"].fingerprint != ""
     (stage,) = run.state.definition.options["agents"]
-    assert (stage["agent"], stage["after"], stage["needs"]) == ("fact-checker", None, ["draft"])
+    assert (stage["agent"], stage["after"]) == ("fact-checker", None)
 
 
 class Polisher(Agent):

@@ -108,7 +108,7 @@ async def run(
         answer = await lead.run("go", flow=made.name)
         runtime = await lead.runtime()
         state = await runtime.load(answer.run_id)
-        contents = [await runtime.artifacts.get(each[-1].digest) for each in state.artifacts.values()]
+        contents = [await runtime.store.blob(each[-1].digest) for each in state.artifacts.values()]
         return answer, models, (state, contents)
 
 

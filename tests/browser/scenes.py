@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from playwright.async_api import Page, expect
-from server.teams import Office, team
+from server.teams import Office, repairing, team
 
 from browser.notes import PATH, Notebook, noise_notes
 from browser.serving import Served
-from browser.survey import REQUEST, SOUTH, TOWNS, Survey
-from leadhand.app.keys import key_store, make_key
+from browser.survey import REQUEST, TOWNS, Survey
+from leadhand.app.keys import make_key
+from leadhand.ports import in_database
 from leadhand.ports.access import Scope
 from leadhand.server.app import Doors
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives, judges, reviews, says
@@ -85,7 +86,7 @@ async def run_live(home: Path) -> AsyncGenerator[Scene]:
 
         async def ready(page: Page) -> None:
             workers = page.get_by_role("listbox", name="Workers").get_by_role("option")
-            await expect(workers).to_have_count(len(TOWNS) + 1 + len(SOUTH) + 2)  # retried subtasks are there twice
+            await expect(workers).to_have_count(len(TOWNS) + 1)  # a retried subtask keeps its line
             await expect(page.get_by_role("heading", name="Approval needed")).to_be_visible()
             earlier = page.get_by_text("Answer 1")
             await expect(earlier).to_be_visible()
@@ -167,13 +168,10 @@ async def run_answered(home: Path) -> AsyncGenerator[Scene]:
 
 @asynccontextmanager
 async def run_repaired(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home) as (served, office):
-        run_id = await served.started("measure Paris, measure Oslo")
-        await served.finished(run_id)
-        office.broken.clear()
-        await served.post(f"/api/runs/{run_id}/retry", {})
+    async with _office(home, models=repairing("wo-001.1")) as (served, _):
+        run_id = await served.started("measure Paris, measure Nice")
         await served.until(run_id, "succeeded")
-        yield Scene(served, f"/runs/{run_id}?tab=order", _shows("Repairs wo-001"))
+        yield Scene(served, f"/runs/{run_id}?tab=order", _shows("Review: retry, once more"))
 
 
 @asynccontextmanager
@@ -246,7 +244,7 @@ async def system(home: Path) -> AsyncGenerator[Scene]:
 @asynccontextmanager
 async def login(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home, doors=Doors(key_needed=True)) as (served, _):
-        await make_key(key_store(served.runtime.store), "ann", (Scope.READ,))
+        await make_key(in_database(served.runtime.store), "ann", (Scope.READ,))
         yield Scene(served, "/runs", _shows("API key"))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from playwright.async_api import Page, expect
-from server.teams import Office
+from server.teams import repairing
 
 from browser.conftest import OpenServer, Visit
 from browser.judging import check_accessible
@@ -61,14 +61,11 @@ async def test_a_fork_can_have_other_limits(served: Served, ann: Visitor) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=False, reason="its story needs a repair order, which a retry by a person no longer makes")
-async def test_work_orders_are_shown_side_by_side(served: Served, ann: Visitor, office: Office) -> None:
-    run_id = await served.started("measure Paris, measure Oslo, measure Lyon")
-    await served.finished(run_id)
-    office.broken.clear()
-    await served.post(f"/api/runs/{run_id}/retry", {})
+async def test_work_orders_are_shown_side_by_side(serve: OpenServer, visit: Visit) -> None:
+    served = await serve(models=repairing("wo-001.1"))
+    run_id = await served.started("measure Paris, measure Nice, measure Lyon")
     await served.until(run_id, "succeeded")
-    page = await ann.open(f"/runs/{run_id}?tab=order")
+    page = await (await visit(served.url)).open(f"/runs/{run_id}?tab=order")
     await page.get_by_role("button", name="Side by side").click()
     table = page.get_by_role("region", name="Work orders side by side")
     await expect(table.get_by_role("columnheader")).to_contain_text(["Subtask", "wo-001", "wo-002"])

@@ -20,17 +20,8 @@ FIRST = ("runs-full", "run-answered")
 """The screens that are checked without the slow tests."""
 
 
-REPAIRED = ("run-live", "run-repaired")
-"""The screens whose runs need a repair order, which a retry by a person no longer makes."""
-
-
 def _marks(name: str) -> list[pytest.MarkDecorator]:
-    repaired = (
-        [pytest.mark.xfail(strict=False, reason="a retry by a person makes no repair order")]
-        if name in REPAIRED
-        else []
-    )
-    return [*repaired, *([] if name in FIRST else [pytest.mark.slow])]
+    return [] if name in FIRST else [pytest.mark.slow]
 
 
 @pytest.mark.parametrize("name", [pytest.param(each, marks=_marks(each)) for each in SCENES])

@@ -70,8 +70,7 @@ async def test_a_limit_of_money_or_time_ends_research_with_an_answer_and_exit_co
         turn = sum(message.role == "assistant" for message in request.messages)
         return calls("subagent_run", **runs.task(f"size {turn}"))
 
-    written = runs.SOUND.replace("aaaaaaaa.1", "p1").replace("bbbbbbbb.1", "p2")
-    models = runs.model(lead=runs.lead(runs.both, more), writer=written)
+    models = runs.model(lead=runs.lead(runs.both, more), writer=runs.SOUND)
     ask = models.ask
 
     async def served(request: Any, on_text: Any = None) -> Any:

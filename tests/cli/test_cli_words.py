@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from core.histories import definition
 
-from leadhand.app.formatting import age, clean, cut, duration, label, money, sentence, shortened, spent
+from leadhand.app.formatting import age, clean, duration, label, money, sentence, shortened, spent
 from leadhand.cli.errors import exit_code
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import lasted, resume_command
@@ -113,7 +113,6 @@ def test_text_is_kept_from_steering_a_terminal() -> None:
     assert clean("\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b\x1b(Bc\x1bcd\x1b[") == "abcd"
     assert clean("\x1b]8;;no end\nof it") == "8;;no end\nof it"
     assert clean("ann\u202etxt.exe \u2067b\u2069 שלום 👩‍🚀") == "anntxt.exe b שלום 👩‍🚀"
-    assert cut("done    a\nb" + "x" * 5_000_000, 20) == "done    a bxxxxxxxx…"
     assert shortened("one\ntwo  three", 9) == "one two…"
     command = "leadhand runs list"
     assert (sentence("use this"), sentence(command)) == ("Use this", command)

@@ -53,7 +53,7 @@ def test_a_class_of_a_file_takes_part_and_settings_of_stages_are_kept(
         (["--stage", "writer.agent=os:system"], "", ("--stage",)),
         (["--stage", "writer.instructions=@nothing.md"], "", ("nothing.md",)),
         (["--stage", "writter.model=x"], "", ("writter", "planner, researcher, writer")),
-        (["--stage", "researcher.modle=x"], "options.agents.0.modle", ("'modle'", "researcher", "name, off,")),
+        (["--stage", "researcher.modle=x"], "options.agents.0.modle", ("'modle'", "researcher", "name, after,")),
         (["--stage", "writer.max-turns=many"], "options.agents.0.max_turns", ("max_turns", "writer")),
         (["--stage", "writer.model=3"], "options.agents.0.model", ("model", "writer", "3")),
         (["--stage", "reviewer.model=openai:gpt-5"], "", ("reviewer", "openai:gpt-5")),

@@ -15,7 +15,7 @@ from server.streams import Text, first, streamed
 from cluster.machines import Cluster, until
 from leadhand.dispatch.cluster.live_text import LiveText
 from leadhand.engine.redaction import REDACTED
-from leadhand.ports import LARGEST_MESSAGE, ClusterStore
+from leadhand.ports import LARGEST_MESSAGE, DatabaseStore
 from leadhand.testing.faults import hang_body
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import says
@@ -87,7 +87,7 @@ class Bus:
         self.loses: Callable[[str], bool] = lambda _: False
 
     def process(self, on_text: Callable[[str, str, str], None] | None = None) -> LiveText:
-        return LiveText(cast("ClusterStore", Ear(self)), on_text)
+        return LiveText(cast("DatabaseStore", Ear(self)), on_text)
 
 
 class Ear:

@@ -23,7 +23,7 @@ from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
 from leadhand.core.value import object_of
-from leadhand.core.view.projection import Projection
+from leadhand.core.view import Projection
 from leadhand.flows.closing import policy_of
 from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.ports.heads import head_of

@@ -13,7 +13,6 @@ from core.histories import History, definition
 from leadhand.core import commands as do
 from leadhand.core.errors import Failure
 from leadhand.core.evidence import unsupported_claim
-from leadhand.core.tool import Source
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows.seam.results import Result
@@ -155,9 +154,7 @@ def test_whatever_needs_a_plan_has_are_judged_and_never_break_anything(needs: li
 # --- evidence --------------------------------------------------------------------------------------------------------
 
 
-def unproven(
-    *calls: tuple[str, bool], tool: str | None = "look", used: tuple[str, ...] = (), source: str = ""
-) -> Failure | None:
+def unproven(*calls: tuple[str, bool], tool: str | None = "look") -> Failure | None:
     """What the gate finds wrong with a result, after calls of tools with or without success."""
     history = History()
     order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=(Subtask(name="a", tool=tool, args={"n": 1}),))
@@ -166,31 +163,27 @@ def unproven(
     attempt = history.live[0]
     for position, (name, ok) in enumerate(calls):
         history.calls_tool(attempt, history.state.tools[name], ok=ok, position=position)
-    data = ResultData(summary="done", sources=(Source(title="A page", url=source),) if source else ())
-    result = WorkResult(task_name="a", ok=True, data=data, used=used)
+    result = WorkResult(task_name="a", ok=True, data=ResultData(summary="done"))
     return unsupported_claim(history.state, history.state.steps["wo-001.0"], result)
 
 
 def test_a_result_counts_when_the_log_shows_what_it_claims():
-    assert unproven(("look", True), used=("wo-001.0/t0/c0",), source="https://example.org/a") is None
+    assert unproven(("look", True)) is None
     assert unproven(tool=None) is None
 
 
 @pytest.mark.parametrize(
-    ("calls", "more", "class_", "named"),
+    ("calls", "class_", "named"),
     [
-        ((), {}, "invalid", "look"),
-        ((("write", True),), {}, "invalid", "look"),
-        ((("look", False),), {}, "transient", "it did not work"),
-        ((("look", True),), {"used": ("wo-001.0/t0/c1",)}, "invalid", "wo-001.0/t0/c1"),
-        ((("look", True), ("write", False)), {"used": ("wo-001.0/t0/c1",)}, "invalid", "wo-001.0/t0/c1"),
-        ((("look", True),), {"source": "https://example.org/b"}, "invalid", "https://example.org/b"),
+        ((), "invalid", "look"),
+        ((("write", True),), "invalid", "look"),
+        ((("look", False),), "transient", "it did not work"),
     ],
 )
 def test_a_claim_that_the_log_does_not_show_does_not_count(
-    calls: tuple[tuple[str, bool], ...], more: dict[str, Any], class_: str, named: str
+    calls: tuple[tuple[str, bool], ...], class_: str, named: str
 ):
-    failure = unproven(*calls, **more)
+    failure = unproven(*calls)
     assert failure is not None
     assert failure.class_ == class_
     assert named in failure.message

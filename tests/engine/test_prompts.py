@@ -59,10 +59,7 @@ def every_brief() -> list[Brief]:
     for name in sections:
         many.think(name, text="word " * 1_800)
     composing += [many.facts(name) for name in many.under_way]
-    for name in many.under_way:
-        many.think(name, text="in short")
-    composing += [many.facts(name) for name in many.under_way]
-    assert {facts.get("part") for facts in composing} == {None, "section", "digest", "opening"}
+    assert {facts.get("part") for facts in composing} == {None, "section", "opening"}
     return [
         *(Brief("plan", facts) for facts in (planning, further)),
         Brief("work", working),

@@ -123,7 +123,7 @@ async def test_a_review_that_fits_the_schema_names_its_own_subtasks_and_accepts_
     assert Review.model_validate({"verdicts": []}).complete is False
 
 
-async def test_a_verified_result_is_one_line_and_accepted_unless_the_review_objects(open_world: Any):
+async def test_a_verified_result_is_accepted_unless_the_review_objects(open_world: Any):
     models = FakeModels(
         plan(ask("a", "look", n=1), ask("b", "look", n=2)),
         review={"verdicts": [{"subtask": "wo-001.1", "verdict": "drop", "reason": "nobody asked"}], "complete": True},

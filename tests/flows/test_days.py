@@ -70,5 +70,5 @@ def test_the_offline_model_reads_days_as_people_say_them(said: str, first: date,
     words = said.split()
     found = day_phrase([*words, "please"], SATURDAY)
     assert found is not None
-    when, length = found
-    assert (read_day(when.day, SATURDAY)[0], when.days, length) == (first, covers, len(words))
+    day, days, length = found
+    assert (read_day(day, SATURDAY)[0], days, length) == (first, covers, len(words))

@@ -300,7 +300,7 @@ def test_the_reviewer_sees_the_request_every_result_every_error_and_what_was_acc
     (other,) = facts["subtasks"]
     assert facts["request"] == script.state.definition.request
     assert facts["plan_cannot"] == [{"what": "fly", "reason": "no tool"}]
-    assert facts["as_ordered"] == {"wo-001.0": 'a {"n":1}: wo-001.0 is done'}
+    assert facts["as_ordered"] == {"wo-001.0": {"name": "a", "args": {"n": 1}, "summary": "wo-001.0 is done"}}
     assert (other["status"], other.get("result"), other["error"]["class"]) == ("failed", None, "transient")
 
     script.reviewed(accept("wo-001.0") + retry("wo-001.1"))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,9 @@ import pytest
 from server.doors import door
 from server.teams import Office, team
 
-from leadhand import Leadhand, RunStatus, tool
-from leadhand.engine import code_attempt
 from leadhand.engine.server_gate import ServerSlots
 from leadhand.engine.slots import Bounded, Slots, without_slot
-from leadhand.engine.threads import Threads
-from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 
 
 def known(defect: str) -> pytest.MarkDecorator:
@@ -30,11 +24,6 @@ def known(defect: str) -> pytest.MarkDecorator:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
-
-
-def lead_of(tool_name: str, count: int) -> ScriptedModel:
-    """A lead that plans so many calls of a tool, and accepts what comes back."""
-    return ScriptedModel(plan=plans(*(subtask(f"{n}", tool_name, n=n) for n in range(count))), lenient=True)
 
 
 class _OneSlot:
@@ -92,60 +81,6 @@ async def test_parallel_waits_take_no_time_of_an_attempt() -> None:
     except TimeoutError:
         late = True
     assert not late
-
-
-async def _did(n: int) -> str:
-    return f"did {n}"
-
-
-@flow
-async def coded(run: FlowContext) -> str:
-    """Steps that code carries out, all at once."""
-    return " ".join(map(str, await run.gather(run.do(_did, n=n) for n in range(8))))
-
-
-@known("the limit of threads for code belongs to the event loop of the first run of a process that reaches it")
-def test_more_steps_than_threads_for_code_are_carried_out_in_each_run_of_a_process(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(code_attempt, "threads", Threads(3, "leadhand-code"))  # in place of 256, and for this test only
-    lead = Leadhand(offline=True, flows=[coded], home=home)
-    statuses = [lead.run_sync("all of it", flow="coded").status for _ in range(2)]
-    assert statuses == [RunStatus.SUCCEEDED] * 2
-
-
-HANGING = 50
-MOST_THREADS = 32
-
-
-@pytest.fixture
-def hangs() -> Iterator[threading.Event]:
-    """Lets tools that hang end, and their threads with them."""
-    ends = threading.Event()
-    before = set(threading.enumerate())
-    yield ends
-    ends.set()
-    for thread in set(threading.enumerate()) - before:
-        if thread.name.startswith("leadhand-tool"):
-            thread.join(30)
-
-
-@known("a tool that hangs gives its place among the threads back when its time is up, although its thread lives on")
-async def test_tools_that_hang_have_a_limited_number_of_threads(home: Path, hangs: threading.Event) -> None:
-    @tool(timeout=0.1, retries=0)
-    def hang(n: int) -> str:
-        """Wait for somebody."""
-        hangs.wait(60)
-        return "done"
-
-    most = 0
-    async with Leadhand(
-        models=lead_of("hang", HANGING), tools=[hang], home=home, max_workers=HANGING, max_steps=1
-    ) as lead:
-        run = await lead.start("hang")
-        async for _ in run:
-            most = max(most, sum(each.name.startswith("leadhand-tool") for each in threading.enumerate()))
-    assert 0 < most <= MOST_THREADS
 
 
 @pytest.fixture

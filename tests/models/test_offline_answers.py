@@ -168,7 +168,6 @@ class TestWork:
         [
             (working(*returned({"error": {"message": "no such place"}}, ok=False)), "no such place"),
             (working(*returned("it broke", ok=False)), "it broke"),
-            (working(args={}), "location"),
             (working(tool="moon_tool"), "moon_tool"),
             (working(tool=None), "tool"),
         ],
@@ -179,7 +178,7 @@ class TestWork:
         assert reason in (message.tool_calls[0].arguments or {})["reason"]
 
     async def test_without_a_way_to_give_up_it_says_so_in_words(self) -> None:
-        request = working(args={})
+        request = working(tool=None)
         assert (await step(request.evolve(tools=(spec(WEATHER),)))).text.startswith("CANNOT: ")
 
     async def test_calls_of_one_conversation_have_ids_of_their_own(self) -> None:
@@ -239,14 +238,10 @@ def test_any_data_is_rendered_in_a_few_words(raw: Any) -> None:
 class TestALongAnswer:
     """Its sections stand in it as they are, under an opening that the model writes."""
 
-    async def opening(self, *sections: str, part: str = "opening") -> str:
-        brief = {"task": "compose", "part": part, "sections": list(sections), "results": []}
+    async def opening(self, *sections: str) -> str:
+        brief = {"task": "compose", "part": "opening", "sections": list(sections), "results": []}
         return (await OfflineModels().ask(asking(brief))).message.text
 
     async def test_says_that_sample_data_was_used(self) -> None:
         assert SAMPLE in await self.opening("- Sample data: 7 °C [1]")
         assert SAMPLE not in await self.opening("- 7 °C [1]")
-
-    async def test_a_digest_keeps_that_sample_data_was_used(self) -> None:
-        digest = await self.opening("- Sample data: a\n- b", "- c", part="digest")
-        assert SAMPLE in await self.opening(digest, "Results")

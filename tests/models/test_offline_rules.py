@@ -11,7 +11,6 @@ from asking import GIVE_UP, WEATHER, asking, offer, planning, spec
 from leadhand.core.conversation import AssistantMessage, ToolMessage
 from leadhand.core.errors import FailureClass
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply
-from leadhand.flows.offline.shaping import shape
 from leadhand.models.offline import OfflineModels
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelRequest, OutputSpec
@@ -104,17 +103,3 @@ async def test_a_worker_with_one_tool_is_not_served_by_half(facts: dict[str, Any
     with pytest.raises(ModelError) as caught:
         await OfflineModels().ask(asking(facts, tools=[spec(TIDE)]))
     assert caught.value.failure.type == "no_rules"
-
-
-def test_a_schema_that_contains_itself_is_filled_in_to_its_first_level() -> None:
-    part = {"$ref": "#/$defs/Part"}
-    parts = {"type": "array", "items": part}
-    fields = {"name": {"type": "string"}, "part": {"anyOf": [part, {"type": "null"}]}, "parts": parts}
-    defined = {"type": "object", "properties": fields}
-    schema = {**defined, "required": ["part", "parts"], "$defs": {"Part": {**defined, "required": ["name"]}}}
-    facts = {"answer": "18 °C", "results": [{"name": "Paris", "summary": "18 °C", "data": {}, "args": {}}]}
-    assert shape(facts, OfflineRequest("shape", schema=schema)) == {
-        "name": "Paris",
-        "part": {"name": "Paris", "part": None},
-        "parts": [{"name": "Paris", "part": None}],
-    }

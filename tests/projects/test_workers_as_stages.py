@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, UsageError
-from leadhand.flows.report.workers import instructions
+from leadhand.flows.report.stages import instructions
 
 TOPIC = "Heat pumps in old houses"
 STYLIST = """---

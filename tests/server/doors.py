@@ -14,8 +14,9 @@ from fastapi import FastAPI
 from server.streams import Streamed, streamed
 
 from leadhand import Leadhand
-from leadhand.app.keys import key_store, make_key
+from leadhand.app.keys import make_key
 from leadhand.app.runtime import Runtime
+from leadhand.ports import in_database
 from leadhand.ports.access import Scope
 from leadhand.server.app import Doors, create_app
 from leadhand.server.service import Live, Service
@@ -109,7 +110,7 @@ class Door:
 
     async def key(self, name: str = "ann", *scopes: Scope) -> dict[str, str]:
         """Make a key; the header that shows it."""
-        _, secret = await make_key(key_store(self.runtime.store), name, scopes or (Scope.READ, Scope.RUN))
+        _, secret = await make_key(in_database(self.runtime.store), name, scopes or (Scope.READ, Scope.RUN))
         return {"authorization": f"Bearer {secret}"}
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import httpx2
 from server.doors import OVER, Door
 
-from leadhand.app.keys import key_store, make_key
+from leadhand.app.keys import make_key
+from leadhand.ports import in_database
 from leadhand.ports.access import KeyCeilings, Scope
 from leadhand.server.app import Doors
 
@@ -24,7 +25,7 @@ class Keys:
 
     async def add(self, name: str, *scopes: Scope, **ceilings: float) -> None:
         """Make another key, with ceilings of its own."""
-        store = key_store(self.door.runtime.store)
+        store = in_database(self.door.runtime.store)
         key, secret = await make_key(store, name, scopes, KeyCeilings.model_validate(ceilings))
         self._headers[name] = {"authorization": f"Bearer {secret}"}
         self.ids[name] = key.key_id

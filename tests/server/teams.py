@@ -121,6 +121,11 @@ class Author:
         """Nothing is held open."""
 
 
+def repairing(key: str) -> ScriptedModel:
+    """A lead that has one subtask done again, once, though it was completed."""
+    return team(review=[reviews(retry=[key])])
+
+
 def _judged(request: ModelRequest) -> Step:
     """Accepts what is done and drops the rest; leaves the answer to be composed."""
     shown = brief_of(request)["subtasks"]

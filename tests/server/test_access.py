@@ -13,7 +13,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
-from leadhand.app.keys import key_store
+from leadhand.ports import in_database
 from leadhand.ports.access import Scope
 from leadhand.server.app import Doors
 
@@ -169,7 +169,7 @@ async def test_a_revoked_key_opens_nothing_more_and_neither_do_its_sessions(lock
     key = await locked.key("ann")
     assert (await session(locked, key)).status_code == 200
     assert (await locked.get("/api/runs")).status_code == 200
-    store = key_store(locked.runtime.store)
+    store = in_database(locked.runtime.store)
     (kept,) = await store.keys()
 
     await store.revoke_key(kept.key_id)
@@ -181,9 +181,9 @@ async def test_a_revoked_key_opens_nothing_more_and_neither_do_its_sessions(lock
 
 async def test_when_a_key_was_last_used_is_noted(locked: Door) -> None:
     key = await locked.key("ann")
-    (before,) = await key_store(locked.runtime.store).keys()
+    (before,) = await in_database(locked.runtime.store).keys()
     await locked.get("/api/runs", headers=key)
-    (after,) = await key_store(locked.runtime.store).keys()
+    (after,) = await in_database(locked.runtime.store).keys()
 
     assert before.last_used_at is None
     assert after.last_used_at is not None

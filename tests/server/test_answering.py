@@ -116,7 +116,7 @@ async def test_whether_an_effect_happened_is_settled(api: Door, office: Office) 
 
     settled = await answer(api, card, "settle", happened=True, summary="booked", raw={"booked": True})
 
-    assert settled["status"] == "settled"
+    assert settled["status"] == "approved"
     assert (await api.over(run_id))["answer"] == "booked"
     assert office.calls == {"wire Ann": 1}
     (said,) = await answered(api, run_id, "approval_answered")

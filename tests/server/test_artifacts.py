@@ -14,7 +14,7 @@ async def test_any_version_of_a_file_is_downloaded_and_never_shown_as_a_page(tmp
         run = await api.lead.start("Weather in Paris")
         await run.wait()
         for content in (b"old", b"<script>new</script>"):
-            digest = await api.runtime.artifacts.put(content)
+            digest = await api.runtime.store.put_blob(content)
             written = ArtifactWritten(
                 attempt="wo-001.0/a1", path="memory/ä b.html", digest=digest, size=len(content), media_type="text/html"
             )

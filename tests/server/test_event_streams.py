@@ -12,6 +12,7 @@ from server.doors import Door, Served
 from server.streams import Streamed, first, numbers, rest, together
 from server.teams import Office
 
+from leadhand.ports import in_database
 from leadhand.ports.access import Scope
 from leadhand.server import feeds, stream
 from leadhand.server.app import Doors
@@ -275,14 +276,13 @@ async def test_an_idle_stream_shows_that_the_server_is_there(serve: OpenServer, 
 
 @pytest.mark.usefixtures("quick_beat")
 async def test_a_stream_ends_when_its_key_is_revoked(serve: OpenServer) -> None:
-    from leadhand.app.keys import key_store
 
     served = await serve()
     ann, ben = await served.door.key("ann"), await served.door.key("ben", Scope.READ_ALL)
     run_id = await served.door.started("measure Rome", headers=ann)
     async with served.watch(run_id, headers=ann) as revoked, served.watch(run_id, headers=ben) as good:
         await first(revoked, "message", type="tool_call_began")
-        keys = key_store(served.door.runtime.store)
+        keys = in_database(served.door.runtime.store)
         await keys.revoke_key(next(key.key_id for key in await keys.keys() if key.name == "ann"))
 
         assert {each.kind for each in await rest(revoked)} <= {"message", "delta", "comment"}

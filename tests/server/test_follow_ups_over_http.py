@@ -51,7 +51,7 @@ async def test_no_key_sees_the_files_of_another_key(keys: Keys) -> None:
     runtime = keys.door.runtime
     secret = await keys.started("runner", "x", flow="files")
     await keys.rests(secret, *OVER)
-    digest = await runtime.artifacts.put(b"secret")
+    digest = await runtime.store.put_blob(b"secret")
     written = ArtifactWritten(attempt="a/a1", path="memory/s.md", digest=digest, size=6, media_type="text/markdown")
     await runtime.store.append(secret, [written])
 

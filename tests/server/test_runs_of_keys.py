@@ -10,8 +10,9 @@ from server.conftest import OpenServer
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office
 
-from leadhand.app.keys import key_store, make_key, user
+from leadhand.app.keys import make_key, user
 from leadhand.core.errors import UsageError
+from leadhand.ports import in_database
 from leadhand.ports.access import Scope
 
 
@@ -140,7 +141,7 @@ async def test_what_a_tool_failed_with_in_a_run_of_another_key_is_not_told(keys:
 
 
 async def test_two_keys_in_use_never_have_one_name(keys: Keys) -> None:
-    store = key_store(keys.door.runtime.store)
+    store = in_database(keys.door.runtime.store)
     for taken in ("runner", user()):
         with refused(UsageError, taken):
             await make_key(store, f" {taken} ")

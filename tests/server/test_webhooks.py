@@ -16,11 +16,11 @@ from server.receivers import Receiver, receiver
 from server.teams import Office, team
 
 from leadhand import Leadhand
+from leadhand.ports import in_database
 from leadhand.ports.access import Scope
 from leadhand.ports.webhooks import RETRY_AFTER_S, Delivery, signed_headers
 from leadhand.server import webhooks
 from leadhand.server.app import Doors
-from leadhand.server.webhooks import webhook_store
 
 LOCAL = Doors(local=True)
 
@@ -116,7 +116,7 @@ async def test_a_receiver_that_fails_gets_the_same_message_again(home: Path, off
         (failed,) = await sent(api, webhook, lambda found: found and found[0]["code"])
         assert (failed["code"], failed["delivered"], "302" in failed["error"]) == (302, False, True)
         assert failed["next_at"] > failed["created_at"]
-        store = webhook_store(api.runtime.store)
+        store = in_database(api.runtime.store)
         (message,) = await store.deliveries(webhook["webhook_id"], 1)
         await store.settle_delivery(message.evolve(next_at=datetime.now(UTC)))  # instead of a wait
     hook.status = 200

@@ -10,7 +10,6 @@ from memory_store import MemoryStore
 from stores.contract import (
     ContextStoreContract,
     FileIndexContract,
-    KeyStoreContract,
     OneStoreContract,
     PlaceStoreContract,
     SearchIndexContract,
@@ -22,7 +21,7 @@ from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
 
 
-class TestMemoryStore(OneStoreContract, KeyStoreContract, FileIndexContract):
+class TestMemoryStore(OneStoreContract, FileIndexContract):
     """One process, so only what a store owes to one."""
 
     @pytest.fixture

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import timedelta
 
 import pytest
-from memory_store import MemoryStore
 from stores.contract import api_key
 
-from leadhand.app.clock import SystemClock
-from leadhand.app.keys import find_key, key_store, make_key, named_key
+from leadhand.app.keys import find_key, make_key, named_key
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.engine.redaction import REDACTED, Redactor
+from leadhand.ports import DatabaseStore, in_database
 from leadhand.ports.access import Scope, allows
 from leadhand.stores.opening import open_store
 
 
 @pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore(SystemClock())
+async def store(sqlite_url: str) -> AsyncIterator[DatabaseStore]:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        yield store
 
 
-async def test_a_key_is_found_by_itself_and_by_nothing_else(store: MemoryStore) -> None:
+async def test_a_key_is_found_by_itself_and_by_nothing_else(store: DatabaseStore) -> None:
     key, secret = await make_key(store, "  Ann's\n laptop ", [Scope.APPROVE, Scope.READ, Scope.READ])
     assert (key.name, key.scopes) == ("Ann's laptop", (Scope.READ, Scope.APPROVE))
     assert key.revoked_at is key.last_used_at is None
@@ -34,32 +35,32 @@ async def test_a_key_is_found_by_itself_and_by_nothing_else(store: MemoryStore) 
         assert await find_key(store, presented) is None
 
 
-async def test_a_revoked_key_is_not_found(store: MemoryStore) -> None:
+async def test_a_revoked_key_is_not_found(store: DatabaseStore) -> None:
     key, secret = await make_key(store, "Ann")
     await store.revoke_key(key.key_id)
     assert await find_key(store, secret) is None
 
 
-async def test_no_two_keys_are_alike(store: MemoryStore) -> None:
+async def test_no_two_keys_are_alike(store: DatabaseStore) -> None:
     made = [await make_key(store, f"Ann {number}") for number in range(50)]
     assert len({secret for _, secret in made}) == len({key.key_id for key, _ in made}) == 50
 
 
-async def test_a_key_is_blotted_out_of_whatever_is_logged(store: MemoryStore) -> None:
+async def test_a_key_is_blotted_out_of_whatever_is_logged(store: DatabaseStore) -> None:
     _, secret = await make_key(store, "Ann")
     assert Redactor().text(f"I was given {secret}, see?") == f"I was given {REDACTED}, see?"
 
 
 @pytest.mark.parametrize("name", ["", " \n", "x" * 101, "bell\a", "zero\0", "half \ud83d", None])
 async def test_a_name_that_nobody_can_read_and_a_key_without_scopes_are_refused(
-    store: MemoryStore, name: str | None
+    store: DatabaseStore, name: str | None
 ) -> None:
     with pytest.raises(UsageError):
         await (make_key(store, "Ann", []) if name is None else make_key(store, name))
     assert await store.keys() == []
 
 
-async def test_a_key_is_named_by_the_beginning_of_its_id(store: MemoryStore) -> None:
+async def test_a_key_is_named_by_the_beginning_of_its_id(store: DatabaseStore) -> None:
     for key_id in ("0a1b2c3d", "0a1b0000", "0a1b", "ffffffff"):
         await store.add_key(api_key(key_id))
     assert (await named_key(store, "FF")).key_id == "ffffffff"
@@ -70,7 +71,7 @@ async def test_a_key_is_named_by_the_beginning_of_its_id(store: MemoryStore) -> 
 
 async def test_a_store_that_keeps_no_keys_says_so() -> None:
     with pytest.raises(ConfigurationError):
-        key_store(object())  # type: ignore[arg-type]
+        in_database(object())  # type: ignore[arg-type]
 
 
 async def test_the_clock_of_a_store_dates_what_is_revoked(sqlite_url: str) -> None:

@@ -13,7 +13,7 @@ from store_processes import process, until
 
 from leadhand.core.limits import SharedLimit
 from leadhand.engine.shared_limits import SharedLimits
-from leadhand.ports import PlaceStore
+from leadhand.ports import DatabaseStore
 from leadhand.stores.opening import open_store
 
 THREE = SharedLimit(scope="the tool `x`", most=3)
@@ -117,7 +117,7 @@ async def test_a_killed_process_frees_its_places(url: str):
         await until(lambda: waits(store, 0))
 
 
-async def waits(store: PlaceStore, count: int) -> bool:
+async def waits(store: DatabaseStore, count: int) -> bool:
     """Whether so many tickets are in the queue behind three places."""
     return (await store.places(THREE.scope, 3)).waiting == count
 
@@ -197,7 +197,7 @@ async def test_a_call_that_no_longer_waits_leaves_no_ticket_behind(url: str):
         await held_soon(others)
 
 
-async def used(store: PlaceStore, count: int) -> bool:
+async def used(store: DatabaseStore, count: int) -> bool:
     return (await store.places(THREE.scope, 3)).in_use == count
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ async def finished(store: SqlContextStore, run_id: str, *payloads: str) -> list[
 
 
 async def write_artifact(store: SqlContextStore, run_id: str, content: bytes) -> str:
-    digest = await store.artifacts.put(content)
+    digest = await store.put_blob(content)
     written = ArtifactWritten(attempt=ATTEMPT, path="a.txt", digest=digest, size=len(content), media_type="text/plain")
     await store.append(run_id, [written])
     return digest
@@ -86,21 +86,21 @@ async def test_artifacts_go_with_the_last_run_that_has_them_but_not_before_they_
         await store.create("run-2", started())
         own, shared = await write_artifact(store, "run-1", b"own"), await write_artifact(store, "run-1", b"shared")
         await write_artifact(store, "run-2", b"shared")
-        unnamed = await store.artifacts.put(b"its event is about to be written")
+        unnamed = await store.put_blob(b"its event is about to be written")
         await store.release("run-1", 1)
         await store.delete_runs(["run-1"])
-        assert await store.artifacts.has(unnamed)
+        assert await has(store, unnamed)
 
         # An hour later, nothing will name it any more.
         run_sql(url, "DELETE FROM cache")
-        await store.artifacts.put(b"shared")
+        await store.put_blob(b"shared")
         await store.release("run-2", 1)
         await store.create("run-3", started())
         await store.release("run-3", 1)
         await store.delete_runs(["run-3"])
-        assert [await store.artifacts.has(each) for each in (own, shared, unnamed)] == [False, True, False]
+        assert [await has(store, each) for each in (own, shared, unnamed)] == [False, True, False]
         await store.delete_runs(["run-2"])
-        assert await store.artifacts.has(shared)  # it was put again just now
+        assert await has(store, shared)  # it was put again just now
 
 
 def age(url: str, run_sql: RunSql) -> None:
@@ -113,6 +113,14 @@ def may_read(digest: str, number: int = 0) -> EarlierFile:
     return EarlierFile(path=path, digest=digest, size=3, media_type="text/plain", run_id="run-1", at=datetime.now(UTC))
 
 
+async def has(store: SqlContextStore, digest: str) -> bool:
+    """Whether content is stored; asking keeps nothing."""
+    with suppress(KeyError):
+        await store.blob(digest)
+        return True
+    return False
+
+
 @pytest.mark.slow
 async def test_files_that_another_run_may_read_stay_while_that_run_is_there(url: str, run_sql: RunSql) -> None:
     async with aclosing(await open_store(url)) as store:
@@ -121,22 +129,22 @@ async def test_files_that_another_run_may_read_stay_while_that_run_is_there(url:
         await store.release("run-1", 1)
         age(url, run_sql)
         unknown = f"sha256:{'0' * 64}"
-        assert await store.artifacts.keep([*digests, unknown]) == set(digests)
-        assert await store.artifacts.keep([]) == set()
+        assert await store.keep_blobs([*digests, unknown]) == set(digests)
+        assert await store.keep_blobs([]) == set()
 
         earlier = tuple(may_read(digest, number) for number, digest in enumerate(digests[1:]))
         await store.create("run-2", started(earlier=earlier))  # a large event, whose digests stay in its row
         await store.release("run-2", 1)
         age(url, run_sql)
         await store.delete_runs(["run-1"])
-        there = [await store.artifacts.has(digest) for digest in digests]
+        there = [await has(store, digest) for digest in digests]
         assert (there[0], all(there[1:])) == (False, True)
         (entry,) = await store.read("run-2")
         assert isinstance(entry.event, RunStarted)
         assert entry.event.definition.earlier == earlier
 
         await store.delete_runs(["run-2"])
-        assert not any([await store.artifacts.has(digest) for digest in digests])
+        assert not any([await has(store, digest) for digest in digests])
 
 
 DELETER = """
@@ -163,19 +171,18 @@ asyncio.run(main())
 async def test_a_process_that_deletes_takes_nothing_that_another_was_promised(url: str, run_sql: RunSql) -> None:
     """A new run asks for content at the very moment at which another process deletes it."""
     async with aclosing(await open_store(url)) as store:
-        artifacts = store.artifacts
         await store.create("run-1", started())
         digest = await write_artifact(store, "run-1", b"old")
         await store.release("run-1", 1)
         age(url, run_sql)
         async with process(url, DELETER) as deleter:
             assert await deleter.heard() == ["deleting"]
-            keeping = asyncio.create_task(artifacts.keep([digest]))
+            keeping = asyncio.create_task(store.keep_blobs([digest]))
             await asyncio.wait({keeping}, timeout=0.2)  # it waits for the deleter, or has its answer by now
             await deleter.tell()
             assert await deleter.heard() == ["deleted"]
             promised = await keeping
-        assert promised == {each for each in [digest] if await artifacts.has(each)}
+        assert promised == {each for each in [digest] if await has(store, each)}
 
 
 async def test_a_run_that_is_driven_is_not_deleted(url: str) -> None:
@@ -281,7 +288,7 @@ async def test_a_backup_is_made_in_use_and_opens_with_its_artifacts(sqlite_url: 
     assert target.stat().st_mode & 0o077 == 0
     async with aclosing(await open_store(str(target))) as copy:
         assert len(await copy.read("run-1")) == 3
-        assert await copy.artifacts.get(digest) == b"content"
+        assert await copy.blob(digest) == b"content"
         assert await copy.damage() == []
     assert not list(tmp_path.glob("*.partial"))
 

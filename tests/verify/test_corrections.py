@@ -11,7 +11,7 @@ from memory_store import MemoryStore
 
 from leadhand import Answer, Leadhand, ToolReturn, tool
 from leadhand.app.clock import SystemClock
-from leadhand.flows import judging, rounds
+from leadhand.flows import judging
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, fails, gives, plans, reviews, says, subtask
 
@@ -173,7 +173,7 @@ async def test_an_answer_that_the_judge_could_not_judge_says_why(strict: bool, s
 
 async def test_a_round_has_a_bounded_number_of_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "MOST_CLAIMS", 2)
-    monkeypatch.setattr(rounds, "MOST_REQUESTS", 3)
+    monkeypatch.setattr(judging, "MOST_REQUESTS", 3)
     text = "\n\n".join(f"Statement {n}." for n in range(9))
     model = Played(LOOK, texts=[text], judge=confirms)
     answer = await run(model, tmp_path)

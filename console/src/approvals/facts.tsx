@@ -32,7 +32,8 @@ export function Facts({ card, within }: { card: ApprovalCard; within: boolean })
       </Fact>
       {card.hook_reason && (
         <Fact name="Hook">
-          <code>{exact(card.hook)}</code> asks: <span dir="auto">{exact(card.hook_reason)}</span>
+          <code>{exact(card.hook ?? "")}</code> asks:{" "}
+          <span dir="auto">{exact(card.hook_reason)}</span>
         </Fact>
       )}
       {!within && (

@@ -20,7 +20,7 @@ export function kept(before: readonly Kept[], open: readonly ApprovalCard[]): re
     return { card: now ?? card, open: now !== undefined };
   });
   const added = [...byId.values()]
-    .sort((one, other) => one.asked_at.localeCompare(other.asked_at))
+    .sort((one, other) => (one.asked_at ?? "").localeCompare(other.asked_at ?? ""))
     .map((card) => ({ card, open: true }));
   return [...shown, ...added];
 }

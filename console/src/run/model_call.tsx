@@ -7,7 +7,7 @@ import { JsonView } from "../ui/json_view.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
 import { Waiting } from "../ui/waiting.tsx";
-import type { ModelCallDocument, SentMessage, SentPrompt, WrittenCall } from "../wire.ts";
+import type { ModelCallDocument, SentMessage, SentPrompt, ToolCall } from "../wire.ts";
 import { FailureBadge } from "./answer.tsx";
 import { eventLink, workerLink } from "./selection.ts";
 
@@ -135,7 +135,7 @@ function Text({ text, label }: { text: string; label: string }) {
   );
 }
 
-function ToolCalls({ calls }: { calls: readonly WrittenCall[] }) {
+function ToolCalls({ calls }: { calls: readonly ToolCall[] }) {
   return (
     <>
       {calls.map((call) => (

@@ -21,7 +21,7 @@ from leadhand.core.text import did_you_mean
 from leadhand.core.tool import ToolSpec
 from leadhand.core.worker import WILDCARDS, Worker
 from leadhand.flows.seam.worker import Worker as ProgramWorker
-from leadhand.ports import ArtifactStore, ContextStore
+from leadhand.ports import ContextStore
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier, judging_workers
 
@@ -47,7 +47,6 @@ class Definitions(NamedTuple):
     """Defines runs with the parts of a process."""
 
     store: ContextStore
-    artifacts: ArtifactStore
     models: NamedModels
     toolbox: Toolbox
     flows: FlowRegistry
@@ -141,7 +140,7 @@ class Definitions(NamedTuple):
     async def _earlier(
         self, flow: str, key_id: str, follows: RunState | None, wanted: Settings
     ) -> tuple[EarlierFile, ...]:
-        found = self.store, self.artifacts, flow, key_id, follows
+        found = self.store, flow, key_id, follows
         return await files_to_read(*found, offline=wanted.offline, documents=wanted.documents)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from leadhand.core.run import EarlierFile, Follows
 from leadhand.core.state import RunState
 from leadhand.core.tool import Source
-from leadhand.ports import ArtifactStore, ContextStore, FileIndex
+from leadhand.ports import ContextStore
 from leadhand.ports.earlier_files import earlier_file, newest_files
 
 LOGGER = logging.getLogger("leadhand")
@@ -29,7 +29,6 @@ def followed(earlier: RunState) -> Follows:
 
 async def files_to_read(
     store: ContextStore,
-    artifacts: ArtifactStore,
     flow: str,
     key_id: str,
     earlier: RunState | None,
@@ -43,10 +42,9 @@ async def files_to_read(
     Their content is kept until the run is created. What is no longer stored is left out, with a warning.
     """
     found = list(_files_of(earlier)) if earlier is not None else []
-    if isinstance(store, FileIndex):
-        found += await store.earlier_files(flow, key_id, MOST_FILES, offline=offline, documents=documents)
+    found += await store.earlier_files(flow, key_id, MOST_FILES, offline=offline, documents=documents)
     files = newest_files(found, MOST_FILES)
-    lost = await missing(artifacts, files)
+    lost = await missing(store, files)
     return tuple(file for file in files if file not in lost)
 
 
@@ -56,9 +54,9 @@ def _files_of(run: RunState) -> Iterator[EarlierFile]:
         yield earlier_file(path, latest, run.run_id, latest.at)
 
 
-async def missing(artifacts: ArtifactStore, files: Collection[EarlierFile]) -> list[EarlierFile]:
+async def missing(store: ContextStore, files: Collection[EarlierFile]) -> list[EarlierFile]:
     """Return the files whose content is no longer stored, and warn of them in one line; keep that of the others."""
-    there = await artifacts.keep(sorted({file.digest for file in files})) if files else ()
+    there = await store.keep_blobs(sorted({file.digest for file in files})) if files else ()
     lost = [file for file in files if file.digest not in there]
     if lost:
         more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""

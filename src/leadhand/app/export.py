@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Literal
 
-from leadhand.app.document.event_line import event_line
+from leadhand.app.document import event_line
 from leadhand.app.document.run_document import run_document
 from leadhand.app.html_export import page
 from leadhand.app.markdown_export import markdown
@@ -23,9 +23,9 @@ async def export(
 ) -> tuple[str, UnreadableRun | None]:
     """Export a run: its events and its document (``jsonl``), its document, its answer (``md``), or a page.
 
-    Returns the text, and why it is not the whole run, if it is not. ``as_json`` writes one line. If the run cannot be
-    read to its end, the last of its JSON lines says so. Raises NoSuchRun, and UnreadableRun for another format of a run
-    that cannot be read at all.
+    Returns the text, and why it is not the whole run, if it is not: JSON lines go as far as a run can be read, and the
+    last one says why they end there. ``as_json`` writes one line. Raises NoSuchRun, and UnreadableRun for another
+    format of a run that cannot be read to its end.
     """
     entries, damage = await _readable(runtime, run_id)
     listing = await runtime.store.run(run_id)
@@ -36,28 +36,22 @@ async def export(
         try:
             state = replay(run_id, sound)
             task = runtime.flows.task(state, sound)
-            made = run_document(state, owner=listing.owner, task=task, followed_by=later)
-            document = made.as_json()
+            document = run_document(state, owner=listing.owner, task=task, followed_by=later).as_json()
         except UnreadableRun as error:
             damage, sound = error, sound[: error.seq - 1]
     if format != "jsonl":
-        if damage is not None and document is None:
+        if damage is not None:
             raise damage
-        whole = document or {}
-        notice = "" if damage is None else str(damage)
         if format == "json":
-            return f"{as_json(whole)}\n", damage
+            return f"{as_json(document)}\n", None
         # In a thread: a page of long texts takes a while, and others use this loop.
-        if format == "md":
-            return await asyncio.to_thread(markdown, whole, notice=notice), damage
-        return await asyncio.to_thread(page, whole, notice=notice), damage
+        return await asyncio.to_thread(markdown if format == "md" else page, document or {}), None
     lines: list[dict[str, Any]] = [event_line(entry) for entry in entries]
     if document is not None:
         lines.append({"type": "run", "document": document})
     if damage is not None:
-        lines.append(
-            {"type": "unreadable", "run_id": run_id, "seq": damage.seq, "detail": damage.what, "how": damage.how}
-        )
+        why = {"detail": damage.what, "how": damage.how}
+        lines.append({"type": "unreadable", "run_id": run_id, "seq": damage.seq, **why})
     return "".join(f"{as_json(line)}\n" for line in lines), damage
 
 

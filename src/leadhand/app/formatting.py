@@ -6,8 +6,8 @@ import re
 import textwrap
 from collections.abc import Mapping
 from datetime import datetime
-from typing import cast
 
+from leadhand.core.text import label as label_of
 from leadhand.core.value import Json
 
 LABEL_WIDTH = 60
@@ -89,22 +89,7 @@ def spent(requests: int, tokens: int, cost_usd: float | None, cached: int = 0, i
 
 def label(name: str, args: Mapping[str, Json]) -> str:
     """Format a subtask: its name and its arguments."""
-    arguments = ", ".join(_argument(value) for value in args.values() if value not in (None, "", [], {}))
-    return shortened(f"{name} · {arguments}" if arguments else name, LABEL_WIDTH)
-
-
-def _argument(value: Json) -> str:
-    match value:
-        case {"$result": {"subtask": str() as subtask}}:
-            return f"from {subtask}"
-        case dict():
-            return ", ".join(_argument(inner) for inner in cast("dict[str, Json]", value).values())
-        case list():
-            return ", ".join(_argument(inner) for inner in cast("list[Json]", value))
-        case bool():
-            return "yes" if value else "no"
-        case _:
-            return str(value)
+    return shortened(label_of(name, args), LABEL_WIDTH)
 
 
 def clean(text: str) -> str:
@@ -121,12 +106,6 @@ def sentence(text: str) -> str:
     """Put text on one line, and capitalise it unless it starts with a command."""
     line = one_line(text)
     return line if line.startswith("leadhand ") else line[:1].upper() + line[1:]
-
-
-def cut(text: str, most: int = LONGEST_LINE) -> str:
-    """Put text on one line of at most ``most`` characters, keeping its columns."""
-    line = " ".join(clean(text[: 4 * most]).splitlines())
-    return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip(" …") + "…"
 
 
 def shortened(text: str, width: int) -> str:

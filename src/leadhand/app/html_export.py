@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
 from leadhand.app.beside import VERDICTS
-from leadhand.app.formatting import GLYPHS, count, label, money, shortened, spent
+from leadhand.app.formatting import GLYPHS, count, label, money, spent
 from leadhand.app.markdown_export import draft_of, parts_beside, report_of
 from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
 from leadhand.core.judgement import ClaimVerdict
@@ -22,23 +21,19 @@ SIGNS = {
     ClaimVerdict.CONTRADICTED: "✗",
     ClaimVerdict.NOT_CHECKED: "·",
 }
-LONGEST_RESULT = 300
-"""Characters of the result of a subtask above which it is folded."""
-
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CITATION = re.compile(r"\[(\d{1,4}(?:, ?\d{1,4})*)\]")
 
 
-def page(document: dict[str, Any], *, notice: str = "") -> str:
-    """The page of a run: header, notice, answer with its sources, gaps, evidence, and the work behind it."""
+def page(document: dict[str, Any]) -> str:
+    """The page of a run: header, answer with its sources, gaps, evidence, and the work behind it."""
     title = text_html(" ".join(document["request"].split())[:200])
     parts = [
         *_header(document, title),
-        *([f'<p class="failed">{text_html(notice)}</p>'] if notice else []),
         *_answer(document),
         *(markdown_html(part, text_html, shift=0) for part in parts_beside(document)),
         *_sources(document),
-        *_orders(document),
+        *_work(document),
         "</main>",
     ]
     style = (files("leadhand.app") / "export.css").read_text("utf-8")
@@ -104,11 +99,10 @@ def _answer(document: dict[str, Any]) -> Iterator[str]:
 
     yield "<h2>Answer</h2>"
     if document["evidence"]["judged_by"] is not None:
-        yield _legend(document)
-    text, marks = document["answer"], list(_marks(document))
-    if not text:
-        text, marks = draft_of(document) or "No answer yet.", []
-    yield f'<div class="prose">{markdown_html(text, cite, marks)}</div>'
+        signs = (f'<span class="sign {each}">{sign}</span>{VERDICTS[each]}' for each, sign in SIGNS.items())
+        yield f'<p class="legend">{" ".join(signs)}</p>'
+    text = document["answer"] or draft_of(document) or "No answer yet."
+    yield f'<div class="prose">{markdown_html(text, cite, list(_marks(document)))}</div>'
 
 
 def _marks(document: dict[str, Any]) -> Iterator[Mark]:
@@ -119,17 +113,6 @@ def _marks(document: dict[str, Any]) -> Iterator[Mark]:
             reasons = [each["why"] for each in document["evidence"]["doubts"] if each["n"] == claim["n"]]
             hint = ": ".join(filter(None, [VERDICTS[verdict].capitalize(), " ".join(reasons)]))
             yield Mark(claim["start"], claim["end"], verdict.value, SIGNS[verdict], hint)
-
-
-def _legend(document: dict[str, Any]) -> str:
-    """Return what the signs of claims mean, with how many claims have each."""
-    counted = Counter(each["verdict"] for each in document["claims"])
-    signs = (
-        f'<span><span class="sign {each.value}">{sign}</span>{VERDICTS[each]} ({counted[each.value]})</span>'
-        for each, sign in SIGNS.items()
-        if counted[each.value]
-    )
-    return f'<p class="legend">{" ".join(signs)}</p>'
 
 
 def _sources(document: dict[str, Any]) -> Iterator[str]:
@@ -157,41 +140,23 @@ def _passage(passage: dict[str, Any]) -> str:
     return f"{text}<p>{link_html('Open the source at this passage', link)}</p>" if web else text
 
 
-def _orders(document: dict[str, Any]) -> Iterator[str]:
-    events = {event["event_id"]: event for event in document["context_store"]["events"]}
-    for order, state in zip(document["work_orders"], document["work_states"], strict=True):
-        repairs = f", repairs {text_html(order['repairs'])}" if order.get("repairs") else ""
-        yield f"<h2>{text_html(order['work_order_id'])}{repairs}</h2>"
-        yield from table_html(("key", "subtask", "status", "attempts", "result"), _subtasks(order, state, events))
+def _work(document: dict[str, Any]) -> Iterator[str]:
+    """The steps whose results belong to the answer."""
+    named = {
+        f"{order['work_order_id']}.{index}": label(each["name"], each["args"])
+        for order in document["work_orders"]
+        for index, each in enumerate(order["subtasks"])
+    }
+    if steps := [each for each in document["steps"] if each["counts"]]:
+        yield "<h2>Work</h2>"
+        rows = (_row(each, named.get(each["id"]) or str(each["title"])) for each in steps)
+        yield from table_html(("key", "step", "status", "attempts", "result"), rows)
 
 
-def _subtasks(order: dict[str, Any], state: dict[str, Any], events: dict[str, Any]) -> Iterator[list[str]]:
-    for index, subtask in enumerate(order["subtasks"]):
-        at = state["subtask_state"][str(index)]
-        attempts = [events[event_id] for event_id in at["event_ids"] if event_id in events]
-        status = text_html(at["status"])
-        yield [
-            f'<span class="id">{text_html(order["work_order_id"])}.{index}</span>',
-            text_html(label(subtask["name"], subtask["args"])),
-            f'<span class="{status}">{GLYPHS[at["status"]]} {status}</span>',
-            str(len(attempts)),
-            _result(_outcome(attempts[-1]["content"]) if attempts else ""),
-        ]
-
-
-def _result(text: str) -> str:
-    """Return the HTML of a result; a long one is folded."""
-    html = f'<div class="prose">{markdown_html(text, text_html)}</div>'
-    if len(text) <= LONGEST_RESULT:
-        return html
-    return f"<details><summary>{text_html(shortened(text, LONGEST_RESULT))}</summary>{html}</details>"
-
-
-def _outcome(content: dict[str, Any]) -> str:
-    match content:
-        case {"error": {"message": str() as message}}:
-            return message
-        case {"summary": str() as summary}:
-            return summary
-        case _:
-            return ""
+def _row(step: dict[str, Any], name: str) -> Iterator[str]:
+    status, failure = step["status"], step["failure"]
+    yield f'<span class="id">{text_html(step["id"])}</span>'
+    yield text_html(name)
+    yield f'<span class="{status}">{GLYPHS[status]} {status}</span>'
+    yield str(step["attempts"])
+    yield markdown_html(step["summary"] or (failure["message"] if failure is not None else ""), text_html)

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from leadhand.app.settings import user
-from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.errors import UsageError
 from leadhand.core.text import listed
-from leadhand.ports import ContextStore, KeyStore
+from leadhand.ports import DatabaseStore
 from leadhand.ports.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 
 MARK = "lh_"
@@ -22,17 +22,8 @@ USUAL_SCOPES = (Scope.READ, Scope.RUN, Scope.APPROVE)
 LOOK = "See: leadhand keys list"
 
 
-def key_store(store: ContextStore) -> KeyStore:
-    """Return the store as a key store. Raises ConfigurationError if it stores no API keys."""
-    if not isinstance(store, KeyStore):
-        raise ConfigurationError(
-            "this store does not support API keys", "Use SQLite or PostgreSQL, or implement ports.KeyStore."
-        )
-    return store
-
-
 async def make_key(
-    store: KeyStore, name: str, scopes: Iterable[Scope] = USUAL_SCOPES, ceilings: KeyCeilings = UNBOUNDED
+    store: DatabaseStore, name: str, scopes: Iterable[Scope] = USUAL_SCOPES, ceilings: KeyCeilings = UNBOUNDED
 ) -> tuple[ApiKey, str]:
     """Create and store a key; return its record and the key itself, which is not stored.
 
@@ -72,7 +63,7 @@ async def make_key(
     return key, secret
 
 
-async def find_key(store: KeyStore, presented: str) -> ApiKey | None:
+async def find_key(store: DatabaseStore, presented: str) -> ApiKey | None:
     """Return the key that a client presents; None if it is unknown or revoked."""
     digest = digest_of(presented)
     key = await store.key_of(digest)
@@ -81,7 +72,7 @@ async def find_key(store: KeyStore, presented: str) -> ApiKey | None:
     return key
 
 
-async def named_key(store: KeyStore, given: str) -> ApiKey:
+async def named_key(store: DatabaseStore, given: str) -> ApiKey:
     """Return the key with this id, or the only one whose id starts with it. Raises UsageError."""
     wanted = given.strip().lower()
     if wanted.startswith(MARK):

@@ -9,13 +9,12 @@ from leadhand.app.beside import failure_of, lines_beside
 from leadhand.app.flows import REPORT
 from leadhand.app.formatting import clean
 from leadhand.core.value import object_of
-from leadhand.flows.passages import Passage
-from leadhand.flows.report.rendering import body, escaped, markdown_link, numbered, source_list
+from leadhand.flows.report.rendering import escaped, markdown_link
 
 
-def markdown(document: dict[str, Any], *, notice: str = "") -> str:
+def markdown(document: dict[str, Any]) -> str:
     """Return the answer of a run as Markdown, with its sources, gaps and evidence."""
-    return clean("\n\n".join(part for part in _parts(document, notice) if part)) + "\n"
+    return clean("\n\n".join(part for part in _parts(document) if part)) + "\n"
 
 
 def report_of(document: dict[str, Any]) -> dict[str, Any]:
@@ -24,26 +23,12 @@ def report_of(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def draft_of(document: dict[str, Any]) -> str:
-    """Return the latest draft of a report that is not finished, with numbered sources; "" for any other run."""
-    task = report_of(document)
-    draft = next((each for each in reversed(task.get("drafts", ())) if each["text"]), None)
-    if draft is None:
-        return ""
-    research = {each["key"]: each["passages"] for each in task["research"]}
-    ids = dict.fromkeys(id_ for key in draft["research"] for id_ in research.get(key, ()))
-    passages = {
-        f"p{number}": Passage.model_validate({field: task["passages"][id_][field] for field in Passage.model_fields})
-        for number, id_ in enumerate(ids, start=1)
-        if id_ in task["passages"]
-    }
-    sources = numbered(draft["text"], passages)
-    note = f"*This report is not finished: the run is {document['status']}.*"
-    return f"{note}\n\n{body(draft['text'], sources)}\n\n{source_list(sources, passages)}".strip()
+    """Return the latest draft of a report that is not finished, with names of passages; "" for any other run."""
+    draft = report_of(document).get("draft")
+    return f"*This report is not finished: the run is {document['status']}.*\n\n{draft}" if draft else ""
 
 
-def _parts(document: dict[str, Any], notice: str) -> Iterator[str]:
-    if notice:
-        yield f"*{escaped(notice)}*"
+def _parts(document: dict[str, Any]) -> Iterator[str]:
     if report := report_of(document).get("final_report"):
         yield report
     else:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.listings import definition_of
 from leadhand.app.settings import Settings
 from leadhand.engine.host import Host, OnText
-from leadhand.ports import DRIVE, Clock, ClusterStore, ContextStore, Dispatcher, Job
+from leadhand.ports import DRIVE, Clock, ContextStore, DatabaseStore, Dispatcher, Job
 from leadhand.ports.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
 from leadhand.tools.toolbox import Toolbox
 
@@ -16,20 +16,16 @@ if TYPE_CHECKING:
     from leadhand.dispatch.cluster.live_text import LiveText
 
 
-class SharedStore(ClusterStore, ContextStore, Protocol):
-    """A context store that processes on many machines share."""
-
-
-def is_shared(store: ContextStore) -> TypeGuard[SharedStore]:
+def is_shared(store: ContextStore) -> TypeGuard[DatabaseStore]:
     """Whether processes on other machines can use a store."""
-    return isinstance(store, ClusterStore) and store.is_shared
+    return isinstance(store, DatabaseStore) and store.is_shared
 
 
 class Membership:
     """The place of a process in a cluster."""
 
     def __init__(
-        self, store: SharedStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, live: LiveText
+        self, store: DatabaseStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, live: LiveText
     ) -> None:
         self._store = store
         self._concurrency = concurrency
@@ -95,4 +91,4 @@ def membership(
 
 async def queue_of(store: ContextStore) -> QueueInfo:
     """Return what waits in the queue of a store: nothing if it has none. Raises StoreError."""
-    return await store.queue() if isinstance(store, ClusterStore) else QueueInfo()
+    return await store.queue() if isinstance(store, DatabaseStore) else QueueInfo()

@@ -1,16 +1,98 @@
-"""Single model calls of a run, for people who look at what a model was sent."""
-
-from __future__ import annotations
+"""Single model calls of a run, for people who look at what a model was sent, what it answered, and what that used."""
 
 from collections.abc import Sequence
 
-from leadhand.app.document.model_call import CallUsage, ModelCallDocument, call_reply, sent_prompt
+from pydantic import Field
+
+from leadhand.app.document import Document
+from leadhand.app.document.shapes import RunUsage
 from leadhand.app.runtime import Runtime
-from leadhand.core.errors import UnreadableRun, UsageError
+from leadhand.core.conversation import AssistantMessage, Message, ToolCall, ToolMessage
+from leadhand.core.errors import Failure, UnreadableRun, UsageError
 from leadhand.core.events import Entry, ModelCallBegan, ModelCallReturned
 from leadhand.core.ids import step_of
-from leadhand.core.limits import usd
+from leadhand.core.limits import Usage, usd
+from leadhand.core.moment import Moment
+from leadhand.core.value import Json, unset
 from leadhand.engine.sent_requests import sent_request
+from leadhand.ports.models import ModelRequest
+
+
+class SentMessage(Document):
+    """A message of a prompt. ``call_id`` and ``name`` say whose result a tool message is."""
+
+    role: str
+    text: str
+    tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=unset)
+    call_id: str | None = Field(default=None, exclude_if=unset)
+    name: str | None = Field(default=None, exclude_if=unset)
+
+
+class OfferedTool(Document):
+    """A tool that the model could call."""
+
+    name: str
+    description: str
+    parameters: dict[str, Json]
+
+
+class SentPrompt(Document):
+    """What a model was sent, with secrets redacted."""
+
+    messages: tuple[SentMessage, ...]
+    tools: tuple[OfferedTool, ...]
+    output: dict[str, Json] | None = Field(description="The JSON schema of the structured answer that was asked for.")
+    max_tokens: int = Field(description="The most tokens of the answer.")
+
+
+class CallReply(Document):
+    """What a model answered: text, tool calls, or a structured answer."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    value: Json
+
+    @classmethod
+    def of(cls, message: AssistantMessage, value: Json) -> "CallReply":
+        return cls(text=message.text, tool_calls=message.tool_calls, value=value)
+
+
+class ModelCallDocument(Document):
+    """One model call of a run. Without ``ended_at``, it has not ended, or its process died."""
+
+    run_id: str
+    call_id: str = Field(description="The key of the turn. A call that was made again has the same one.")
+    seq: int = Field(description="The number of the event with which the call began. The view lists calls by it.")
+    returned_seq: int | None
+    attempt: str
+    worker: str
+    model: str
+    began_at: Moment
+    ended_at: Moment | None
+    duration_ms: int | None
+    prompt: SentPrompt
+    reply: CallReply | None
+    finish_reason: str
+    failure: Failure | None
+    usage: RunUsage | None = Field(description="Null until the call ends, and if the provider did not say.")
+
+
+def sent_prompt(request: ModelRequest) -> SentPrompt:
+    """Return what a request sends."""
+    offered = set(OfferedTool.model_fields)
+    return SentPrompt(
+        messages=tuple(map(_sent, request.messages)),
+        tools=tuple(OfferedTool(**tool.model_dump(include=offered)) for tool in request.tools),
+        output=request.output.schema_ if request.output is not None else None,
+        max_tokens=request.max_tokens,
+    )
+
+
+def _sent(message: Message) -> SentMessage:
+    if isinstance(message, ToolMessage):
+        return SentMessage(role=message.role, text=message.content, call_id=message.call_id, name=message.name)
+    calls = message.tool_calls if isinstance(message, AssistantMessage) else ()
+    return SentMessage(role=message.role, text=message.text, tool_calls=calls)
 
 
 async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocument:
@@ -24,7 +106,7 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
     call = began.event
     assert isinstance(call, ModelCallBegan)
     ended, answer = _answer_to(call, entries[began.seq :]) or (None, None)
-    usage = answer.usage if answer is not None else None
+    message, usage = (answer.message, answer.usage) if answer is not None else (None, None)
     step = state.steps.get(step_of(call.attempt))
     try:
         request = await sent_request(began, entries, runtime.store)
@@ -43,19 +125,16 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
         ended_at=ended.at if ended is not None else None,
         duration_ms=answer.duration_ms if answer is not None else None,
         prompt=sent_prompt(request),
-        reply=call_reply(answer.message, answer.value) if answer is not None and answer.message is not None else None,
+        reply=None if answer is None or message is None else CallReply.of(message, answer.value),
         finish_reason=answer.finish_reason if answer is not None else "",
         failure=answer.failure if answer is not None else None,
-        usage=CallUsage(
-            input_tokens=usage.input_tokens,
-            cached_tokens=usage.cached_tokens,
-            cache_write_tokens=usage.cache_write_tokens,
-            output_tokens=usage.output_tokens,
-            cost_usd=None if usage.nanousd is None else usd(usage.nanousd),
-        )
-        if usage is not None
-        else None,
+        usage=_used(usage) if usage is not None else None,
     )
+
+
+def _used(usage: Usage) -> RunUsage:
+    used = {name: value for name, value in usage if name != "nanousd"}
+    return RunUsage(**used, cost_usd=None if usage.nanousd is None else usd(usage.nanousd))
 
 
 def _answer_to(call: ModelCallBegan, after: Sequence[Entry]) -> tuple[Entry, ModelCallReturned] | None:

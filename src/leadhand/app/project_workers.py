@@ -156,14 +156,13 @@ def with_workers(project: Project | None, toolbox: Toolbox, flow: str, options: 
 def _with_worker(project: Project | None, toolbox: Toolbox, stage: object) -> object:
     if not is_object(stage) or not isinstance(name := stage.get("worker"), str):
         return stage
-    from leadhand.flows.report.options import GIVES
-    from leadhand.flows.report.workers import instructions
+    from leadhand.flows.report.stages import BUILT_IN, instructions
 
     workers = project.workers.values() if project is not None else ()
     worker = next((each for each in workers if each.name == name), None)
     if worker is None:
         raise unknown_worker(name, [each.name for each in workers])
-    own = stage.get("instructions") or (instructions(str(stage["name"])) if stage.get("name") in GIVES else "")
+    own = stage.get("instructions") or (instructions(str(stage["name"])) if stage.get("name") in BUILT_IN else "")
     tools = tool_names(worker, toolbox.known(every=True))
     found = {"model": next(iter(worker.models), None), "tools": tools or None, **(worker.limits or {})}
     given = {field: value for field, value in stage.items() if value is not None}

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from leadhand.core.errors import UsageError
 from leadhand.core.value import one_line, shown
 from leadhand.tools.decorator import fingerprint
@@ -34,32 +32,27 @@ def bound_agents(agents: Iterable[Agent | type[Agent]]) -> dict[str, BoundAgent]
     return found
 
 
-def _bound(agent: object) -> BoundAgent:
+def _bound(agent: Agent | type[Agent]) -> BoundAgent:
     from leadhand.flows.report.agents import Agent, BoundAgent  # most processes have no agents
-    from leadhand.flows.report.options import Stage
+    from leadhand.flows.report.stages import Stage
 
     kind = agent if inspect.isclass(agent) else type(agent)
-    if not issubclass(kind, Agent):
+    if not issubclass(kind, Agent):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"{shown(agent)} is not an agent", HOW)
     where = f"{kind.__qualname__} ({_source(kind)})"
     if kind.run is Agent.run or not inspect.iscoroutinefunction(kind.run):
-        raise UsageError(
-            f"{where} has no async method run", "Define it: async def run(self, task: Task) -> AgentResult."
-        )
+        how = "Define it: async def run(self, task: Task) -> AgentResult."
+        raise UsageError(f"{where} has no async method run", how)
     name = kind.name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", kind.__name__).strip("-").lower()
-    made: Agent | type[Agent] = agent if isinstance(agent, Agent) else kind
-    bound = BoundAgent(name=name, agent=made, source=_source(kind), fingerprint=fingerprint(kind))
+    bound = BoundAgent(name=name, agent=agent, source=_source(kind), fingerprint=fingerprint(kind))
     try:
         Stage.model_validate(bound.placed({"name": name}))
-        if isinstance(made, type):
-            inspect.signature(made).bind()
-        else:
-            copy.deepcopy(made)
-    except ValidationError as error:
-        raise UsageError(f"the agent {where} cannot be used: {one_line(error)}", "Correct the class.") from error
+        _ = copy.deepcopy(agent) if isinstance(agent, Agent) else inspect.signature(agent).bind()
     except Exception as error:
-        how = "Let it be made without arguments, or pass an instance that can be copied: each attempt has its own."
-        raise UsageError(f"the agent {where} cannot be made: {one_line(error)}", how) from error
+        how = (
+            "Correct the class. Each attempt makes an instance without arguments, or copies the instance that you pass."
+        )
+        raise UsageError(f"the agent {where} cannot be used: {one_line(error)}", how) from error
     return bound
 
 

@@ -18,7 +18,7 @@ from leadhand.core.approval import ApprovalStatus
 from leadhand.core.decide import due
 from leadhand.core.errors import LeadhandError, RunOwned, StoreError, UnreadableRun
 from leadhand.core.run import RunStatus
-from leadhand.ports import UpkeepStore
+from leadhand.ports import DatabaseStore
 from leadhand.ports.runs import RunListing
 
 LOGGER = logging.getLogger("leadhand")
@@ -48,7 +48,7 @@ class Resumer(Periodic):
     async def _report_damage(self) -> None:
         """Log which runs have lost events, once after the start. Raises StoreError."""
         store = self._runtime.store
-        if not self._checked and isinstance(store, UpkeepStore):
+        if not self._checked and isinstance(store, DatabaseStore):
             for what in await store.damage(thorough=False):
                 LOGGER.error("%s. Restore the database from a backup; leadhand doctor checks it", what)
         self._checked = True

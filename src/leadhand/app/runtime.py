@@ -22,10 +22,10 @@ from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, neede
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
-from leadhand.app.work_order_file import WorkOrderFile
+from leadhand.app.work_order_file import write_work_order
 from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
-from leadhand.core.evolve import start
+from leadhand.core.evolve import foreseen, start
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
@@ -40,7 +40,7 @@ from leadhand.engine.shared_limits import SharedLimits, ToolLimits
 from leadhand.engine.tool_cache import ToolCache
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ContextStore, Dispatcher, Models
-from leadhand.ports.heads import head_after
+from leadhand.ports.heads import head_of
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing
@@ -98,9 +98,8 @@ class Runtime:
         if self._tracing is not None:
             self.watchers.append(self._tracing.watch)
             self.on_release.append(self._tracing.release)
-        self.artifacts = self.store.artifacts
         self.definitions = Definitions(
-            self.store, self.artifacts, self.models, self.toolbox, self.flows, self.hooks.names, self.verifier
+            self.store, self.models, self.toolbox, self.flows, self.hooks.names, self.verifier
         )
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, on_text)
         """This process among those that share its database; None if they are all on this machine."""
@@ -109,7 +108,7 @@ class Runtime:
             self.toolbox,
             self.web,
             self._clock,
-            self.artifacts,
+            self.store,
             self.web.library,
             workshop_of(self.settings.project),
             hooks=self.hooks,
@@ -206,12 +205,12 @@ class Runtime:
         before = await self.load(run_id)
         self.check_resumable(before)
         if before.finished is None:
-            await missing(self.artifacts, before.definition.earlier)
+            await missing(self.store, before.definition.earlier)
         await self.store.claim(run_id, ended=ended)
         self.answered.discard(run_id)
         state = await snapshots.catch_up(self.store, before)
         if requests:
-            head = head_after(state, requests, self._clock.now())
+            head = head_of(foreseen(state, requests, self._clock.now()))
             await self.log(run_id).append(*requests, epoch=state.epoch, head=head)
             state = await snapshots.catch_up(self.store, state)
         return state
@@ -246,12 +245,16 @@ class Runtime:
     async def drive(self, state: RunState, on_state: Callable[[RunState], None] | None = None) -> RunState:
         """Drive a run that this process owns until it is over, paused or waiting for people; then release it."""
         flow = self.flows.of(state.definition)
-        file = WorkOrderFile(self.settings.home / "runs", state.run_id)
+        written = (0, 0)
         keeper = snapshots.SnapshotKeeper(self.store, state)
 
         def note(now: RunState, entries: list[Entry]) -> None:
+            nonlocal written
             self._held[state.run_id] = now
-            file.note(now)
+            known = len(now.orders), sum(not order.open for order in now.orders.values())
+            if known != written:
+                written = known
+                write_work_order(self.settings.home, now)
             keeper.note(now)
             if on_state is not None:
                 on_state(now)
@@ -289,7 +292,7 @@ class Runtime:
             self.forget(state.run_id)
             await keeper.aclose()
             if last.orders:
-                await file.write(last)
+                write_work_order(self.settings.home, last)
             await self.store.release(state.run_id, state.epoch)
 
     def forget(self, run_id: str) -> None:

@@ -39,7 +39,6 @@ from leadhand.core.errors import INTERRUPTED, Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.ids import step_of
 from leadhand.core.limits import usd
-from leadhand.core.relations import descendants
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.flows.work_order.roles import RoleName
@@ -69,6 +68,7 @@ _KIND = re.compile(r"[A-Za-z][\w.\-]{0,63}")
 """A failure's type or a finish reason is passed on only if it is one word: anything longer may be text of the run."""
 
 
+Attributes = Mapping[str, AttributeValue]
 _OfCall = ev.ModelCallBegan | ev.ModelCallReturned | ev.ToolCallBegan | ev.ToolCallReturned
 
 
@@ -116,14 +116,13 @@ class _RunSpans:
         self._calls: dict[str, dict[str, Span]] = {}
         """The open calls of each attempt."""
         began = state.created_at if first.seq == 2 else first.at  # the run was made here, and is driven from its start
-        flow = state.definition.flow
         around = get_current_span().get_span_context()
         self._span = tracer.start_span(
-            f"invoke_workflow {flow}",
+            f"invoke_workflow {state.definition.flow}",
             context=set_span_in_context(NonRecordingSpan(_parent(state)), Context()),
             attributes={
                 "gen_ai.operation.name": "invoke_workflow",
-                "gen_ai.workflow.name": flow,
+                "gen_ai.workflow.name": state.definition.flow,
                 "leadhand.run.id": state.run_id,
                 "leadhand.run.epoch": state.epoch,
             },
@@ -138,93 +137,66 @@ class _RunSpans:
             case ev.AttemptStarted():
                 self._open(state, event.attempt, at, {"leadhand.host": event.host})
             case ev.AttemptReturned(lost=True):
-                self._lose(state, event, at)
-            case ev.AttemptReturned() if event.attempt in self._attempts:
-                self._attempts[event.attempt].returned = at
-                self._attempts[event.attempt].failure = event.result.error
-            case ev.AttemptParked():
-                span = self._settle(event.attempt, at, "parked", None)
-                if span is not None:
-                    self._parked[step_of(event.attempt)] = (event.attempt, span)  # of the children it waits for
+                failure = event.result.error
+                interrupted = failure is not None and failure.type == INTERRUPTED
+                if event.attempt not in self._attempts and not interrupted:  # it was lost with another process
+                    self._open(state, event.attempt, at, {})
+                self._end_attempt(event.attempt, at, "lost", failure)
+            case ev.AttemptReturned() if (opened := self._attempts.get(event.attempt)) is not None:
+                opened.returned, opened.failure = at, event.result.error
+            case ev.AttemptParked() if event.attempt in self._attempts:  # what it waits for comes below its span
+                self._parked[step_of(event.attempt)] = event.attempt, self._attempts[event.attempt].span
+                self._end_attempt(event.attempt, at, "parked", None)
             case ev.StepSettled() if event.by:
-                self._withdraw(state, event.step, at)
+                for attempt in [each for each in self._attempts if state.steps[step_of(each)].closed]:
+                    self._end_attempt(attempt, at, "withdrawn", None)
             case ev.StepSettled():
-                self._settle(event.attempt, at, "ok" if event.ok else "failed", event.failure)
+                self._end_attempt(event.attempt, at, "ok" if event.ok else "failed", event.failure)
             case ev.ModelCallBegan() | ev.ToolCallBegan():
                 self._calls.setdefault(event.attempt, {})[event.call_id] = self._start_call(event, at)
             case ev.ModelCallReturned() | ev.ToolCallReturned(blocked_args=None):
-                self._end_call(event, at)
+                span = self._calls.get(event.attempt, {}).pop(event.call_id, None)
+                if span is None:  # the call began before this process watched the run
+                    span = self._start_call(event, at - timedelta(milliseconds=event.duration_ms))
+                _end(span, at, event.failure, _returned(event))
             case _:
                 pass
 
     def end(self, state: RunState) -> None:
         """End all open spans at the time of the last entry."""
         at = state.last_at or state.created_at
-        gone = _GONE if state.status is RunStatus.RUNNING else None
+        failure = _GONE if state.status is RunStatus.RUNNING else None
         for attempt, opened in list(self._attempts.items()):
             if opened.returned is not None:
-                self._settle(attempt, at, "ok" if opened.failure is None else "failed", opened.failure)
+                self._end_attempt(attempt, at, "ok" if opened.failure is None else "failed", opened.failure)
             else:
-                self._settle(attempt, at, INTERRUPTED if gone is None else "lost", gone)
+                self._end_attempt(attempt, at, INTERRUPTED if failure is None else "lost", failure)
         for span in (span for calls in self._calls.values() for span in calls.values()):
-            _end(span, at, gone, {})
-        failure = gone
+            _end(span, at, failure, {})
         if state.finished is not None and state.finished.status is RunStatus.FAILED:
             failure = state.finished.failure
             self._span.set_status(Status(StatusCode.ERROR))
         _end(self._span, at, failure, {"leadhand.run.status": str(state.status)})
 
-    # --- attempts ----------------------------------------------------------------------------------------------------
-
-    def _lose(self, state: RunState, event: ev.AttemptReturned, at: datetime) -> None:
-        """End the span of a lost attempt. One that was lost with another process gets a span without a duration."""
-        failure = event.result.error
-        interrupted = failure is not None and failure.type == INTERRUPTED
-        if event.attempt not in self._attempts and not interrupted:
-            self._open(state, event.attempt, at, {})
-        self._settle(event.attempt, at, "lost", failure)
-
-    def _open(self, state: RunState, attempt: str, at: datetime, more: Mapping[str, AttributeValue]) -> Span:
-        agent = _agent(state, step_of(attempt))
-        issued = state.steps[step_of(attempt)]
-        parent = issued.step.parent or ""
-        parked, asked = self._parked.get(step_of(parent), ("", self._span))
-        attributes: dict[str, AttributeValue] = {
-            "gen_ai.operation.name": "invoke_agent",
-            "gen_ai.agent.name": agent,
-            "leadhand.worker": issued.step.worker,
-            **self._about(attempt),
-            **more,
-        }
-        if issued.attempt is not None and issued.attempt.attempt == attempt and issued.attempt.continues:
-            attributes["leadhand.continues"] = issued.attempt.continues
-        span = self._start(f"invoke_agent {agent}", asked if parked == parent else self._span, at, attributes)
+    def _open(self, state: RunState, attempt: str, at: datetime, more: Attributes) -> None:
+        step, agent = state.steps[step_of(attempt)], _agent(state, step_of(attempt))
+        parked, asked = self._parked.get(step_of(step.step.parent or ""), ("", self._span))
+        attributes = {"gen_ai.agent.name": agent, "leadhand.worker": step.step.worker, **more}
+        if step.attempt is not None and step.attempt.attempt == attempt and step.attempt.continues:
+            attributes["leadhand.continues"] = step.attempt.continues
+        parent = asked if parked == (step.step.parent or "") else self._span
+        span = self._start("invoke_agent", agent, parent, at, attempt, attributes)
         self._attempts[attempt] = _OpenAttempt(span)
         self._parked.pop(step_of(attempt), None)
-        return span
 
-    def _settle(self, attempt: str, at: datetime, outcome: str, failure: Failure | None) -> Span | None:
+    def _end_attempt(self, attempt: str, at: datetime, outcome: str, failure: Failure | None) -> None:
         opened = self._attempts.pop(attempt, None)
         if opened is None:
-            return None
+            return
         over = opened.returned or at
         for call in self._calls.pop(attempt, {}).values():
             _end(call, over, failure, {})
         _end(opened.span, over, failure, {"leadhand.outcome": outcome})
-        return opened.span
-
-    def _withdraw(self, state: RunState, subtask: str, at: datetime) -> None:
-        keys = {subtask, *descendants(state, subtask)}
-        for attempt in [attempt for attempt in self._attempts if step_of(attempt) in keys]:
-            self._settle(attempt, at, "withdrawn", None)
-
-    # --- calls -------------------------------------------------------------------------------------------------------
-
-    def _end_call(self, event: ev.ModelCallReturned | ev.ToolCallReturned, at: datetime) -> None:
-        span = self._calls.get(event.attempt, {}).pop(event.call_id, None)
-        if span is None:  # the call began before this process watched the run
-            span = self._start_call(event, at - timedelta(milliseconds=event.duration_ms))
-        _end(span, at, event.failure, _returned(event))
 
     def _start_call(self, event: _OfCall, at: datetime) -> Span:
         opened = self._attempts.get(event.attempt)
@@ -232,45 +204,34 @@ class _RunSpans:
         if isinstance(event, ev.ModelCallBegan | ev.ModelCallReturned):
             provider, colon, model = event.model.partition(":")
             model = model or event.model
-            attributes: dict[str, AttributeValue] = {
-                "gen_ai.operation.name": "chat",
-                "gen_ai.request.model": model,
-                "leadhand.call.id": event.call_id,
-                **self._about(event.attempt),
-            }
+            attributes: dict[str, AttributeValue] = {"gen_ai.request.model": model, "leadhand.call.id": event.call_id}
             if colon or event.model in PROVIDERS:  # the name of a model adapter of the program names no provider
                 attributes["gen_ai.provider.name"] = PROVIDERS.get(provider, provider)
-            return self._start(f"chat {model}", parent, at, attributes, SpanKind.CLIENT)
-        attributes = {
-            "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": event.tool,
-            "gen_ai.tool.call.id": event.call_id,
-            "gen_ai.tool.type": "function",
-            **self._about(event.attempt),
-        }
+            return self._start("chat", model, parent, at, event.attempt, attributes, SpanKind.CLIENT)
+        attributes = {"gen_ai.tool.name": event.tool, "gen_ai.tool.call.id": event.call_id}
+        attributes["gen_ai.tool.type"] = "function"
         if isinstance(event, ev.ToolCallBegan):
             attributes["leadhand.tool.effect"] = str(event.effect)
-        return self._start(f"execute_tool {event.tool}", parent, at, attributes)
-
-    # --- spans -------------------------------------------------------------------------------------------------------
-
-    def _about(self, attempt: str) -> dict[str, str]:
-        return {
-            "leadhand.run.id": self._run_id,
-            "leadhand.step": step_of(attempt),
-            "leadhand.attempt": attempt,
-        }
+        return self._start("execute_tool", event.tool, parent, at, event.attempt, attributes)
 
     def _start(
         self,
+        operation: str,
         name: str,
         parent: Span,
         at: datetime,
-        attributes: Mapping[str, AttributeValue],
+        attempt: str,
+        attributes: Attributes,
         kind: SpanKind = SpanKind.INTERNAL,
     ) -> Span:
-        context = set_span_in_context(parent, Context())
-        return self._tracer.start_span(name, context=context, kind=kind, attributes=attributes, start_time=_ns(at))
+        about = {"leadhand.run.id": self._run_id, "leadhand.step": step_of(attempt), "leadhand.attempt": attempt}
+        return self._tracer.start_span(
+            f"{operation} {name}",
+            context=set_span_in_context(parent, Context()),
+            kind=kind,
+            attributes={"gen_ai.operation.name": operation, **about, **attributes},
+            start_time=_ns(at),
+        )
 
 
 def _parent(state: RunState) -> SpanContext:
@@ -326,7 +287,7 @@ def _returned(event: ev.ModelCallReturned | ev.ToolCallReturned) -> dict[str, At
     return attributes
 
 
-def _end(span: Span, at: datetime, failure: Failure | None, attributes: Mapping[str, AttributeValue]) -> None:
+def _end(span: Span, at: datetime, failure: Failure | None, attributes: Attributes) -> None:
     """End a span. A failure sets its type and class, but not its message, which may quote the run's content."""
     span.set_attributes(attributes)
     if failure is not None:

@@ -138,12 +138,10 @@ def _exporting(endpoint: str) -> Tracing:
 
 def _resource() -> Resource:
     """The service name of the spans, from ``OTEL_SERVICE_NAME`` or ``OTEL_RESOURCE_ATTRIBUTES``, else leadhand."""
-    from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+    from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, OTELResourceDetector, Resource
 
-    said = Resource.create()
-    named = not str(said.attributes.get(SERVICE_NAME, "")).startswith("unknown_service")
-    ours = {} if named else {SERVICE_NAME: "leadhand", SERVICE_VERSION: version("leadhand")}
-    return said.merge(Resource(ours))
+    ours = Resource.create({SERVICE_NAME: "leadhand", SERVICE_VERSION: version("leadhand")})
+    return ours.merge(OTELResourceDetector().detect())
 
 
 @cache

@@ -8,17 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leadhand.app.runtime import Runtime
-from leadhand.core.errors import ConfigurationError, StoreError
-from leadhand.ports import ContextStore, UpkeepStore
-
-
-def upkeep_store(store: ContextStore) -> UpkeepStore:
-    """Return the store as one whose runs can be deleted. Raises ConfigurationError if they cannot."""
-    if not isinstance(store, UpkeepStore):
-        raise ConfigurationError(
-            "this store cannot delete runs or be backed up", "Use SQLite or PostgreSQL, or implement ports.UpkeepStore."
-        )
-    return store
+from leadhand.core.errors import StoreError
+from leadhand.ports import in_database
 
 
 async def delete_runs(runtime: Runtime, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
@@ -27,7 +18,7 @@ async def delete_runs(runtime: Runtime, run_ids: Sequence[str], *, ended_only: b
     Raises NoSuchRun, RunOwned for a run that a living process drives, and StoreError. With ``ended_only``, runs that
     are gone or have not ended are left out instead.
     """
-    deleted = await upkeep_store(runtime.store).delete_runs(run_ids, ended_only=ended_only)
+    deleted = await in_database(runtime.store).delete_runs(run_ids, ended_only=ended_only)
     for run_id in deleted:
         await asyncio.to_thread(_delete_directory, runtime.settings.home / "runs" / run_id)
     return deleted

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from leadhand.api import Leadhand
-from leadhand.app.document.event_line import event_line
+from leadhand.app.document import event_line
 from leadhand.app.document.outcome import waits_for
 from leadhand.app.formatting import clean, one_line
 from leadhand.cli.errors import Exit, code_of

@@ -14,29 +14,13 @@ from .work_result import ResultData, WorkResult
 
 
 def unsupported_claim(state: RunState, step: StepState, result: WorkResult) -> Failure | None:
-    """Return why an ok result does not count (a claim without evidence in the attempt's lineage), None if it counts.
-
-    The call that a subtask orders must have succeeded, every call that the result uses must be in the
-    log, and every source must have come from one of those calls or from a result that the step needs.
-    """
-    if not result.ok or result.data is None:
+    """Return why an ok result does not count: the call that its subtask orders was not made. None if it counts."""
+    if not result.ok or (subtask := step.step.subtask) is None:
         return None
-    evidence, subtask = step.evidence, step.step.subtask
-    if subtask is not None:
-        fixed = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
-        asked = ((call, state.approvals.get(call.call_id)) for call in evidence)
-        approved = [call.call_id for call, by in asked if by is not None and by.by and by.args == call.args]
-        if (proof := unproven_call(subtask, fixed, evidence, approved)) is not None:
-            return proof
-    done = {call.call_id: call for call in evidence if call.ok}
-    if missing := [used for used in result.used if used not in done]:
-        return unproven(f"the result uses the call {missing[0]}, but the log has no such finished call")
-    known = {source.url for call in done.values() for source in call.sources}
-    needed = (state.steps[key].data for key in step.step.needs)
-    known |= {source.url for data in needed if data is not None for source in data.sources}
-    if foreign := [source.url for source in result.data.sources if source.url not in known]:
-        return unproven(f"the result cites {foreign[0]}, which none of its calls returned")
-    return None
+    fixed = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
+    asked = ((call, state.approvals.get(call.call_id)) for call in step.evidence)
+    approved = [call.call_id for call, by in asked if by is not None and by.by and by.args == call.args]
+    return unproven_call(subtask, fixed, step.evidence, approved)
 
 
 def unproven_call(

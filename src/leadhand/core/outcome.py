@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from .commands import Cited, Outcome
 from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
 from .events import RunFinished
-from .judgement import ClaimVerdict, Judgement
+from .judgement import ClaimVerdict
 from .run import CitedSource, Gap, RunDefinition, RunStatus
 from .state import RunState, StepState
 from .text import is_blank
@@ -28,7 +28,7 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
         gaps.append(failure_gap(words.WHOLE_REQUEST, failure))
     status = _status(state.definition, outcome, gaps, has_results=bool(results), cancelled=cancelled)
     if status is RunStatus.FAILED and failure is None:
-        failure = _cause(state, gaps, outcome)
+        failure = _cause(state, gaps)
     return RunFinished(
         status=status,
         number=len(state.answers) + 1,
@@ -51,24 +51,20 @@ def _status(
     if not has_results and not (outcome.returned and not is_blank(outcome.answer)):
         return RunStatus.FAILED
     judged = outcome.judgement
-    doubted = judged is not None and (judged.contradicted or (run.strict and _doubted(judged, run)))
+    doubted: object = None
+    if judged is not None:
+        unchecked = run.check == "judge" and judged.counts[ClaimVerdict.NOT_CHECKED]
+        doubted = judged.contradicted or (run.strict and (judged.doubts or unchecked))
     return RunStatus.PARTIAL if gaps or doubted else RunStatus.SUCCEEDED
 
 
-def _doubted(judgement: Judgement, run: RunDefinition) -> bool:
-    """Whether anything is doubted, or was not judged although a judge was asked."""
-    return bool(judgement.doubts) or (run.check == "judge" and bool(judgement.counts[ClaimVerdict.NOT_CHECKED]))
-
-
-def _cause(state: RunState, gaps: Sequence[Gap], outcome: Outcome) -> Failure:
+def _cause(state: RunState, gaps: Sequence[Gap]) -> Failure:
     """Return why a run failed that no failure ended: the first of its gaps, or that its answer rests on nothing."""
     for first in gaps:
         about = state.steps.get(first.step or "")
         type_ = about.failure.type if about is not None and about.failure is not None else "gap"
         return Failure.of(f"{first.name}: {first.reason}", type_, first.class_, first.next_action)
-    unknown = next((key for key in outcome.uses if key not in state.steps), None)
-    reason = words.NO_EVIDENCE if unknown is None else words.UNKNOWN_STEP.format(step=unknown)
-    return Failure.of(reason, "no_evidence", FailureClass.INSUFFICIENT, words.more_steps(state))
+    return Failure.of(words.NO_EVIDENCE, "no_evidence", FailureClass.INSUFFICIENT, words.more_steps(state))
 
 
 def plain_list(results: Sequence[StepState]) -> str:

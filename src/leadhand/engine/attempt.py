@@ -15,14 +15,14 @@ from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evidence import unproven_call
 from leadhand.core.text import is_blank
-from leadhand.core.tool import CallState, Source
-from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
+from leadhand.core.tool import CallState
+from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of, thawed
 from leadhand.core.words.failures import ASK_OTHERWISE, NOT_ACCEPTED, written_call
 from leadhand.core.work_order import Subtask, result_reference
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import WorkResult
 from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import GaveUp, Stuck, gave_up, malformed, no_news, no_result, too_many_turns
+from leadhand.engine.endings import GaveUp, Stuck, completed, gave_up, malformed, no_news, no_result, too_many_turns
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
@@ -81,7 +81,7 @@ class Attempt:
             last = conversation.turns[-1]
             last.cut = False  # the next text is another one
             self._rejected, last.objection = last.number, f"That was not accepted: {asked_again(self._work)}"
-        elif not conversation.turns and not self._work.attempt.feedback:
+        elif not conversation.turns and (self._is_call or not self._work.attempt.feedback):
             first = self._ordered_turn()
             if first is not None:
                 conversation.turns.append(first)
@@ -122,8 +122,16 @@ class Attempt:
     def _one_reply(self) -> bool:
         return self._work.worker.loop == "reply"
 
+    @property
+    def _is_call(self) -> bool:
+        """Whether the step is the call of a tool and nothing else: no model is asked."""
+        return self._work.step.kind == "call"
+
     def _ordered_turn(self) -> Turn | None:
-        """Return the call that the subtask itself names, if it names a tool and all arguments are available."""
+        """Return the call that the subtask itself names, if it names a tool and all arguments are available; else the
+        call that the step is, if it is one."""
+        if self._is_call:
+            return Turn(number=0, message=ordered_call(self._work.worker.tools[0], thawed(self._work.brief)))
         tool = self._tool
         if tool is None or tool.name not in self._work.tools:
             return None  # the model learns that a named tool was not called, and cannot call it either
@@ -138,7 +146,7 @@ class Attempt:
             failure = result.failure
             if failure is None:
                 continue
-            if failure.class_ in ENDING:
+            if failure.class_ in ENDING or self._is_call:
                 return failure
             if result.tool == self._subtask.tool and failure.class_ is not FailureClass.INVALID:
                 return failure
@@ -152,6 +160,7 @@ class Attempt:
             done = turn.done.get(0)
             if turn.number == 0 and done is not None and done.ok and self._is_enough(done.raw):
                 said = done.summary or ""
+                said = text_of(done.raw) if is_blank(said) and self._is_call else said
                 said = self._turns.summary_of(done.raw) if is_blank(said) else said
                 return self._ok(conversation, said, shaped=done.raw if self._subtask.expected_output else None)
             if not self._one_reply:
@@ -211,7 +220,7 @@ class Attempt:
 
         The subtask expects nothing else, or the very object that was returned: all of its fields, and no others.
         """
-        if self._work.definition.worker_calls == "always":
+        if self._work.definition.worker_calls == "always" and not self._is_call:
             return False
         if not self._subtask.expected_output:
             return True
@@ -287,26 +296,7 @@ class Attempt:
     # --- results -----------------------------------------------------------------------------------------------------
 
     def _ok(self, conversation: Conversation, summary: str, value: Json = None, shaped: Json = None) -> WorkResult:
-        made = conversation.finished()
-        used = [result for result in made if result.ok]
-        sources: dict[str, Source] = {source.url: source for result in used for source in result.sources}
-        for needed in self._work.needs.values():
-            sources |= {source.url: source for source in needed.sources if source.url in summary}
-        data = ResultData(
-            summary=summary,
-            raw=_raw(used),
-            sources=tuple(sources.values()),
-            sample=any(result.sample for result in used) or any(each.sample for each in self._work.needs.values()),
-            value=shaped,
-        )
-        # The results of calls are in their own events, so the log contains no copy.
-        return WorkResult(
-            task_name=self._work.step.name,
-            ok=True,
-            data=data.model_copy(update={"raw": None}),
-            used=tuple(result.call_id for result in used),
-            value=value,
-        )
+        return completed(self._work, conversation.finished(), summary, value, shaped)
 
     def _failed(self, failure: Failure) -> WorkResult:
         return WorkResult.failed(self._work.step.name, failure)
@@ -319,10 +309,3 @@ class Attempt:
             return proof if lapse.type == "gave_up" else proof.evolve(message=f"{proof.message}; {lapse.message}")
         failed = [result.failure for result in made if result.failure is not None]
         return failed[-1] if failed and lapse.type == "gave_up" else lapse
-
-
-def _raw(used: list[CallState]) -> Json:
-    """Return the data of a result: that of its only call, or of each call by its id."""
-    if len(used) == 1:
-        return used[0].raw
-    return {result.call_id: result.raw for result in used} if used else None

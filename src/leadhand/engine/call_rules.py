@@ -164,7 +164,7 @@ class CallRules:
                 message = f"calls of {call.name} cannot be nested: list all calls in one"
             elif call.arguments is None:
                 message = _NO_OBJECT
-            elif self._work.code is not None:
+            elif self._work.worker.loop == "code":
                 message = f"code does not call {call.name}: it makes calls at once with asyncio.gather"
             return Failure.of(message, "bad_arguments", FailureClass.INVALID)
         if outer is not None and not call.name:

@@ -1,19 +1,19 @@
 """Attempts that Python code of a flow carries out.
 
-The code runs on a thread with an event loop of its own, so code that blocks, hangs or ends its process costs its own
-step only. Its calls are made on the loop of the engine, like those of any worker: within its allowance and its rights,
-and recorded in the log. When the code runs again, calls that were finished are answered from there.
+A coroutine runs on the loop of the engine, and a function that blocks on a thread. The calls of a coroutine are those
+of any worker: within its allowance and its rights, and recorded in the log. When the code runs again, calls that were
+finished are answered from there.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
-import inspect
 import json
+from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -23,74 +23,78 @@ from leadhand.core.conversation import AssistantMessage, Message, SystemMessage,
 from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.state import ModelTurn
 from leadhand.core.text import is_blank
-from leadhand.core.tool import CallState, Source
-from leadhand.core.value import (
-    Json,
-    Unfit,
-    compact_json,
-    is_object,
-    list_of,
-    object_of,
-    one_line,
-    plain_json,
-    shown,
-    text_of,
-    thawed,
-)
+from leadhand.core.tool import CallState
+from leadhand.core.value import Json, Unfit, compact_json, is_object, one_line, plain_json, thawed
 from leadhand.core.words.failures import NOT_ACCEPTED
 from leadhand.core.work_order import OpenCall
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import WorkResult, summary_of
 from leadhand.core.worker import output_schema
+from leadhand.engine.contained import contained, watched
 from leadhand.engine.conversation import Conversation, is_final, ordered_call
 from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import GaveUp, Parked, gave_up, malformed, too_many_turns
+from leadhand.engine.endings import Parked, completed, malformed, too_many_turns
 from leadhand.engine.gate import OF_A_SECRET, schema_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.system_errors import is_passing
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import described
 from leadhand.engine.turns import Turns
-from leadhand.flows.desk import Code
 from leadhand.flows.progress_lines import lines_before
 from leadhand.ports import ModelError, Work
-from leadhand.ports.models import ModelReply
 
 _T = TypeVar("_T")
 
-LONGEST_SUMMARY = 300
-"""Characters of data that a function returned, as JSON, that stand for it as text."""
 FIX = "fix the code, then resume or retry the run"
-CODE_THREADS = 256
-"""Maximum steps that code carries out at once; it waits for its calls most of the time."""
-threads = Threads(CODE_THREADS, "leadhand-code")
 
 
 class CodeAttempt:
-    """One attempt at a step of a worker with ``loop="code"``."""
+    """One attempt at a step of a worker with ``loop="code"``; it is the :class:`~leadhand.flows.desk.Desk` of the code.
 
-    def __init__(self, work: Work, log: RunLog, turns: Turns) -> None:
-        assert work.code is not None
-        self._work = work
-        self._code: Code = work.code
-        self._log = log
-        self._turns = turns
+    Functions that block run on the ``threads``.
+    """
+
+    def __init__(self, work: Work, log: RunLog, turns: Turns, threads: Threads) -> None:
+        self._work, self._log, self._turns, self._threads = work, log, turns, threads
+        # Finished calls of earlier attempts that the code has not made in this one yet; others are made again.
+        self._replies = [call for call in work.calls if isinstance(call, ModelTurn)]
+        results = (call for call in work.calls if isinstance(call, CallState) and is_final(work, call))
+        self._results = {call.call_id: call for call in results}
+        self._model_calls = {call.call_id for call in self._replies}
+        self._asked = 0
+        self._equal = Counter[int]()
+        self._made: list[CallState] = []
+        self._open: set[asyncio.Task[Any]] = set()
+        self._held: list[OpenCall] = []
+        self._waiting = 0
+        self._is_over = False
+        self._loop = asyncio.get_running_loop()
+        self._parked: asyncio.Future[None] = self._loop.create_future()
+        """Set when all open calls have to wait for a person."""
 
     async def carry_out(self) -> WorkResult:
-        """Return the result of the code. Raises :class:`~leadhand.engine.turns.Parked` if it has to wait."""
-        name = self._work.step.name
-        made = await _finished_calls(self._work, self._log)
-        desk = CodeDesk(self._work, self._log, self._turns, made)
+        """Return the result of the code. Raises Parked if it has to wait."""
+        running = asyncio.ensure_future(self._returned())
         try:
-            value = await self._run(desk)
-            return self._result(desk, value)
-        except Parked:
-            raise
+            await asyncio.wait({running, self._parked}, return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                raise Parked(tuple(self._held))
+        finally:  # open calls are stopped, and later ones refused: code may ignore that it was cancelled
+            self._is_over = True
+            running.cancel()
+            self._parked.cancel()
+            for task in self._open:
+                task.cancel()
+            if self._open:
+                await asyncio.wait(self._open, timeout=CLEARING_UP_S)
+            await asyncio.gather(running, return_exceptions=True)
+        name = self._work.step.name
+        try:
+            return self._result(running.result())
         except (ModelError, ToolError, FlowError) as error:
             failure = error.failure
-        except GaveUp as error:
-            failure = gave_up(str(error))
         except Unfit as error:
-            failure = self._wrong(one_line(error))
+            message = f"the code of {name} returned what does not fit: {one_line(error)}"
+            failure = Failure.of(message, "wrong_result", FailureClass.INVALID, FIX)
         except Exception as error:  # the code is user code: any exception becomes the failure of this attempt
             words = str(error) if isinstance(error, Ended) else described(error)
             message = f"the code of {name} raised {words}{line_of(error)}"
@@ -100,303 +104,127 @@ class CodeAttempt:
                 failure = Failure.of(message, kind, FailureClass.TRANSIENT)
         return WorkResult.failed(name, failure)
 
-    async def _run(self, desk: CodeDesk) -> Any:
-        running = asyncio.ensure_future(threads.run(lambda: asyncio.run(desk.run(self._code))))
-        try:
-            await asyncio.wait({running, desk.over}, return_when=asyncio.FIRST_COMPLETED)
-            return running.result() if running.done() else desk.over.result()
-        finally:
-            await desk.close()
-            await asyncio.wait({running}, timeout=CLEARING_UP_S)
-            running.cancel()  # code that ignores its cancellation is abandoned: its desk is closed
-            await asyncio.gather(running, return_exceptions=True)
+    async def _returned(self) -> Any:
+        """Run the code, and return what it returns."""
+        assert self._work.code is not None
+        made = self._work.code(self)
+        if callable(made):
+            return await self._threads.run(made)
+        return await contained(watched(made, partial(self._log.note, self._work.attempt.attempt)))
 
-    def _result(self, desk: CodeDesk, value: Json) -> WorkResult:
-        name, output = self._work.step.name, self._work.shape
-        is_data = self._work.step.kind == "do" and (not isinstance(value, str) or is_blank(value))
-        text = value if output is None else self._work.step.worker
-        text = compact_json(value)[:LONGEST_SUMMARY] if is_data else text
-        if not isinstance(text, str) or is_blank(text):
-            return WorkResult.failed(name, self._wrong(f"{shown(value)} is not text, and the worker has no output"))
+    def _result(self, returned: Any) -> WorkResult:
+        """Return a result: text, if the worker has no output, else data. Raises Unfit for data that does not match."""
+        work, output = self._work, self._work.shape
+        value = plain_json(returned.model_dump(mode="json") if isinstance(returned, BaseModel) else returned)
         if output is not None and (problems := schema_problems(output, value)):
-            return WorkResult.failed(name, self._wrong("; ".join(problems)))
-        value = None if output is None and not is_data else value
-        used = [call for call in desk.made if call.ok]
-        if problems := self._work.problems(value, text, used):
-            return WorkResult.failed(
-                name, Failure.of("; ".join(problems), "bad_thought", FailureClass.INVALID, NOT_ACCEPTED)
-            )
-        sources: dict[str, Source] = {source.url: source for call in used for source in call.sources}
-        sample = any(each.sample for each in (*used, *self._work.needs.values()))
-        return WorkResult(
-            task_name=name,
-            ok=True,
-            data=ResultData(summary=text, sources=tuple(sources.values()), sample=sample),
-            used=tuple(call.call_id for call in used),
-            value=self._work.accepted(value, text, used),
-        )
+            raise Unfit("; ".join(problems))
+        is_text = output is None and isinstance(value, str) and not is_blank(value)
+        text = str(value) if is_text else summary_of(value) if output is None else work.step.worker
+        value = None if is_text else value
+        if problems := work.problems(value, text, self._made):
+            failure = Failure.of("; ".join(problems), "bad_thought", FailureClass.INVALID, NOT_ACCEPTED)
+            return WorkResult.failed(work.step.name, failure)
+        return completed(work, self._made, text, work.accepted(value, text, self._made))
 
-    def _wrong(self, why: str) -> Failure:
-        message = f"the code of {self._work.step.name} returned what does not fit: {why}"
-        return Failure.of(message, "wrong_result", FailureClass.INVALID, FIX)
-
-
-async def _finished_calls(work: Work, log: RunLog) -> list[ModelTurn | CallState]:
-    """Return the finished calls of the lineage, in full. Those that failed, but not for good, are made again."""
-    found: list[ModelTurn | CallState] = []
-    for call in work.calls:
-        if isinstance(call, ModelTurn):
-            found.append(call)
-        elif is_final(work, call):
-            found.append(call._replace(raw=await log.unpack(call.raw)))
-    return found
-
-
-def asked_messages(instructions: str, asked: Mapping[str, Json]) -> tuple[Message, ...]:
-    """Return the messages of what code asks a model: the ``prompt``, and the ``rejected`` answers with the reasons."""
-    prompt = asked["prompt"]
-    messages: list[Message] = [SystemMessage(text=instructions)] if instructions else []
-    messages.append(UserMessage(text=prompt if isinstance(prompt, str) else compact_json(prompt)))
-    for each in map(object_of, list_of(asked.get("rejected"))):
-        messages += [AssistantMessage(text=text_of(each.get("answer"))), UserMessage(text=text_of(each.get("why")))]
-    return tuple(messages)
-
-
-class CodeDesk:
-    """What the code works with, on its own loop; see :class:`~leadhand.flows.desk.Desk`.
-
-    Methods without "on the engine's loop" in their docstring run on the loop of the code.
-    """
-
-    def __init__(self, work: Work, log: RunLog, turns: Turns, finished: list[ModelTurn | CallState]) -> None:
-        self._work = work
-        self._log = log
-        self._turns = turns
-        self._finished = finished
-        """Finished calls of earlier attempts that the code has not made in this one yet."""
-        self._numbers = {_number(call.call_id) for call in finished if isinstance(call, ModelTurn)}
-        self._place = 0
-        self._replies = 0
-        self._differs = False
-        self._engine = asyncio.get_running_loop()
-        self._own: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
-        self._calls: set[asyncio.Task[Any]] = set()
-        self._held: list[OpenCall] = []
-        self._holding = 0
-        self._closed = False
-        self._over: asyncio.Future[Any] = self._engine.create_future()
-        self._made: list[CallState] = []
-
-    @property
-    def over(self) -> asyncio.Future[Any]:
-        """Set when the attempt has to end although the code has not."""
-        return self._over
-
-    @property
-    def made(self) -> tuple[CallState, ...]:
-        return tuple(self._made)
-
-    @property
-    def name(self) -> str:
-        return self._work.step.step_id
+    # --- what the code works with ------------------------------------------------------------------------------------
 
     @property
     def brief(self) -> Mapping[str, Any]:
         return thawed(self._work.brief)
 
-    @property
-    def feedback(self) -> str:
-        return self._work.attempt.feedback
-
     async def lines(self) -> Sequence[Mapping[str, Any]]:
-        return lines_before(self.name, await self._in_engine(self._log.entries()))
-
-    async def run(self, code: Code) -> Json:
-        """Run the code, and return its result as JSON. Raises Unfit for what JSON cannot represent."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._own = asyncio.get_running_loop(), task
-        if self._closed:
-            raise RuntimeError(f"the attempt at {self.name} is over")
-        returned = await code(self)
-        return plain_json(returned.model_dump(mode="json") if isinstance(returned, BaseModel) else returned)
-
-    # --- models ------------------------------------------------------------------------------------------------------
-
-    async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any:
-        schema = output_schema(output)
-        asked: dict[str, Json] = {"prompt": plain_json(prompt if isinstance(prompt, str) else dict(prompt))}
-        if schema is not None:
-            asked["output"] = schema
-        while True:
-            turn = await self._turn(asked, asked_messages(self._work.instructions, asked), schema)
-            answer, problems = _read(turn, schema, output)
-            if not problems:
-                return answer
-            logged = turn._replace(value=self._log.redacted_value(turn.value))
-            if logged.value != turn.value:  # name no part of a secret
-                turn, problems = logged, _read(logged, schema, output)[1] or [OF_A_SECRET]
-            rejected = list_of(asked.get("rejected"))
-            if len(rejected) >= self._work.definition.limits.max_repairs:
-                raise ModelError(malformed("; ".join(problems)))
-            said = turn.message.text if turn.value is None else json.dumps(turn.value, ensure_ascii=False)
-            how = "" if schema is None else "; answer with one JSON object, and nothing else"
-            why = f"That cannot be used: {'; '.join(problems)}. Write the whole answer again, with corrections{how}."
-            asked = {**asked, "rejected": [*rejected, {"answer": said, "why": why}]}
-
-    async def _turn(self, asked: Json, messages: tuple[Message, ...], schema: Mapping[str, Any] | None) -> ModelTurn:
-        self._place = number = self._place + 1
-        self._replies += 1
-        packed = self._log.pack(asked)[0]
-        known = [call for call in self._finished if isinstance(call, ModelTurn) and call.asked == packed]
-        if known:
-            self._finished.remove(known[0])
-            return known[0]
-        if number in self._numbers:
-            number = max(*self._numbers, self._place) + 1
-            self._note_difference()
-        self._numbers.add(number)
-        if self._work.worker.max_turns is not None and self._replies > self._work.worker.max_turns:
-            message = f"no result after {self._work.worker.max_turns} model calls"
-            raise ModelError(too_many_turns(message))
-        reply: ModelReply = await self._in_engine(self._turns.asked(number, messages, schema, asked))
-        return ModelTurn(f"{self.name}/t{number}", reply.message, reply.value)
-
-    # --- tools -------------------------------------------------------------------------------------------------------
-
-    async def call(self, tool: str, /, **args: Json) -> CallState:
-        self._place += 1
-        known, turn = self._known_call(tool, args), self._turn_of(tool, args)
-        if known is not None:
-            turn.done[0] = known
-        result = known if known is not None and not self._turns.rules.asks(known) else None
-        result = result or await self._in_engine(self._called(turn))
-        self._made.append(result)
-        if result.failure is not None:
-            failure = result.failure
-            raise ToolError(
-                failure.message,
-                type=failure.type,
-                class_=failure.class_,
-                next_action=failure.next_action,
-                retry_after_s=failure.retry_after_s,
-            )
-        return result
-
-    def _turn_of(self, tool: str, args: dict[str, Json]) -> Turn:
-        """Return a turn with one call. Its id says what is called, so that no approval covers another call."""
-        written = json.dumps([tool, args], sort_keys=True, default=str).encode()
-        first = int(hashlib.sha256(written).hexdigest()[:12], 16)
-        return Turn(number=self._place, message=ordered_call(tool, args), first=first)
-
-    def _known_call(self, tool: str, args: dict[str, Json]) -> CallState | None:
-        """Return the result of a call that was finished before: the one at this place, else an equal one."""
-        results = [call for call in self._finished if isinstance(call, CallState)]
-        turn = self._turn_of(tool, args)
-        call_id = f"{self.name}/t{turn.number}/c{turn.first}"
-        same = [call for call in results if call.call_id == call_id]
-        same += [call for call in results if (call.tool, call.args) == (tool, args)]
-        if same:
-            self._finished.remove(same[0])
-            return same[0]
-        if any(call.call_id.startswith(f"{self.name}/t{turn.number}/c") for call in results):
-            self._note_difference()
-        return None
-
-    async def _called(self, turn: Turn) -> CallState:
-        """Make a call, on the engine's loop; if it has to wait, it never returns, and the attempt is parked."""
-        try:
-            await self._turns.call(Conversation(self._work, [turn]))
-        except Parked as parked:
-            self._held += parked.open_calls
-            self._holding += 1
-            self._rest()
-            await asyncio.Event().wait()
-        return turn.done[0]
-
-    # --- notes -------------------------------------------------------------------------------------------------------
+        return lines_before(self._work.step.step_id, await self._log.entries())
 
     def emit(self, message: str) -> None:
-        if not self._finished and not self._closed:  # else it was in the log before a call that was finished
-            self._note(message)
+        # Before a call that was finished, it is in the log already. The code may be on a thread of its own making.
+        if not (self._replies or self._results or self._is_over):
+            self._loop.call_soon_threadsafe(self._log.note, self._work.attempt.attempt, message)
 
-    def _note_difference(self) -> None:
-        if not self._differs:
-            self._differs = True
-            name = self._work.step.name
-            self._note(f"{name} makes other calls than in its earlier attempt, so they are made again")
+    async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any:
+        schema, rejected = output_schema(output), list[Json]()
+        asked: dict[str, Json] = {"prompt": plain_json(prompt if isinstance(prompt, str) else dict(prompt))}
+        messages: list[Message] = [SystemMessage(text=self._work.instructions)] if self._work.instructions else []
+        messages.append(UserMessage(text=prompt if isinstance(prompt, str) else compact_json(asked["prompt"])))
+        if schema is None:
+            return (await self._awaited(self._reply(asked, messages, None))).message.text.strip()
+        asked["output"] = schema
+        while True:
+            turn = await self._awaited(self._reply(asked, messages, schema))
+            try:
+                return _read(turn.value, schema, output)
+            except (Unfit, ValidationError) as error:
+                logged = self._log.redacted_value(turn.value)
+                problem = one_line(error) if logged == turn.value else OF_A_SECRET
+            if len(rejected) >= self._work.definition.limits.max_repairs:
+                raise ModelError(malformed(problem))
+            said = turn.message.text if logged is None else json.dumps(logged, ensure_ascii=False)
+            why = (
+                f"That cannot be used: {problem}. Write the whole answer again, with corrections; answer with one JSON"
+            )
+            why += " object, and nothing else."
+            rejected.append({"answer": said, "why": why})
+            asked = {**asked, "rejected": [*rejected]}
+            messages += [AssistantMessage(text=said), UserMessage(text=why)]
 
-    def _note(self, message: object) -> None:
-        self._engine.call_soon_threadsafe(self._log.note, self._work.attempt.attempt, message)
+    async def _reply(self, asked: Json, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> ModelTurn:
+        self._asked += 1
+        packed, step, most = self._log.pack(asked)[0], self._work.step.step_id, self._work.worker.max_turns
+        for known in self._replies:
+            if known.asked == packed:
+                self._replies.remove(known)
+                return known
+        if most is not None and self._asked > most:
+            raise ModelError(too_many_turns(f"no result after {most} model calls"))
+        number = next(each for each in count(1) if f"{step}/t{each}" not in self._model_calls)
+        self._model_calls.add(f"{step}/t{number}")
+        reply = await self._turns.asked(number, tuple(messages), schema, asked)
+        return ModelTurn(f"{step}/t{number}", reply.message, reply.value)
 
-    # --- between the two loops ---------------------------------------------------------------------------------------
+    async def call(self, tool: str, /, **args: Json) -> CallState:
+        # The id says what is called, and how often it was before, so that no approval covers another call.
+        written = json.dumps([tool, args], sort_keys=True, default=str).encode()
+        first = int(hashlib.sha256(written).hexdigest()[:12], 16)
+        self._equal[first] += 1
+        turn = Turn(number=self._equal[first], message=ordered_call(tool, args), first=first)
+        known = self._results.pop(self._turns.rules.call_id(turn, 0), None)
+        if known is not None:
+            turn.done[0] = known._replace(raw=await self._log.unpack(known.raw))
+        await self._awaited(self._turns.call(Conversation(self._work, [turn])))
+        result = turn.done[0]
+        if result.failure is not None:
+            error = ToolError(result.failure.message)
+            error.failure = result.failure
+            raise error
+        self._made.append(result)
+        return result
 
-    async def _in_engine(self, call: Coroutine[Any, Any, _T]) -> _T:
-        """Make a call on the engine's loop, and wait for it here."""
-        if self._closed:
-            call.close()
-            raise RuntimeError(f"the attempt at {self.name} is over: no more calls can be made")
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._tracked(call), self._engine))
-
-    async def _tracked(self, call: Coroutine[Any, Any, _T]) -> _T:
-        """Await a call, on the engine's loop."""
+    async def _awaited(self, call: Coroutine[Any, Any, _T]) -> _T:
+        """Await a call. One that has to wait for a person never returns: the attempt is parked."""
         task = asyncio.current_task()
-        assert task is not None
-        if self._closed:
+        if self._is_over or task is None:
             call.close()
-            raise asyncio.CancelledError
-        self._calls.add(task)
+            raise RuntimeError(f"the attempt at {self._work.step.step_id} is over: no more calls can be made")
+        self._open.add(task)
         try:
             return await call
+        except Parked as parked:
+            self._held += parked.open_calls
+            self._waiting += 1
+            self._loop.call_soon(self._park)
+            return await self._loop.create_future()
         finally:
-            self._calls.discard(task)
-            self._rest()
-
-    def _rest(self) -> None:
-        """Park the attempt if every call under way has to wait, once the code had a turn to begin others."""
-        if self._holding and self._holding == len(self._calls) and self._own is not None:
-            with contextlib.suppress(RuntimeError):  # the code has ended
-                # Calls that the code began in this turn are among `_calls` one round of the engine's loop later.
-                park = partial(self._engine.call_soon, self._park)
-                self._own[0].call_soon_threadsafe(self._engine.call_soon_threadsafe, park)
+            self._open.discard(task)
+            self._loop.call_soon(self._park)
 
     def _park(self) -> None:
-        if self._holding == len(self._calls) and not self.over.done():
-            self.over.set_exception(Parked(tuple(self._held)))
-
-    async def close(self) -> None:
-        """Stop the code and its calls, on the engine's loop. Later calls are refused."""
-        self._closed = True
-        if self._own is not None:
-            loop, task = self._own
-            with contextlib.suppress(RuntimeError):  # the code has ended
-                loop.call_soon_threadsafe(task.cancel)
-        calls = list(self._calls)
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
-        if self.over.done():
-            self.over.exception()  # read, so that asyncio is silent
-        self.over.cancel()
+        if 0 < self._waiting == len(self._open) and not self._parked.done():
+            self._parked.set_result(None)
 
 
-def _read(turn: ModelTurn, schema: Mapping[str, Any] | None, output: Any) -> tuple[Any, list[str]]:
-    """Return the answer of a model as the code wants it, and what is wrong with it."""
-    if schema is None:
-        text = turn.message.text.strip()
-        return text, ["the answer is empty"] if is_blank(text) else []
-    if not is_object(turn.value):
-        return None, ["the answer is not one JSON object that matches the schema"]
-    if problems := schema_problems(dict(schema), turn.value):
-        return None, problems
-    if not (inspect.isclass(output) and issubclass(output, BaseModel)):
-        return turn.value, []
-    try:
-        return output.model_validate(turn.value), []
-    except ValidationError as error:
-        return None, [one_line(error)]
-
-
-def _number(call_id: str) -> int:
-    """Return the number in the id of a model call."""
-    return int(call_id.rpartition("/t")[2])
+def _read(value: Json, schema: dict[str, Any], output: Any) -> Any:
+    """Return the answer of a model as the code wants it. Raises Unfit or ValidationError."""
+    if not is_object(value):
+        raise Unfit("the answer is not one JSON object that matches the schema")
+    if problems := schema_problems(schema, value):
+        raise Unfit("; ".join(problems))
+    return output.model_validate(value) if isinstance(output, type) and issubclass(output, BaseModel) else value

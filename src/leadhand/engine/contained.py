@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable
+import time
+import types
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any
 
-from leadhand.engine.threads import CLEARING_UP_S, Ended
+from leadhand.engine.threads import CLEARING_UP_S, OURS, Ended
 from leadhand.engine.tool_returns import described
+from leadhand.flows.seam.lines import blocked, waits_at
+
+HOW = "use await in it, or a function without async, which runs on a thread"
 
 
 async def contained(call: Awaitable[Any]) -> Any:
@@ -45,3 +50,24 @@ async def _without_exit(call: Awaitable[Any]) -> Any:
         return await call
     except SystemExit as error:
         raise Ended("SystemExit") from error
+
+
+@types.coroutine
+def watched(call: Coroutine[Any, Any, Any], tell: Callable[[str], None]) -> Generator[Any, Any, Any]:
+    """Await a coroutine, and ``tell`` at which lines it blocked the loop."""
+    error: BaseException | None = None
+    while True:
+        line, began = waits_at(call, ours=str(OURS)), time.monotonic()
+        try:
+            waits = call.send(None) if error is None else call.throw(error)
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            after = waits_at(call, ours=str(OURS))
+            if slow := blocked(line if after == "?" else after, time.monotonic() - began, HOW):
+                tell(slow)
+        try:
+            yield waits
+            error = None
+        except BaseException as raised:
+            error = raised

@@ -1,15 +1,19 @@
-"""The ways in which an attempt ends without a result of its model, and why it does."""
+"""The ways in which an attempt ends: with a result, or without one, and why."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from leadhand.core.errors import MAX_TURNS, Failure, FailureClass
-from leadhand.core.tool import GIVES_UP
+from leadhand.core.tool import GIVES_UP, CallState
+from leadhand.core.value import Json
 from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.work_order import OpenCall
+from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine.conversation import MOST_IDLE, Conversation
 from leadhand.engine.conversation_turn import Turn
+from leadhand.ports import Work
 
 _CANNOT = re.compile(rf"[\s*_`]*{GIVES_UP}[*_`]*:[*_`\s]*(?P<reason>.*)", re.DOTALL)
 
@@ -18,6 +22,22 @@ def given_up(text: str) -> str:
     """Return why a worker gives up in words: ``CANNOT: reason``; "" for any other text."""
     found = _CANNOT.match(text)
     return (found["reason"].strip() or "no reason was given") if found is not None else ""
+
+
+def completed(work: Work, made: Iterable[CallState], text: str, value: Json = None, shaped: Json = None) -> WorkResult:
+    """Return the result of an attempt that ends well after these calls. What they returned is in their own events."""
+    used = [call for call in made if call.ok]
+    sources = {source.url: source for call in used for source in call.sources}
+    for needed in work.needs.values():
+        sources |= {source.url: source for source in needed.sources if source.url in text}
+    sample = any(each.sample for each in (*used, *work.needs.values()))
+    return WorkResult(
+        task_name=work.step.name,
+        ok=True,
+        data=ResultData(summary=text, sources=tuple(sources.values()), sample=sample, value=shaped),
+        used=tuple(call.call_id for call in used),
+        value=value,
+    )
 
 
 class Parked(Exception):

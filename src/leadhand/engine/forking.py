@@ -21,11 +21,11 @@ from leadhand.core.events import (
     RunStarted,
     ToolCallBegan,
 )
-from leadhand.core.evolve import start
+from leadhand.core.evolve import foreseen, start
 from leadhand.core.run import ForkPoint, RunDefinition, with_turns
 from leadhand.core.tool import Effect
 from leadhand.ports import ContextStore
-from leadhand.ports.heads import head_after
+from leadhand.ports.heads import head_of
 
 LEFT_OUT = (RunStarted, RunClaimed, RunRequested, ApprovalAnswered)
 """Events about the first run, its process and its people, which the fork does not copy."""
@@ -71,7 +71,7 @@ async def fork(
         before = _limits_of(started.definition.evolve(by=definition.by))
         kept = [before, *kept, _limits_of(definition).evolve(turns=dict(turns or {}))] if kept else []
     if kept:
-        await store.append(new_id, kept, epoch=1, head=head_after(start(new_id, created), kept, created.at))
+        await store.append(new_id, kept, epoch=1, head=head_of(foreseen(start(new_id, created), kept, created.at)))
 
 
 def _limits_of(definition: RunDefinition) -> RunChanged:

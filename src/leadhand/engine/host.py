@@ -136,7 +136,7 @@ class Host:
         if work.code is not None:
             from leadhand.engine.code_attempt import CodeAttempt  # few flows have code
 
-            return await CodeAttempt(work, log, turns).carry_out()
+            return await CodeAttempt(work, log, turns, self._tools.threads).carry_out()
         key = (work.run_id, work.step.step_id)
         conversation = await Conversation.rebuilt(work, log, self._kept.pop(key, None))
         turns.rules.refuse_again(conversation)

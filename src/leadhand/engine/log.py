@@ -35,7 +35,7 @@ class RunLog:
         head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
         """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
-        does; ``begins`` and ``jobs`` are only for stores that are shared (:class:`~leadhand.ports.ClusterStore`).
+        does; ``begins`` and ``jobs`` are only for stores that are shared (:class:`~leadhand.ports.DatabaseStore`).
         """
         clean: Sequence[AnyEvent] = [self._redactor.value(event, event.body) for event in events]
         shared: dict[str, Any] = {

@@ -46,8 +46,9 @@ _PATTERNS = (
 _NAMED = r"(?i:password|passwd|passphrase|pwd|secret|api[-_]?key|access[-_]?token)"
 _QUOTED = _NAMED + r"\\?[\"']?\s*[:=]\s*\\?"
 _WORD = r"[^\s\"'`&;,<>]"
+_ALGORITHMS = ("sha", "md", "aes", "base", "oauth", "utf", "pbkdf", "argon", "rsa", "[hre]s", "ed", "tls", "ssl", "erc")
 _ORDINARY = (
-    r"(?i:(?:sha|md|aes|base|oauth|utf|pbkdf|argon|rsa|[hre]s|ed|tls|ssl|erc|bep)[-_]?\d|[a-z]+://"
+    rf"(?i:(?:{'|'.join(_ALGORITHMS)})[-_]?\d|[a-z]+://"
     r"|\d[\d.,]{0,7}(?:e[-+]?\d+)?[-/]?[a-z/%]*(?![^\s.,;:!?)]))"
 )
 """What people write after ``secret:`` and ``token:`` besides words: an algorithm, a URL, a number with its unit."""

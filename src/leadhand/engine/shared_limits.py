@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from leadhand.core.limits import SharedLimit
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.slots import NO_PLACE, RunPlaces, Slots, announced, without_slot
-from leadhand.ports import Clock, ContextStore, PlaceStore
+from leadhand.ports import Clock, ContextStore, DatabaseStore
 from leadhand.ports.tool_limits import seconds_between
 
 GRACE_S = 0.05
@@ -44,7 +44,7 @@ class SharedLimits:
     """
 
     def __init__(self, store: ContextStore) -> None:
-        self._store = store if isinstance(store, PlaceStore) else None
+        self._store = store if isinstance(store, DatabaseStore) else None
         self._queues: dict[str, _Queue] = {}
 
     def held(
@@ -76,7 +76,7 @@ class SharedLimits:
 class _Queue:
     """The places that this process holds of one limit, and those who wait for one here."""
 
-    def __init__(self, limit: SharedLimit, store: PlaceStore | None) -> None:
+    def __init__(self, limit: SharedLimit, store: DatabaseStore | None) -> None:
         self._scope = limit.scope
         self._most = limit.most
         self._store = store
@@ -146,7 +146,7 @@ class _Queue:
         if self._turns is None or self._turns.done():
             self._turns = asyncio.get_running_loop().create_task(self._take_turns(self._store))
 
-    async def _take_turns(self, store: PlaceStore) -> None:
+    async def _take_turns(self, store: DatabaseStore) -> None:
         """Write and look, until nobody waits here and nothing has to be given back."""
         pause, failed = SHORTEST_LOOK_S, False
         while True:
@@ -170,7 +170,7 @@ class _Queue:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._changed.wait(), pause)
 
-    async def _turn(self, store: PlaceStore) -> int:
+    async def _turn(self, store: DatabaseStore) -> int:
         """Give places back and queue for others, or only look; return how many places this process has got."""
         want, done, now = self.slots.wanted(self._most), tuple(self._done), asyncio.get_running_loop().time()
         held = frozenset(self._held)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import inspect
 import threading
@@ -37,15 +38,20 @@ class Threads:
         self._name = name
 
     async def run(self, call: Callable[[], _T]) -> _T:
-        """Return the result of ``call``. Cancelling abandons the thread and ignores its result.
+        """Return the result of ``call``. Cancelling abandons the thread, which counts until it ends, and its result.
 
         Raises what the call raises; :class:`Ended` instead of SystemExit and similar exceptions.
         """
-        async with self._free:
-            done: Future[_T] = Future()
-            run = contextvars.copy_context().run
-            threading.Thread(target=run, args=(_settle, done, call), name=self._name, daemon=True).start()
-            return await asyncio.wrap_future(done)
+        await self._free.acquire()
+        done: Future[_T] = Future()
+        done.add_done_callback(partial(self._release, asyncio.get_running_loop()))
+        run = contextvars.copy_context().run
+        threading.Thread(target=run, args=(_settle, done, call), name=self._name, daemon=True).start()
+        return await asyncio.wrap_future(done)
+
+    def _release(self, loop: asyncio.AbstractEventLoop, _: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(self._free.release)
 
 
 def _settle(done: Future[_T], call: Callable[[], _T]) -> None:

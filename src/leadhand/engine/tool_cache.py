@@ -12,7 +12,7 @@ from leadhand.core.run import RunDefinition
 from leadhand.core.tool import CachedFrom, Effect, Source, ToolReturn, ToolSpec
 from leadhand.core.value import Json, Value
 from leadhand.engine.log import RunLog
-from leadhand.ports import AnswerCache
+from leadhand.ports import ContextStore
 
 LOGGER = logging.getLogger("leadhand.tools")
 
@@ -33,7 +33,7 @@ class ToolCache:
     A key never gets what another key's runs found: the key of a run is a part of the name of an entry.
     """
 
-    def __init__(self, store: AnswerCache) -> None:
+    def __init__(self, store: ContextStore) -> None:
         self._store = store
 
     def name(self, tool: ToolSpec, args: Mapping[str, Json], run: RunDefinition) -> str | None:

@@ -35,10 +35,10 @@ from leadhand.engine.threads import Ended, OnLoop, Threads, line_of
 from leadhand.engine.tool_cache import ToolCache, may_keep
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import (
-    ArtifactStore,
     BoundTool,
     Caller,
     Clock,
+    ContextStore,
     Files,
     Library,
     StaleAttempt,
@@ -62,7 +62,7 @@ class ToolCalls:
         toolbox: Toolbox,
         web: Callable[[bool], Web],
         clock: Clock,
-        artifacts: ArtifactStore | None = None,
+        store: ContextStore | None = None,
         library: Callable[[bool, str, bool], Library] | None = None,
         workshop: Workshop | None = None,
         limits: ToolLimits | None = None,
@@ -80,10 +80,11 @@ class ToolCalls:
         self.hooks = hooks or Hooks()
         self._toolbox = toolbox
         self._library = library
-        self._artifacts = artifacts
+        self._store = store
         self._web = web
         self._clock = clock
-        self._threads = Threads(THREADS, "leadhand-tool")
+        self.threads = Threads(THREADS, "leadhand-tool")
+        """Of functions of users that block."""
         self._conversions = Threads(THREADS, "leadhand-tool")  # of their own: async tools wait for no blocking ones
 
     def unfit(self, tool: ToolSpec, args: dict[str, Json], work: Work | None = None) -> Failure | None:
@@ -179,7 +180,7 @@ class ToolCalls:
         may_use = run is not None and not run.no_cache and not self.hooks.has(run, "after_tool")
         if may_use and (used := await self._used_again(log, began, name)) is not None:
             return used
-        artifacts: Any = self._artifacts and OnLoop(self._artifacts)
+        store: Any = self._store and OnLoop(self._store)
         context = ToolContext(
             run_id=log.run_id,
             call_id=f"{log.run_id}/{call_id}",
@@ -189,7 +190,7 @@ class ToolCalls:
             documents=searched[0],
             library=self._library and cast("Any", OnLoop(self._library(offline, *searched))),
             todos=work.todos if work is not None else (),
-            files=Files() if work is None or artifacts is None else Files(work.artifacts, artifacts.get),
+            files=Files() if work is None or store is None else Files(work.artifacts, store.blob),
             caller=Caller if work is None else work.caller,
             workshop=self._workshop and cast("Any", OnLoop(self._workshop)),
             deps=self._toolbox.deps,
@@ -282,9 +283,9 @@ class ToolCalls:
         """Return a tool's asks for the log, after storing the content of artifacts by digest."""
         kept: list[Ask] = []
         for ask in asks:
-            if isinstance(ask, WriteArtifact) and ask.content is not None and self._artifacts is not None:
+            if isinstance(ask, WriteArtifact) and ask.content is not None and self._store is not None:
                 content = ask.content.encode()
-                digest = await self._artifacts.put(content)
+                digest = await self._store.put_blob(content)
                 kept.append(ask.evolve(content=None, digest=digest, size=len(content)))
             else:
                 kept.append(ask)
@@ -297,7 +298,7 @@ class ToolCalls:
         try:
             async with Bounded(tool.timeout_s):
                 if not bound.is_async:
-                    return await self._threads.run(lambda: returned_value(bound.call(args, context), abandoned)), None
+                    return await self.threads.run(lambda: returned_value(bound.call(args, context), abandoned)), None
                 value = await contained(bound.call(args, context))
                 if is_small(value):
                     return returned_value(value), None

@@ -28,8 +28,7 @@ from leadhand.verify.material import Material, found_out, of_results
 from .context_budget import context_budget, fitting, tokens
 from .facts import clarified_request, today
 from .flow import Result as Returned
-from .judging import Record, Round, contradictions, judgement_of
-from .rounds import Materials, judge_round
+from .judging import Materials, Record, Round, contradictions, judge_round, judgement_of
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.outcomes import outcome_with
@@ -43,29 +42,18 @@ MOST_ROUNDS = 3
 """Rounds in which an answer is judged, at most."""
 
 
-class Missing(NamedTuple):
-    """A part of the request that an answer leaves out, as the lead has confirmed, and why."""
-
-    part: MissingPart
-    reason: str
-
-
 class Judged(NamedTuple):
-    """An outcome with its judgement, and what the answer leaves out."""
+    """An outcome with its judgement, and the parts of the request that its answer leaves out, as the lead says, too."""
 
     outcome: Outcome
-    missing: Sequence[Missing] = ()
+    missing: Sequence[Gap] = ()
 
 
 async def close(run: FlowContext, outcome: Outcome, answer: FlowAnswer) -> Outcome:
     """Return the outcome of a flow with its shape and its judgement. What the ``answer`` leaves out is a gap."""
     outcome = await shape_of_answer(run, outcome)
     found = await judged(run, outcome, answer.writer, answer.material)
-    gaps = [
-        Gap(name=part.part, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=ASK_FOR_IT)
-        for part, reason in found.missing
-    ]
-    return found.outcome._replace(gaps=[*found.outcome.gaps, *gaps])
+    return found.outcome._replace(gaps=[*found.outcome.gaps, *found.missing])
 
 
 async def judged(run: FlowContext, outcome: Outcome, writer: str = "", material: Materials | None = None) -> Judged:
@@ -161,7 +149,7 @@ class _Answering:
 
     # --- corrections and missing parts -------------------------------------------------------------------------------
 
-    async def _answered(self, first: Round) -> tuple[str, Json, Sequence[Missing]]:
+    async def _answered(self, first: Round) -> tuple[str, Json, Sequence[Gap]]:
         """Return the answer and its value, corrected once if the first round contradicts them, and what they lack."""
         wrong = contradictions(self._claims, [first.record])
         leaves = {each.n for each in self._claims if each.path}
@@ -183,7 +171,11 @@ class _Answering:
             answer = text.text  # else it is not a correction
         said = objects_of(list_of(object_of(confirmed.value).get("missing"))) if confirmed and confirmed.ok else []
         reasons = {each.get("n"): text_of(each.get("reason")) for each in said}
-        missing = [Missing(part, reasons[n]) for n, part in enumerate(first.missing, start=1) if n in reasons]
+        missing = [
+            Gap(name=each.part, class_=FailureClass.INSUFFICIENT, reason=reasons[n], next_action=ASK_FOR_IT)
+            for n, each in enumerate(first.missing, start=1)
+            if n in reasons
+        ]
         return answer, value, missing
 
     def _correction(self, part: str, writer: str, problems: Sequence[Doubt]) -> Any:

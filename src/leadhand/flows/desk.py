@@ -1,8 +1,8 @@
-"""What the code of a flow works with: a role with ``loop="code"`` is carried out by a coroutine of its flow."""
+"""What the code of a flow works with: a worker with ``loop="code"`` is carried out by a function of its flow."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
 from leadhand.core.tool import CallState
@@ -14,44 +14,21 @@ class Desk(Protocol):
 
     Code is run again from its start when a run is resumed, and after a wait for approval. Calls that were finished
     before are then answered from the log, if the code makes the same ones. So let calls depend on ``brief``, and on the
-    results of other calls, only.
+    results of other calls, only. :class:`~leadhand.report.Agent` says what ``ask``, ``call`` and ``emit`` do; ``lines``
+    are what was reported before the step: ``timestamp``, ``agent`` (a worker) and ``message``.
     """
 
     @property
-    def name(self) -> str:
-        """The id of the step."""
-        ...
+    def brief(self) -> Mapping[str, Any]: ...
 
-    @property
-    def brief(self) -> Mapping[str, Any]:
-        """The input of the step."""
-        ...
+    async def lines(self) -> Sequence[Mapping[str, Any]]: ...
 
-    async def lines(self) -> Sequence[Mapping[str, Any]]:
-        """Return what was reported before this step: ``timestamp``, ``agent`` (a role) and ``message``."""
-        ...
+    async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any: ...
 
-    @property
-    def feedback(self) -> str:
-        """Why an earlier result was not accepted; "" in a first attempt."""
-        ...
+    async def call(self, tool: str, /, **args: Json) -> CallState: ...
 
-    async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any:
-        """Ask the model of the role, with its instructions, and return the text of the answer.
-
-        With ``output``, a pydantic model or a JSON schema, return an instance of the model, or JSON that matches the
-        schema. A model that answers otherwise is asked again. Raises :class:`~leadhand.ports.ModelError`.
-        """
-        ...
-
-    async def call(self, tool: str, /, **args: Json) -> CallState:
-        """Call a tool that the role may use. Raises :class:`~leadhand.core.errors.ToolError` if the call fails."""
-        ...
-
-    def emit(self, message: str) -> None:
-        """Report what the code is doing, as a line in the log of the run."""
-        ...
+    def emit(self, message: str) -> None: ...
 
 
-Code = Callable[[Desk], Awaitable[Any]]
-"""Carries out a step, and returns its result: text, or a value for a role with an ``output``."""
+Code = Callable[[Desk], Coroutine[Any, Any, Any] | Callable[[], Any]]
+"""Carries out a step: returns the coroutine that returns its result, or a function for a thread that does."""

@@ -6,22 +6,37 @@ A claim is contradicted only if two rounds say so. Every flow has its answers ju
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from leadhand.core.blob import BLOB_KEY, blob_of
-from leadhand.core.commands import IssueStep
+from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, compact_json, list_of, object_of, text_of
-from leadhand.flows.facts import clarified_request
+from leadhand.core.value import Json, compact_json, list_of, object_of, plain_json, text_of
 from leadhand.verify.exact import problems_of
-from leadhand.verify.judge import JUDGE, Findings, MissingPart, Piece, checked_reply, judge_facts, merged
+from leadhand.verify.judge import (
+    JUDGE,
+    Findings,
+    MissingPart,
+    Piece,
+    Verifier,
+    checked_reply,
+    judge_facts,
+    merged,
+    reply_schema,
+)
 from leadhand.verify.material import Material
 
 from .context_budget import context_budget, fitting, grouped, tokens
-from .facts import today
+from .desk import Code, Desk
+from .facts import clarified_request, today
+from .flow import Result as Returned
+from .seam.context import FlowContext
+from .seam.details import Details
+from .seam.results import Result
 
 LONGEST_DESCRIPTION = 500
 """Characters of the description of a tool."""
@@ -41,69 +56,98 @@ class Entry(NamedTuple):
     doubts: Sequence[Doubt] = ()
 
 
+Materials = Callable[[RunState], Material]
+"""Returns what claims are judged beside."""
 Record = Mapping[Key, Entry]
 """What one round of requests says of the claims that were judged in it."""
 
 
 class Round(NamedTuple):
-    """Requests to a judge about some claims: those to assign, whether some are open, and what the others say."""
+    """What requests to a judge about the claims of a text say of them, and of what the text leaves out."""
 
-    wanted: Sequence[IssueStep] = ()
-    is_open: bool = False
     record: Record = MappingProxyType({})
     missing: Sequence[MissingPart] = ()
     judged_by: str | None = None
 
 
-def judge_round(
-    state: RunState,
+async def judge_round(
+    run: FlowContext,
     name: str,
     claims: Sequence[Claim],
-    material: Material,
+    material: Materials,
     records: Sequence[Record] = (),
     *,
     of: str | int = "",
 ) -> Round:
-    """Return the round called ``name``, in which those of the ``claims`` of a text are judged beside their material
-    that no earlier round, of which ``records`` tell, has judged or that was contradicted once; ``of`` names the text.
-    """
-    keys = keys_of(claims)
-    new = [each for each in claims if is_unsettled(keys[each.n], records)]
-    wanted: list[IssueStep] = []
-    found: list[Findings] = []
-    is_open, judged_by = False, None
-    room = room_beside(state, material) if new else 0
-    shards = list(shards_of(new, material, room)) if new else []
+    """Judge those of the ``claims`` of a text that no earlier round, of which ``records`` tell, has judged, or that was
+    contradicted once; ``name`` is that of the round, ``of`` names the text."""
+    state, keys, beside = run.state, keys_of(claims), material(run.state)
+    new = [each for each in claims if _is_unsettled(keys[each.n], records)]
+    shards = list(shards_of(new, beside, _room(state) - tokens([_calls(state, beside), _context(state, beside)])))
     left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
-    shards = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
-    for number, (numbers, pieces) in enumerate((each for each in shards if each[0]), start=1):
-        key = f"{name}.{number}"
-        judging = state.steps.get(key)
-        if judging is None:
-            given = {"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]}
-            wanted.append(IssueStep(id=key, worker=JUDGE, title=f"judge, part {number}", input=given, judges=name))
-        elif not judging.closed:
-            is_open = True
-        elif (said := _findings(judging)) is not None:
-            found.append(said)
-            if any(verdict is not ClaimVerdict.NOT_CHECKED for verdict in said.verdicts.values()):
-                judged_by = text_of(object_of(judging.value).get("judged_by"))
-        else:
-            found.append(Findings(verdicts=dict.fromkeys(numbers, ClaimVerdict.NOT_CHECKED)))
-    found += [Findings(verdicts=dict.fromkeys(left, ClaimVerdict.NOT_CHECKED))] if left else []
-    if len(wanted) == 1:
-        wanted = [wanted[0]._replace(title="judge")]
+    kept = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
+    asked = [each for each in kept if each[0]]
+    details = Details(
+        title="judge",
+        judges=name,
+        shows=partial(_brief, claims=claims, material=material),
+        keeps=partial(_reply, claims=claims),
+        schema=lambda _, step: reply_schema(step.step.input["claims"]),
+    )
+    judge = run.worker(JUDGE)
+    steps = [
+        run.step(
+            judge,
+            key=f"{name}.{number}",
+            input={"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]},
+            details=details if len(asked) == 1 else details.of(title=f"judge, part {number}"),
+            optional=True,
+            code=verifying(run.verifier) if judge.loop == "code" else None,
+        )
+        for number, (numbers, pieces) in enumerate(asked, start=1)
+    ]
+    replies: list[Result] = await run.gather(steps)
+    found, judged_by = [_unchecked(left)] if left else [], None
+    for (numbers, _), reply in zip(asked, replies, strict=True):
+        said = object_of(reply.value) if reply.ok else {}
+        findings = Findings.model_validate(said["findings"]) if said else _unchecked(numbers)
+        found.append(findings)
+        if any(each is not ClaimVerdict.NOT_CHECKED for each in findings.verdicts.values()):
+            judged_by = text_of(said["judged_by"])
     whole = merged(found)
     record = {
         keys[n]: Entry(verdict, [each for each in whole.doubts if each.n == n]) for n, verdict in whole.verdicts.items()
     }
-    return Round(wanted, is_open, record, whole.missing, judged_by)
+    return Round(record, whole.missing, judged_by)
 
 
-def _findings(judging: StepState) -> Findings | None:
-    """Return what a request to a judge found; None if it has no valid reply."""
-    found = object_of(judging.value).get("findings") if judging.ok else None
-    return None if found is None else Findings.model_validate(found)
+def _unchecked(numbers: Iterable[int]) -> Findings:
+    return Findings(verdicts=dict.fromkeys(numbers, ClaimVerdict.NOT_CHECKED))
+
+
+def _brief(state: RunState, step: StepState, claims: Sequence[Claim], material: Materials) -> dict[str, Any]:
+    """Return the request of a step that judges, from its input."""
+    pieces = [Piece(*each) for each in step.step.input["evidence"]]
+    beside, chosen = material(state), _chosen(step, claims)
+    facts = judge_facts(chosen, pieces, beside, clarified_request(state), _calls(state, beside))
+    context, answer = _context(state, beside), "\n".join(f"{each.path} {each.text}".lstrip() for each in claims)
+    if len(chosen) < len(claims) and tokens([facts, context, answer]) <= context_budget(state, JUDGE):
+        context["answer"] = answer
+    return {**facts, "context": context}
+
+
+def _reply(state: RunState, step: StepState, result: Returned, claims: Sequence[Claim]) -> Json:
+    """Return what is recorded of the reply of a judge: what it is worth, and who judged."""
+    evidence, request = result.brief["evidence"], clarified_request(state)
+    findings = checked_reply(result.value, _chosen(step, claims), evidence, request)
+    judge = state.worker(JUDGE)
+    named = text_of(object_of(result.value).get("judged_by")) if judge is not None and judge.loop == "code" else ""
+    return {"findings": findings.model_dump(mode="json"), "judged_by": named or state.definition.model_of(judge)}
+
+
+def _chosen(step: StepState, claims: Sequence[Claim]) -> list[Claim]:
+    """Return the claims that a step judges."""
+    return [each for each in claims if each.n in step.step.input["claims"]]
 
 
 def keys_of(claims: Sequence[Claim]) -> Mapping[int, Key]:
@@ -121,11 +165,6 @@ def _room(state: RunState) -> int:
     """Return the tokens of claims, evidence and calls in one request to a judge."""
     budget = context_budget(state, JUDGE)
     return max(budget - tokens(clarified_request(state)), budget // 2)
-
-
-def room_beside(state: RunState, material: Material) -> int:
-    """Return the tokens of claims and evidence in one request to a judge."""
-    return _room(state) - tokens([_calls(state, material), _context(state, material)])
 
 
 def _context(state: RunState, material: Material) -> dict[str, Json]:
@@ -213,7 +252,7 @@ def _entry(key: Key, records: Sequence[Record]) -> Entry | None:
     return next((each for each in said if each.verdict is not ClaimVerdict.NOT_CHECKED), next(iter(said), None))
 
 
-def is_unsettled(key: Key, records: Sequence[Record]) -> bool:
+def _is_unsettled(key: Key, records: Sequence[Record]) -> bool:
     entry = _entry(key, records)
     return entry is None or (entry.verdict is ClaimVerdict.CONTRADICTED and _times(key, records) == 1)
 
@@ -246,31 +285,17 @@ def judgement_of(
     return Judgement(claims=tuple(judged), doubts=tuple(doubts), judged_by=judged_by)
 
 
-def judge_brief(
-    state: RunState, given: Mapping[str, Any], claims: Sequence[Claim], material: Material
-) -> dict[str, Any]:
-    """Return the request of a step that judges, from its input."""
-    pieces = [Piece(*each) for each in given["evidence"]]
-    chosen, calls = _chosen(given, claims), _calls(state, material)
-    facts = judge_facts(chosen, pieces, material, clarified_request(state), calls)
-    context, answer = _context(state, material), "\n".join(f"{each.path} {each.text}".lstrip() for each in claims)
-    if len(chosen) < len(claims) and tokens([facts, context, answer]) <= context_budget(state, JUDGE):
-        context["answer"] = answer
-    return {**facts, "context": context}
+def verifying(verifier: Verifier | None) -> Code:
+    """Return the code of a step that judges with a verifier of the user's own."""
 
+    async def verify(desk: Desk) -> Json:
+        if verifier is None:
+            raise UsageError("this process has no verifier, and the run needs one", "Pass it: Leadhand(verifier=…).")
+        brief: Mapping[str, Any] = desk.brief
+        fields = Claim.model_fields
+        claims = [Claim.model_validate({k: v for k, v in each.items() if k in fields}) for each in brief["claims"]]
+        found = await verifier.verify(claims, brief["evidence"], brief["calls"], brief["request"])
+        reply = plain_json(found.model_dump(mode="json"))
+        return {**reply, "judged_by": getattr(verifier, "name", "") or type(verifier).__name__}
 
-def judge_reply(
-    state: RunState, given: Mapping[str, Any], claims: Sequence[Claim], value: Json, brief: Mapping[str, Any]
-) -> Json:
-    """Return what is recorded of the reply of a judge: what it is worth, and who judged."""
-    findings = checked_reply(value, _chosen(given, claims), brief["evidence"], clarified_request(state))
-    role = state.worker(JUDGE)
-    named = text_of(object_of(value).get("judged_by")) if role is not None and role.loop == "code" else ""
-    judged_by = named or state.definition.model_of(role)
-    return {"findings": findings.model_dump(mode="json"), "judged_by": judged_by}
-
-
-def _chosen(given: Mapping[str, Any], claims: Sequence[Claim]) -> list[Claim]:
-    """Return the claims that a step judges."""
-    wanted = frozenset(given["claims"])
-    return [each for each in claims if each.n in wanted]
+    return verify

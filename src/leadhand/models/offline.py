@@ -16,7 +16,6 @@ from leadhand.core.tool import GIVE_UP
 from leadhand.core.value import fitting, object_of, text_of, texts_of
 from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.calls import Calls
-from leadhand.flows.offline.days import read_date
 from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules, reported
 from leadhand.flows.offline.shaping import shape
 from leadhand.flows.shaping import SHAPE
@@ -128,6 +127,6 @@ def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if tool.required and tool.required <= given.keys():
         return Call(tool.name, given)
     text = next((said for name in _TEXTS if (said := text_of(facts.get(name)))), "")
-    calls = Calls(text, [tool.model_dump()], read_date(facts.get("today")))
+    calls = Calls(text, [tool.model_dump()], facts.get("today"))
     found = calls.subtasks()
     return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.cannot else None

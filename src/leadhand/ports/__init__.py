@@ -1,79 +1,37 @@
 """Ports: the interfaces between the engine and the outside world, each small enough for a one-page fake."""
 
-from leadhand.core.errors import BudgetRefused, StaleAttempt
+from leadhand.core.errors import BudgetRefused as BudgetRefused
+from leadhand.core.errors import StaleAttempt as StaleAttempt
 
-from .cluster import CARRY_OUT, DRIVE, LARGEST_MESSAGE, VERSION, ClusterStore, Job
-from .models import FormRefused, ModelError, ModelProfile, ModelReply, ModelRequest, Models, OutputSpec, input_bound
-from .stores import (
-    AnswerCache,
-    ArtifactStore,
-    ContextStore,
-    FileIndex,
-    KeyStore,
-    Places,
-    PlaceStore,
-    SearchIndex,
-    UpkeepStore,
-    WebhookStore,
-)
-from .work import (
-    BoundTool,
-    Caller,
-    Clock,
-    Dispatcher,
-    Files,
-    Library,
-    Page,
-    PartialResults,
-    Previewer,
-    Toolbox,
-    ToolContext,
-    Web,
-    WebReply,
-    Work,
-    Workshop,
-)
-
-__all__ = [
-    "CARRY_OUT",
-    "DRIVE",
-    "LARGEST_MESSAGE",
-    "VERSION",
-    "AnswerCache",
-    "ArtifactStore",
-    "BoundTool",
-    "BudgetRefused",
-    "Caller",
-    "Clock",
-    "ClusterStore",
-    "ContextStore",
-    "Dispatcher",
-    "FileIndex",
-    "Files",
-    "FormRefused",
-    "Job",
-    "KeyStore",
-    "Library",
-    "ModelError",
-    "ModelProfile",
-    "ModelReply",
-    "ModelRequest",
-    "Models",
-    "OutputSpec",
-    "Page",
-    "PartialResults",
-    "PlaceStore",
-    "Places",
-    "Previewer",
-    "SearchIndex",
-    "StaleAttempt",
-    "ToolContext",
-    "Toolbox",
-    "UpkeepStore",
-    "Web",
-    "WebReply",
-    "WebhookStore",
-    "Work",
-    "Workshop",
-    "input_bound",
-]
+from .models import FormRefused as FormRefused
+from .models import ModelError as ModelError
+from .models import ModelProfile as ModelProfile
+from .models import ModelReply as ModelReply
+from .models import ModelRequest as ModelRequest
+from .models import Models as Models
+from .models import OutputSpec as OutputSpec
+from .models import input_bound as input_bound
+from .stores import CARRY_OUT as CARRY_OUT
+from .stores import DRIVE as DRIVE
+from .stores import LARGEST_MESSAGE as LARGEST_MESSAGE
+from .stores import VERSION as VERSION
+from .stores import ContextStore as ContextStore
+from .stores import DatabaseStore as DatabaseStore
+from .stores import Job as Job
+from .stores import Places as Places
+from .stores import in_database as in_database
+from .work import BoundTool as BoundTool
+from .work import Caller as Caller
+from .work import Clock as Clock
+from .work import Dispatcher as Dispatcher
+from .work import Files as Files
+from .work import Library as Library
+from .work import Page as Page
+from .work import PartialResults as PartialResults
+from .work import Previewer as Previewer
+from .work import Toolbox as Toolbox
+from .work import ToolContext as ToolContext
+from .work import Web as Web
+from .work import WebReply as WebReply
+from .work import Work as Work
+from .work import Workshop as Workshop

@@ -5,7 +5,6 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from leadhand.core.errors import UsageError
 from leadhand.core.limits import Concurrency, Limits, SharedBudget, SharedLimit, nanousd, smaller
 from leadhand.core.moment import Moment
 from leadhand.core.value import Value
@@ -108,16 +107,3 @@ class ApiKey(KeyDocument):
 def allows(scopes: Collection[Scope], wanted: Scope) -> bool:
     """Whether these scopes include ``wanted``."""
     return any(wanted in INCLUDED[scope] for scope in scopes)
-
-
-def no_such_key(key_id: str) -> UsageError:
-    """Return the error of a key id that a store does not know."""
-    return UsageError(f"there is no key {key_id}", "`leadhand keys list` shows the keys of this database")
-
-
-def key_exists(key: ApiKey) -> UsageError:
-    """Return the error of adding a key twice, or another one with the name of a key that is in use."""
-    return UsageError(
-        f"a key named {key.name}, or with the id {key.key_id}, already exists",
-        "choose another name, or revoke that key first: leadhand keys list",
-    )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from leadhand.core.events import AnyEvent, RunFinished, RunStarted, RunStatusSet
-from leadhand.core.evolve import foreseen
 from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -39,11 +36,6 @@ def head_of(state: RunState) -> RunHead:
         sum(found.get(each, 0) for each in UNSUCCESSFUL),
         len(state.asking) + unanswered if open_ else 0,
     )
-
-
-def head_after(state: RunState, events: Sequence[AnyEvent], at: datetime) -> RunHead:
-    """Return the head of a run after ``events`` that are not written yet, if they are the next ones of its log."""
-    return head_of(foreseen(state, events, at))
 
 
 def status_after(event: AnyEvent) -> RunStatus | None:

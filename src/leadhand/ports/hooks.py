@@ -149,21 +149,14 @@ class FunctionHook(Hook):
     """A function as a hook: see the decorators of :mod:`leadhand.hooks`."""
 
     def __init__(self, point: str, function: Check) -> None:
-        self.point = point
-        self.function = function
+        setattr(self, point, function)
         self.name = f"{function.__module__}:{function.__qualname__}"
 
 
 def check_of(hook: Hook, point: str) -> Check | None:
     """Return the method or function of a hook for a point; None if it has none."""
-    if isinstance(hook, FunctionHook):
-        return hook.function if hook.point == point else None
-    return getattr(hook, point) if checks(type(hook), point) else None
-
-
-def checks(kind: type[Hook], point: str) -> bool:
-    """Whether a class of hooks has a method of its own for a point."""
-    return getattr(kind, point) is not getattr(Hook, point)
+    found = getattr(hook, point)
+    return None if getattr(found, "__func__", None) is getattr(Hook, point) else found
 
 
 def name_of(hook: Hook) -> str:

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, TypedDict
 
+from leadhand.core.moment import Moment
 from leadhand.core.run import RunStatus, RunStatusName
 from leadhand.core.state import RunState
 from leadhand.core.value import Value
@@ -33,8 +34,8 @@ class RunListing(Value):
     request: str
     status: RunStatus
     model: str
-    created_at: datetime
-    finished_at: datetime | None = None
+    created_at: Moment
+    finished_at: Moment | None = None
     head_seq: int
     epoch: int
     owner: str | None = None

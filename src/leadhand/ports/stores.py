@@ -1,12 +1,13 @@
-"""What keeps runs and their parts: the log, artifacts, and keys."""
+"""What keeps runs and their parts: every store keeps logs, and a database also what servers and hosts need."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack, runtime_checkable
 
+from leadhand.core.errors import ConfigurationError
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.run import EarlierFile
 from leadhand.core.value import Json
@@ -14,24 +15,45 @@ from leadhand.core.value import Json
 if TYPE_CHECKING:
     from leadhand.ports.access import ApiKey
     from leadhand.ports.heads import RunHead
-    from leadhand.ports.hosts import HostLine
+    from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
     from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
     from leadhand.ports.webhooks import Delivery, Webhook
 
 
-class AnswerCache(Protocol):
-    """A cache that all processes share."""
-
-    async def cached(self, key: str) -> Json | None:
-        """Return a cached answer that has not expired."""
-        ...
-
-    async def cache(self, key: str, value: Json, ttl_s: float) -> None:
-        """Cache an answer for ``ttl_s`` seconds. Raises TypeError for a value that JSON cannot express."""
-        ...
+CARRY_OUT = "carry_out"
+DRIVE = "drive"
+VERSION = 1
+"""The version of the arguments of jobs."""
+LARGEST_MESSAGE = 7_900
+"""The most bytes of a message between processes, in UTF-8: PostgreSQL's limit is 8,000."""
 
 
-class ContextStore(AnswerCache, Protocol):
+class Job(NamedTuple):
+    """What any host may do: drive a run, or carry out ``attempts`` of it. It holds names only; the log has the rest."""
+
+    task: str
+    run_id: str
+    attempts: tuple[str, ...] = ()
+    priority: int = 0
+
+    @property
+    def queue(self) -> str:
+        """The queue that hosts look for it in."""
+        return f"leadhand.{self.task}"
+
+    @property
+    def lock(self) -> str | None:
+        """What at most one waiting job may have: of a job to drive a run, its id."""
+        return self.run_id if self.task == DRIVE else None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the job's task."""
+        attempts = {"attempts": list(self.attempts)} if self.attempts else {}
+        return {"version": VERSION, "run_id": self.run_id, **attempts}
+
+
+class ContextStore(Protocol):
     """Stores events: one append-only sequence for each run, from which everything else is computed.
 
     Every method may raise StoreError, and NoSuchRun if it names a run (:mod:`leadhand.core.errors`).
@@ -40,11 +62,6 @@ class ContextStore(AnswerCache, Protocol):
     @property
     def host(self) -> str:
         """The id of this process at the store: the owner of the runs that it drives."""
-        ...
-
-    @property
-    def artifacts(self) -> ArtifactStore:
-        """The store of the content of the runs' artifacts."""
         ...
 
     async def create(self, run_id: str, started: RunStarted) -> Entry:
@@ -118,7 +135,24 @@ class ContextStore(AnswerCache, Protocol):
         ...
 
     async def blob(self, digest: str) -> bytes:
-        """Return the bytes of a payload. Raises KeyError for an unknown digest."""
+        """Return the bytes of a payload or of an artifact. Raises KeyError for an unknown digest."""
+        ...
+
+    async def put_blob(self, content: bytes) -> str:
+        """Store content and return its digest, ``sha256:…``, once it is durable. Equal content is stored once."""
+        ...
+
+    async def keep_blobs(self, digests: Collection[str]) -> set[str]:
+        """Keep content for a while, so that an event can name it, and return which of these digests are stored."""
+        ...
+
+    async def earlier_files(
+        self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
+    ) -> list[EarlierFile]:
+        """Return the files under ``memory/`` that runs of a flow and an API key wrote: the newest version of each path,
+        newest first. Left out are those of runs that :func:`~leadhand.ports.earlier_files.may_share`
+        excludes for a run with ``offline`` and ``documents``.
+        """
         ...
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
@@ -137,60 +171,49 @@ class ContextStore(AnswerCache, Protocol):
         """Keep a gate closed for every process for at least ``seconds`` from now; holds do not add up."""
         ...
 
+    async def cached(self, key: str) -> Json | None:
+        """Return a cached answer that has not expired."""
+        ...
+
+    async def cache(self, key: str, value: Json, ttl_s: float) -> None:
+        """Cache an answer for ``ttl_s`` seconds. Raises TypeError for a value that JSON cannot express."""
+        ...
+
     async def aclose(self) -> None:
         """Commit pending writes and release every run; a second call does nothing."""
         ...
 
 
-class ArtifactStore(Protocol):
-    """Stores the content of artifacts by digest. Every method may raise StoreError."""
+class Places(NamedTuple):
+    """The places of a limit as they are.
 
-    async def put(self, content: bytes) -> str:
-        """Store content and return its digest, ``sha256:…``, once it is durable. Equal content is stored once."""
-        ...
+    ``held`` are the tickets of this process that hold a place, ``in_use`` counts all that do, ``waiting`` all others.
+    """
 
-    async def get(self, digest: str) -> bytes:
-        """Return content. Raises KeyError for an unknown digest."""
-        ...
-
-    async def has(self, digest: str) -> bool:
-        """Whether content with this digest is stored."""
-        ...
-
-    async def keep(self, digests: Collection[str]) -> set[str]:
-        """Keep content for a while, so that an event can name it, and return which of these digests are stored."""
-        ...
+    held: frozenset[int] = frozenset()
+    in_use: int = 0
+    waiting: int = 0
 
 
 @runtime_checkable
-class FileIndex(Protocol):
-    """A context store that finds the files of earlier runs without reading their logs. May raise StoreError."""
+class DatabaseStore(ContextStore, Protocol):
+    """A context store in a database that many processes can open. Every method may raise StoreError.
 
-    async def earlier_files(
-        self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
-    ) -> list[EarlierFile]:
-        """Return the files under ``memory/`` that runs of a flow and an API key wrote: the newest version of each path,
-        newest first. Left out are those of runs that :func:`~leadhand.ports.earlier_files.may_share`
-        excludes for a run with ``offline`` and ``documents``.
-        """
-        ...
+    Its ``append`` also takes ``jobs``, which are committed with the events, and ``begins``, an attempt that must
+    neither have begun nor ended: StaleAttempt. Its ``create`` takes ``jobs``, too: then no process owns the new run.
+    Deliveries to webhooks are written with their event.
 
+    A place of a limit that is free goes to the ticket of the highest priority, and among equals to the first. A ticket
+    that has a place keeps it until the ticket is removed. The tickets of a process that dies are removed.
+    """
 
-@runtime_checkable
-class SearchIndex(Protocol):
-    """A context store with an index of the words of runs. A search adds only the newest runs itself, so a server calls
-    this regularly. May raise StoreError."""
+    # Search and upkeep
 
     async def index_runs(self, run_id: str | None = None, *, most: int | None = None) -> int:
         """Add what is new in the logs of runs at rest to the index: of the newest ``most`` that have something new, or
         of one run with ``run_id``. Return of how many. A run that cannot be added is logged and left out.
         """
         ...
-
-
-@runtime_checkable
-class UpkeepStore(Protocol):
-    """A store whose runs can be deleted, and that can be copied and checked. Every method may raise StoreError."""
 
     async def delete_runs(self, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
         """Delete runs, damaged ones too, with everything that only they use; return the ids of those deleted.
@@ -208,10 +231,7 @@ class UpkeepStore(Protocol):
         """Copy the store to a file that does not exist, while it is in use. Raises UsageError if there is one."""
         ...
 
-
-@runtime_checkable
-class KeyStore(Protocol):
-    """Stores API keys, without the keys themselves, and lets servers take turns. Every method may raise StoreError."""
+    # API keys
 
     async def add_key(self, key: ApiKey) -> None:
         """Store a key. Raises UsageError if its id or digest is in use, or its name by a key that is not revoked."""
@@ -240,25 +260,7 @@ class KeyStore(Protocol):
         """
         ...
 
-
-class Places(NamedTuple):
-    """The places of a limit as they are.
-
-    ``held`` are the tickets of this process that hold a place, ``in_use`` counts all that do, ``waiting`` all others.
-    """
-
-    held: frozenset[int] = frozenset()
-    in_use: int = 0
-    waiting: int = 0
-
-
-@runtime_checkable
-class PlaceStore(Protocol):
-    """Keeps queues in which all processes of a store wait for the places of a limit, in turn. May raise StoreError.
-
-    A place that is free goes to the ticket of the highest priority, and among equals to the first. A ticket that has a
-    place keeps it until the ticket is removed. The tickets of a process that dies are removed.
-    """
+    # Places of limits
 
     async def queue_up(
         self, name: str, most: int, *, want: Sequence[int], held: Collection[int] = (), done: Sequence[int] = ()
@@ -274,10 +276,7 @@ class PlaceStore(Protocol):
         """Return how it is in a queue. Writes nothing."""
         ...
 
-
-@runtime_checkable
-class WebhookStore(Protocol):
-    """Stores webhooks, and writes the deliveries of an event with the event. Every method may raise StoreError."""
+    # Webhooks
 
     async def add_webhook(self, webhook: Webhook) -> None:
         """Store a webhook."""
@@ -302,3 +301,52 @@ class WebhookStore(Protocol):
     async def settle_delivery(self, delivery: Delivery) -> None:
         """Record what an attempt to deliver led to; ignores a delivery that was deleted."""
         ...
+
+    # Other processes
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other machines can use the same database."""
+        ...
+
+    async def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
+        """Show this process among the hosts until the store is closed; ``doing``, called in a thread, returns the
+        attempts that it carries out, as ``run/attempt``.
+        """
+        ...
+
+    async def drain(self) -> None:
+        """Show that this process takes no new work."""
+        ...
+
+    async def living(self, hosts: Collection[str]) -> set[str]:
+        """Return those of these processes that are alive."""
+        ...
+
+    async def queue(self) -> QueueInfo:
+        """Return what waits in the queue."""
+        ...
+
+    async def defer(self, jobs: Sequence[Job]) -> None:
+        """Add jobs to the queue."""
+        ...
+
+    def listen(self, hear: Callable[[str], None], connected: Callable[[], None]) -> None:
+        """Call ``hear`` on this event loop with each message of other processes, until the store is closed.
+
+        ``connected`` is called at the beginning, and again after messages may have been lost. Only the first call of
+        this method counts.
+        """
+        ...
+
+    def send(self, messages: Sequence[str]) -> None:
+        """Send messages of at most LARGEST_MESSAGE bytes to the processes that listen; any may be lost."""
+        ...
+
+
+def in_database(store: ContextStore) -> DatabaseStore:
+    """Return a store that is in a database. Raises ConfigurationError for another one."""
+    if not isinstance(store, DatabaseStore):
+        what = "this store keeps runs only: no API keys or webhooks, and it cannot delete runs or be backed up"
+        raise ConfigurationError(what, "Use SQLite or PostgreSQL, or implement leadhand.ports.DatabaseStore.")
+    return store

@@ -1,6 +1,7 @@
 """How often a tool is called: at once, in a span of time, and not at all while an earlier result is still good."""
 
 import re
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -48,14 +49,12 @@ def lifetime_s(lifetime: object) -> float:
     return seconds
 
 
-def _checked_rate(rate: str) -> str:
-    seconds_between(rate)
-    return rate
+def _checked(read: Callable[[object], float]) -> AfterValidator:
+    def check(value: object) -> object:
+        read(value)
+        return value
 
-
-def _checked_lifetime(lifetime: str | float) -> str | float:
-    lifetime_s(lifetime)
-    return lifetime
+    return AfterValidator(check)
 
 
 class ToolSettings(Value):
@@ -66,22 +65,14 @@ class ToolSettings(Value):
     """
 
     concurrency: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
-    rate: Annotated[str, AfterValidator(_checked_rate)] | None = Field(default=None, examples=["10/s", "100/min"])
-    cache: Annotated[str | float, AfterValidator(_checked_lifetime)] | None = Field(
-        default=None, examples=["30m", "7d", 1800]
-    )
+    rate: Annotated[str, _checked(seconds_between)] | None = Field(default=None, examples=["10/s", "100/min"])
+    cache: Annotated[str | float, _checked(lifetime_s)] | None = Field(default=None, examples=["30m", "7d", 1800])
 
 
 def applied(spec: ToolSpec, given: ToolSettings) -> ToolSpec:
     """Return a tool with a project's settings in place of its own."""
-    changes: dict[str, object] = {}
-    if given.concurrency is not None:
-        changes["concurrency"] = given.concurrency
-    if given.rate is not None:
-        changes["rate"] = given.rate
-    if given.cache is not None:
-        changes["cache_s"] = lifetime_s(given.cache)
-    return spec.model_copy(update=changes)
+    changes = given.model_dump(exclude_none=True, exclude={"cache"})
+    return spec.model_copy(update=changes if given.cache is None else {**changes, "cache_s": lifetime_s(given.cache)})
 
 
 def flaw(spec: ToolSpec) -> tuple[str, str, str] | None:

@@ -16,8 +16,6 @@ from leadhand.core.value import Value
 
 WebhookEvent = Literal["run.finished", "run.asks", "run.failed"]
 WEBHOOK_EVENTS: tuple[WebhookEvent, ...] = get_args(WebhookEvent)
-SENT = (ApprovalRequested, RunFinished)
-"""The events of the log that become messages."""
 MARK = "whsec_"
 RETRY_AFTER_S = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Seconds between the attempts to deliver a message, as Standard Webhooks recommends. Then it has failed."""

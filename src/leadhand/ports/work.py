@@ -32,7 +32,7 @@ from leadhand.flows.desk import Code
 from leadhand.flows.flow import ProposedCall
 from leadhand.flows.seam.run import FunctionRun
 
-from .cluster import Job
+from .stores import Job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBea
 
 from leadhand.app.keys import find_key
 from leadhand.core.errors import no_such_run
-from leadhand.ports import ContextStore, KeyStore
+from leadhand.ports import DatabaseStore
 from leadhand.ports.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 from leadhand.server.guard import from_elsewhere
 from leadhand.server.problems import Problem
@@ -57,11 +57,10 @@ class Principal:
 class Access:
     """Authenticates clients. ``needed``: every client needs a key. ``user`` is the user of this machine."""
 
-    def __init__(self, store: ContextStore, keys: KeyStore, rates: Rates, *, needed: bool, user: str) -> None:
+    def __init__(self, store: DatabaseStore, rates: Rates, *, needed: bool, user: str) -> None:
         self.needed = needed
         self.rates = rates
         self._store = store
-        self._keys = keys
         self._user = Principal(name=user, scopes=(Scope.ADMIN,))
         self._noted: dict[str, datetime] = {}
 
@@ -104,7 +103,7 @@ class Access:
         """Whether a key is still valid."""
         if principal.key_id is None:
             return True
-        return any(key.key_id == principal.key_id and key.revoked_at is None for key in await self._keys.keys())
+        return any(key.key_id == principal.key_id and key.revoked_at is None for key in await self._store.keys())
 
     async def open_session(self, presented: str, request: Request) -> tuple[ApiKey, str]:
         """Open a session for a key; return the key and the browser's token. Raises Problem (401, 429)."""
@@ -121,7 +120,7 @@ class Access:
                 await self._store.cache(_session(token), None, 0.0)
 
     async def _of_secret(self, presented: str, request: Request) -> ApiKey:
-        key = await find_key(self._keys, presented.strip())
+        key = await find_key(self._store, presented.strip())
         if key is None:  # only wrong keys are counted: behind a proxy, all clients share an address
             await self.rates.check_wrong_key(request.client.host if request.client is not None else "unknown")
             raise _unauthorized("this key is unknown or revoked")
@@ -129,14 +128,14 @@ class Access:
 
     async def _of_session(self, token: str) -> ApiKey | None:
         digest = await self._store.cached(_session(token))
-        key = await self._keys.key_of(digest) if isinstance(digest, str) else None
+        key = await self._store.key_of(digest) if isinstance(digest, str) else None
         return key if key is not None and key.revoked_at is None else None
 
     async def _noticed(self, key: ApiKey) -> Principal:
         now = datetime.now(UTC)
         if now - self._noted.get(key.key_id, datetime.min.replace(tzinfo=UTC)) > NOTED_EVERY:
             self._noted[key.key_id] = now
-            await self._keys.used_key(key.key_id, now)
+            await self._store.used_key(key.key_id, now)
         return Principal(name=key.name, scopes=key.scopes, key_id=key.key_id, ceilings=key.ceilings)
 
 

@@ -17,9 +17,9 @@ from starlette.routing import BaseRoute
 from starlette.types import Lifespan, Scope
 
 from leadhand import __version__
-from leadhand.app.keys import key_store
 from leadhand.app.resumer import Resumer
 from leadhand.app.settings import user
+from leadhand.ports import in_database
 from leadhand.ports.hosts import HostKind
 from leadhand.server.access import Access
 from leadhand.server.console import add_console
@@ -77,7 +77,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     doors = doors or Doors()
     counted = Metrics(__version__)
     rates = Rates(doors.allowed)
-    store = service.runtime.store
+    store = in_database(service.runtime.store)
     service.runtime.watchers.append(counted.watch)
     service.runtime.on_release.append(counted.release)
     resumer = Resumer(service.driver)
@@ -109,7 +109,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
 
     app = routed(lifespan)
     app.state.service = service
-    app.state.access = Access(store, key_store(store), rates, needed=doors.key_needed, user=user())
+    app.state.access = Access(store, rates, needed=doors.key_needed, user=user())
     app.state.metrics = counted
     app.state.local = doors.local
     app.state.console = console is not None

@@ -14,9 +14,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from leadhand.app.keys import key_store
 from leadhand.core.errors import LeadhandError
 from leadhand.core.value import Json
+from leadhand.ports import in_database
 from leadhand.server.access import Access
 from leadhand.server.problems import Problem, answer, invalid
 from leadhand.server.service import Service
@@ -94,7 +94,7 @@ async def _once(request: Request, key: str, handle: _Handle) -> Response:
     body = hashlib.sha256(await request.body()).hexdigest()
     store = service.runtime.store
     async with service.locks.setdefault(name, asyncio.Lock()):
-        while not await key_store(store).cache_new(name, {"body": body}, KEPT_S):
+        while not await in_database(store).cache_new(name, {"body": body}, KEPT_S):
             if (earlier := await store.cached(name)) is not None:  # else another server has just refused it
                 await access.rates.check(principal.key_id)
                 return _repeated(earlier, body)

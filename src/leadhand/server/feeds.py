@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Protocol, cast
 
-from leadhand.app.document.event_line import event_line
+from leadhand.app.document import event_line
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.events import Entry, RunFinished, RunStatusSet
 from leadhand.core.run import ENDED

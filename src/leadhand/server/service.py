@@ -14,7 +14,6 @@ from weakref import WeakValueDictionary
 from leadhand.app import operator
 from leadhand.app.driver import Driver
 from leadhand.app.follow_ups import models_of
-from leadhand.app.keys import key_store
 from leadhand.app.new_limits import advice_to_raise
 from leadhand.app.retention import Retention
 from leadhand.app.run_settings import run_settings
@@ -27,7 +26,7 @@ from leadhand.core.events import Entry, RunRequested, StepRequested, ToolCallRet
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, object_of, text_of
-from leadhand.ports import ClusterStore, KeyStore
+from leadhand.ports import DatabaseStore, in_database
 from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
 from leadhand.server.drafts import Drafts
@@ -199,25 +198,24 @@ class Service:
         if key_id is None:
             yield
             return
-        name, store = f"begins a run: key {key_id}", self.runtime.store
-        keys = key_store(store)
+        name, store = f"begins a run: key {key_id}", in_database(self.runtime.store)
         async with self.locks.setdefault(name, asyncio.Lock()):
-            while not await self._took(keys, name):  # noqa: ASYNC110 (another process ends it)
+            while not await self._took(store, name):  # noqa: ASYNC110 (another process ends it)
                 await asyncio.sleep(LOOK_EVERY_S)
             try:
                 yield
             finally:
                 await store.cache(name, None, 0.0)
 
-    async def _took(self, keys: KeyStore, name: str) -> bool:
+    async def _took(self, store: DatabaseStore, name: str) -> bool:
         """Take a turn if it is free, or if the server that has it is dead."""
-        store, mine = self.runtime.store, {"host": self.runtime.store.host}
-        if await keys.cache_new(name, mine, LONGEST_TURN_S):
+        mine = {"host": store.host}
+        if await store.cache_new(name, mine, LONGEST_TURN_S):
             return True
         other = object_of(await store.cached(name))
-        if not other or not isinstance(store, ClusterStore) or await store.living([text_of(other.get("host"))]):
+        if not other or await store.living([text_of(other.get("host"))]):
             return False
-        return await keys.cache_new(name, mine, LONGEST_TURN_S, instead_of=other)
+        return await store.cache_new(name, mine, LONGEST_TURN_S, instead_of=other)
 
     async def _resume(self, state: RunState) -> None:
         """Drive a run at rest, and return when its log shows that it continues, so that the response includes that."""

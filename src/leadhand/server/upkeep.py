@@ -9,7 +9,7 @@ from leadhand.app.periodic import Periodic
 from leadhand.app.retention import Retention
 from leadhand.app.runtime import Runtime
 from leadhand.app.upkeep import delete_runs
-from leadhand.ports import KeyStore, SearchIndex, UpkeepStore
+from leadhand.ports import in_database
 
 LOGGER = logging.getLogger("leadhand.server")
 INDEX_EVERY_S = 30.0
@@ -34,18 +34,17 @@ class Upkeep(Periodic):
 
     async def look(self) -> None:
         """Delete what is not kept, if it is time, and index what is new. Raises StoreError."""
-        store, now = self._runtime.store, datetime.now(UTC)
+        store, now = in_database(self._runtime.store), datetime.now(UTC)
         due = self.deleted_at is None or (now - self.deleted_at).total_seconds() >= DELETE_EVERY_S
-        if self.kept and due and isinstance(store, UpkeepStore):
+        if self.kept and due:
             self.deleted_at = now
             await self._delete(now)
-        if isinstance(store, SearchIndex):
-            await store.index_runs()
+        await store.index_runs()
 
     async def _delete(self, now: datetime) -> None:
-        store = self._runtime.store
+        store = in_database(self._runtime.store)
         # Servers that share a database take turns: another has just looked.
-        if isinstance(store, KeyStore) and not await store.cache_new("retention", None, DELETE_EVERY_S / 2):
+        if not await store.cache_new("retention", None, DELETE_EVERY_S / 2):
             return
         expired = await self.kept.expired(store, now)
         if not expired:

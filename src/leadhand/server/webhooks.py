@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from functools import partial
 
 from leadhand.app.periodic import Periodic
-from leadhand.core.errors import ConfigurationError, ToolError
-from leadhand.ports import ContextStore, KeyStore, WebhookStore
+from leadhand.core.errors import ToolError
+from leadhand.ports import DatabaseStore
 from leadhand.ports.access import Scope, allows
 from leadhand.ports.webhooks import Delivery, Webhook, signed_headers
 from leadhand.tools.web.fetching import PageFetcher, is_public
@@ -18,13 +18,6 @@ from leadhand.tools.web.fetching import PageFetcher, is_public
 LOGGER = logging.getLogger("leadhand.server")
 EVERY_S = 1.0
 AT_ONCE = 20
-
-
-def webhook_store(store: ContextStore) -> WebhookStore:
-    """Return the store as a store of webhooks. Raises ConfigurationError if it stores none."""
-    if not isinstance(store, WebhookStore):
-        raise ConfigurationError("this store does not support webhooks", "Use SQLite or PostgreSQL.")
-    return store
 
 
 def is_reachable(address: str, *, local: bool) -> bool:
@@ -39,18 +32,13 @@ class Deliverer(Periodic):
     stopped = "no messages are sent"
     logger = LOGGER
 
-    def __init__(self, store: ContextStore, *, local: bool, every_s: float = EVERY_S) -> None:
+    def __init__(self, store: DatabaseStore, *, local: bool, every_s: float = EVERY_S) -> None:
         super().__init__(every_s)
-        self._store = store if isinstance(store, WebhookStore) else None
+        self._store = store
         self._senders = {
             trusted: PageFetcher(allowed=partial(is_reachable, local=trusted and local)) for trusted in (False, True)
         }
         """By whether the webhook belongs to an admin: only those may go to addresses of this machine."""
-
-    def start(self) -> None:
-        """Start the task, if there can be messages."""
-        if self._store is not None:
-            super().start()
 
     async def aclose(self) -> None:
         """Stop the task. Messages that are being sent are sent again by the next server."""
@@ -60,13 +48,13 @@ class Deliverer(Periodic):
 
     async def look(self) -> None:
         """Send the messages that are due. Raises StoreError."""
-        while self._store is not None and (due := await self._store.take_deliveries(AT_ONCE)):
-            keys = await self._store.keys() if isinstance(self._store, KeyStore) else ()
+        while due := await self._store.take_deliveries(AT_ONCE):
+            keys = await self._store.keys()
             admins = {"", *(key.key_id for key in keys if allows(key.scopes, Scope.ADMIN))}
             sending = (self._send(self._store, *each, self._senders[each[1].key_id in admins]) for each in due)
             await asyncio.gather(*sending)
 
-    async def _send(self, store: WebhookStore, delivery: Delivery, webhook: Webhook, sender: PageFetcher) -> None:
+    async def _send(self, store: DatabaseStore, delivery: Delivery, webhook: Webhook, sender: PageFetcher) -> None:
         code: int | None = None
         problem = ""
         try:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from leadhand.core.errors import StoreError
+from leadhand.core.errors import StoreError, UsageError
 
 from . import webhooks
 from .codec import moment, read_moment, stored
@@ -36,9 +36,8 @@ class KeptBeside:
         scopes, ceilings = ",".join(key.scopes), key.ceilings.model_dump_json()
         columns = (key.key_id, key.name, key.prefix, key.digest, scopes, ceilings, *times)
         if not await self._change(f"4 {key.key_id}", f"{insert} RETURNING key_id", *columns):
-            from leadhand.ports.access import key_exists
-
-            raise key_exists(key)
+            how = "choose another name, or revoke that key first: leadhand keys list"
+            raise UsageError(f"a key named {key.name}, or with the id {key.key_id}, already exists", how)
 
     async def keys(self) -> list[ApiKey]:
         rows = await self._rows(f"SELECT {KEY_COLUMNS} FROM api_keys ORDER BY created_at DESC, key_id")
@@ -52,9 +51,7 @@ class KeptBeside:
         revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE key_id = ? RETURNING {KEY_COLUMNS}"
         rows = await self._change(f"4 {key_id}", revoke, stored(self._now()), key_id)
         if not rows:
-            from leadhand.ports.access import no_such_key
-
-            raise no_such_key(key_id)
+            raise UsageError(f"there is no key {key_id}", "`leadhand keys list` shows the keys of this database")
         return _key_of_row(rows[0])
 
     async def used_key(self, key_id: str, at: datetime) -> None:

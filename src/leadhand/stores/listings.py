@@ -134,7 +134,7 @@ def earlier_files(
     limit: int,
     may_read: Callable[[tuple[bool, str]], bool],
 ) -> list[EarlierFile]:
-    """Return the files of runs as :meth:`leadhand.ports.FileIndex.earlier_files` does; damaged entries are left out.
+    """Return the files of runs as :meth:`leadhand.ports.ContextStore.earlier_files` does; damaged entries are left out.
 
     ``may_read`` decides about a run by its ``offline`` and its ``documents``.
     """

@@ -14,19 +14,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+from leadhand.core.artifact import digest_of
 from leadhand.core.budget import METERED
 from leadhand.core.errors import StoreError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, RunChanged, RunStarted
 from leadhand.core.run import EarlierFile
 from leadhand.core.value import Json
-from leadhand.ports import ArtifactStore, Job, Places
+from leadhand.ports import Job, Places
 from leadhand.ports.earlier_files import may_share
 from leadhand.ports.heads import RunHead
 from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
 from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
 
 from . import search_index, side_tables, upkeep
-from .artifacts import DatabaseArtifacts
 from .codec import encode, read_entries
 from .connection import Database, ReadOnly, Unavailable, close_in_forked_child
 from .followers import Followers, Poller
@@ -89,11 +89,6 @@ class SqlContextStore(KeptBeside):
         """The name of the database for people: a path, or a URL without its password."""
         return self._database.name
 
-    @property
-    def artifacts(self) -> ArtifactStore:
-        """The artifacts of this database, in the table of payloads."""
-        return DatabaseArtifacts(self._keep_blob, self.blob, self._keep_blobs)
-
     async def open(self, *, reading: bool = False) -> None:
         """Open the database: once, before anything else. Raises StoreError or ConfigurationError.
 
@@ -130,7 +125,7 @@ class SqlContextStore(KeptBeside):
         jobs: Sequence[Job] = (),
         head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
-        """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`, and ``ClusterStore``.
+        """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`, and ``DatabaseStore``.
 
         Cancelling the wait does not withdraw the events, and later changes to them have no effect.
         """
@@ -233,12 +228,14 @@ class SqlContextStore(KeptBeside):
             raise KeyError(digest)
         return body
 
-    async def _keep_blob(self, digest: str, body: bytes) -> None:
+    async def put_blob(self, content: bytes) -> str:
+        digest = digest_of(content)
         await self.cache(f"artifact {digest}", None, UNNAMED_S)
         insert = "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
-        await self._change(f"6 {digest}", insert, digest, body)
+        await self._change(f"6 {digest}", insert, digest, content)
+        return digest
 
-    async def _keep_blobs(self, digests: Collection[str]) -> set[str]:
+    async def keep_blobs(self, digests: Collection[str]) -> set[str]:
         return await self._write_beside("3 artifact", self._keeper.keep_blobs, sorted(digests), UNNAMED_S)
 
     async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:

@@ -20,7 +20,7 @@ from leadhand.core.limits import NOTHING, Ceiling, Money
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports import Job
 from leadhand.ports.heads import RunHead
-from leadhand.ports.webhooks import SENT
+from leadhand.ports.webhooks import messages
 
 from . import changes
 from .codec import Encoded, encode, microseconds
@@ -154,7 +154,7 @@ class LogTransaction:
                 allowances.append((run_id, scope, *chain.from_iterable(each.row for each in account)))
         shared = sorted(self._shared.items() - self._loaded_shared.items())
         new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
-        deliveries = deliveries_of(self._connection, (each for each in new if isinstance(each[1].event, SENT)))
+        deliveries = deliveries_of(self._connection, (each for each in new if messages(each[1].event)))
         for change, rows in (
             (changes.ADD_EVENTS, self._events),
             (changes.WRITE_RUNS, [row.values() for row in self._changed.values()]),

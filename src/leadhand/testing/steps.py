@@ -222,10 +222,7 @@ def brief_of(request: ModelRequest) -> dict[str, Any]:
 
 def results_of(brief: Mapping[str, Any]) -> dict[str, dict[str, Any] | None]:
     """The results of the subtasks that a review judges, by key, in order; None for a subtask that is not completed."""
-    as_ordered = object_of(brief.get("as_ordered"))
-    found: dict[str, dict[str, Any] | None] = {
-        key: object_of(shown) or {"summary": text_of(shown).partition(": ")[2]} for key, shown in as_ordered.items()
-    }
+    found: dict[str, dict[str, Any] | None] = {**object_of(brief.get("as_ordered"))}
     for shown in objects_of(brief.get("subtasks")):
         completed = shown.get("status") == "completed"
         found[text_of(shown.get("subtask"))] = object_of(shown.get("result")) if completed else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import Json
-from leadhand.ports import AnswerCache, WebReply
+from leadhand.ports import ContextStore, WebReply
 
 from .services import SERVICES, Service
 
@@ -46,7 +46,7 @@ class AiohttpWeb:
         self,
         *,
         gate: Gate,
-        cache: AnswerCache | None = None,
+        cache: ContextStore | None = None,
         total_timeout: float = 20.0,
         environment: Mapping[str, str] | None = None,
     ) -> None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from flows.judges import judge
 from leadhand import RunStatus
-from leadhand.testing.scripted_model import says
 
 from .reports import APPROVED, TOPIC, lead, model, plan, report, research
 
@@ -26,24 +23,6 @@ def test_keys_that_nobody_asked_for_are_ignored(home: Path) -> None:
 
     assert answer.status is RunStatus.SUCCEEDED
     assert len(scripted.requests) == 7, "nothing was asked again"
-
-
-@pytest.mark.parametrize(
-    ("step", "stage", "named"),
-    [
-        ("research_1", {}, "worker_model"),
-        ("review_1", {}, "review_model"),
-        ("plan", {}, "lead_model"),
-        ("research_1", {"name": "researcher", "model": "strict"}, "the worker researcher uses strict"),
-    ],
-)
-def test_the_advice_names_what_chooses_the_model_of_the_worker_that_failed(
-    home: Path, step: str, stage: dict[str, str], named: str
-) -> None:
-    answer = report(home, model(**{step: says("words")}), agents=[stage] if stage else [])
-
-    failed = next(each for each in answer.document["steps"] if each["id"] == step.replace("_", "-"))
-    assert named in failed["failure"]["next_action"]
 
 
 def test_the_models_for_planning_working_and_reviewing_are_those_of_a_report(home: Path) -> None:

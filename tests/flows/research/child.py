@@ -16,7 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from flows.judges import judge
-from flows.research.runs import QUESTION, SOUND, WRITTEN, both, lead, model, search
+from flows.research.runs import QUESTION, SOUND, both, lead, model, search
 from leadhand import Leadhand
 from leadhand.testing.scripted_model import brief_of, calls
 
@@ -32,7 +32,7 @@ def name_of(request: Any) -> str:
 async def live() -> None:
     todos = calls("todo_list_write", todos=[{"id": "1", "content": "costs", "status": "pending"}])
     read = calls("filesystem_read", path="memory/size.md")
-    scripted = model(lead=lead(todos, both, read, SOUND), writer=WRITTEN, judge=judge())
+    scripted = model(lead=lead(todos, both, read, SOUND), writer=SOUND, judge=judge())
     ask = scripted.ask
 
     async def noted(request: Any, on_text: Any = None) -> Any:

@@ -19,11 +19,9 @@ PASSAGES = {
     "bbbbbbbb.1": "The installation costs 18,000 euros.",
 }
 SOUND = "A heat pump in a house of 1930 needs 9 kW [aaaaaaaa.1]. The installation costs 18,000 euros [bbbbbbbb.1]."
-WRITTEN = SOUND.replace("aaaaaaaa.1", "p1").replace("bbbbbbbb.1", "p2")
-"""The sound answer as the writer gives it."""
-SHOWN = WRITTEN.replace("[p", "[")
+SHOWN = SOUND.replace("aaaaaaaa.1", "1").replace("bbbbbbbb.1", "2")
 WRONG = SOUND.replace("needs 9 kW", "needs 25 kW")
-CONTRADICTED = Wrong("needs 25 kW", "p1", "needs 9 kW")
+CONTRADICTED = Wrong("needs 25 kW", "aaaaaaaa.1", "needs 9 kW")
 
 
 def source(name: str) -> dict[str, Any]:

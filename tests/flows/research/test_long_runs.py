@@ -114,4 +114,4 @@ def test_an_answer_from_the_file_of_an_earlier_run_cites_it_and_is_judged_beside
     assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, said.replace("memory/costs.md", "1"))
     assert [each.title for each in answer.sources] == ["memory/costs.md"]
     (given,) = briefs(scripted, "judge")
-    assert PASSAGES["bbbbbbbb.1"] in given["evidence"]["p1"]["passage"]
+    assert PASSAGES["bbbbbbbb.1"] in given["evidence"]["memory/costs.md"]["passage"]

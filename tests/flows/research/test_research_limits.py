@@ -16,7 +16,7 @@ from leadhand.core.limits import Usage
 from leadhand.ports.models import ModelProfile, ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, calls, fails
 
-from .runs import PASSAGES, SHOWN, SOUND, WRITTEN, both, lead, model, research, subagent, task
+from .runs import PASSAGES, SHOWN, SOUND, both, lead, model, research, subagent, task
 
 PRICED = ModelProfile(name="priced", window=1_000_000, input_nanousd=1_000, output_nanousd=4_000)
 
@@ -52,7 +52,7 @@ def restless(request: ModelRequest) -> Any:
 def test_what_is_held_back_pays_for_the_answer_and_its_judgement_whatever_the_lead_wants(
     home: Path, limits: dict[str, Any], kind: str, most: float, flag: str
 ) -> None:
-    scripted = priced(model(lead=restless, writer=WRITTEN, judge=judge()))
+    scripted = priced(model(lead=restless, writer=SOUND, judge=judge()))
     answer = research(home, scripted, max_turns=100, check="judge", **limits)
 
     assert (answer.status, answer.text) == (RunStatus.PARTIAL, SHOWN)
@@ -104,7 +104,7 @@ def test_when_the_time_is_used_up_the_rest_of_it_is_for_the_answer_and_its_judge
     home: Path, clock: type[Clock]
 ) -> None:
     more = late(clock, calls("subagent_run", **task("owner")))
-    scripted = model(lead=lead(both, more, SOUND), writer=WRITTEN, judge=judge())
+    scripted = model(lead=lead(both, more, SOUND), writer=SOUND, judge=judge())
     answer = research(home, scripted, timeout=100, check="judge")
 
     assert (answer.status, answer.text) == (RunStatus.PARTIAL, SHOWN)
@@ -119,7 +119,7 @@ def test_a_subagent_that_hangs_ends_with_the_time_for_the_work(home: Path, clock
         lead=lead(both, calls("parallel_tool_call", calls=two), SOUND),
         hanging=hang,
         owner=late(clock, subagent),
-        writer=WRITTEN,
+        writer=SOUND,
     )
     answer = research(home, scripted, timeout=100)
 

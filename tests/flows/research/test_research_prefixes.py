@@ -15,13 +15,13 @@ from leadhand.flows.closing import policy_of
 from leadhand.flows.research.flow import research as flow
 from leadhand.testing.scripted_model import ScriptedModel, calls, fails
 
-from .runs import CONTRADICTED, QUESTION, SOUND, WRITTEN, WRONG, both, lead, model, search, task
+from .runs import CONTRADICTED, QUESTION, SOUND, WRONG, both, lead, model, search, task
 
 AWAY = fails("invalid", "bad_request", "away")
 
 
 def judged(**answers: Any) -> ScriptedModel:
-    return model(judge=judge(CONTRADICTED), writer=WRITTEN, **answers)
+    return model(judge=judge(CONTRADICTED), writer=SOUND, **answers)
 
 
 def assert_asked_again(entries: list[Entry], *, is_continued: bool = False) -> None:

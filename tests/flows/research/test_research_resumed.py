@@ -23,7 +23,6 @@ from .runs import (
     QUESTION,
     SHOWN,
     SOUND,
-    WRITTEN,
     WRONG,
     both,
     lead,
@@ -72,7 +71,7 @@ def ended(home: Path, scripted: ScriptedModel, max_turns: int = 60, **limits: An
 
 
 def test_more_turns_continue_the_lead_and_replace_the_answer_that_stood_in_for_its_own(home: Path) -> None:
-    scripted = model(lead=WHOLE, writer=WRITTEN)
+    scripted = model(lead=WHOLE, writer=SOUND)
     first = ended(home, scripted, max_turns=2)
     (gap,) = first.gaps
     assert "max_turns (it was 2)" in gap.next_action
@@ -90,7 +89,7 @@ def test_more_turns_continue_the_lead_and_replace_the_answer_that_stood_in_for_i
 
 
 def test_a_run_is_resumed_twice_and_each_time_only_the_rest_is_done(home: Path) -> None:
-    scripted = model(lead=WHOLE, writer=WRITTEN)
+    scripted = model(lead=WHOLE, writer=SOUND)
     first = ended(home, scripted, max_turns=2)
     second, again = continued(home, scripted, first.run_id, max_turns=3)
 
@@ -106,7 +105,7 @@ def test_a_run_is_resumed_twice_and_each_time_only_the_rest_is_done(home: Path) 
 
 
 def test_a_revision_after_the_continuation_is_of_the_new_answer(home: Path) -> None:
-    scripted = model(lead=lead(TODOS, both, READ, WRONG), writer=WRITTEN, judge=judge(CONTRADICTED))
+    scripted = model(lead=lead(TODOS, both, READ, WRONG), writer=SOUND, judge=judge(CONTRADICTED))
     first = ended(home, scripted, max_turns=2, check="judge")
 
     answer, again = continued(home, scripted, first.run_id, max_turns=4)
@@ -129,7 +128,7 @@ def test_a_larger_allowance_continues_every_worker_where_it_stopped(
 ) -> None:
     """The lead asks for one subagent at a time; the one that the limit stopped is continued, not started again."""
     more = [calls("subagent_run", **task(f"size {number}")) for number in range(6)]
-    scripted = priced(model(lead=lead(both, *more, SOUND), writer=WRITTEN))
+    scripted = priced(model(lead=lead(both, *more, SOUND), writer=SOUND))
     first = ended(home, scripted, **low)
     answer, again = continued(home, scripted, first.run_id, **high)
 
@@ -144,7 +143,7 @@ def test_a_larger_allowance_continues_every_worker_where_it_stopped(
 @pytest.mark.slow
 def test_many_subagents_that_a_limit_stopped_at_once_continue_together(home: Path) -> None:
     ten = [{"tool": "subagent_run", "args": task(f"size {number}")} for number in range(10)]
-    scripted = priced(model(lead=lead(calls("parallel_tool_call", calls=ten), SIZE), writer=WRITTEN))
+    scripted = priced(model(lead=lead(calls("parallel_tool_call", calls=ten), SIZE), writer=SOUND))
     first = opened(home, scripted, max_requests=18).research_sync(QUESTION)
     assert first.status is not RunStatus.SUCCEEDED
     answer, _ = continued(home, scripted, first.run_id, max_requests=100)
@@ -173,7 +172,7 @@ def test_more_time_continues_the_lead_and_the_subagent_that_hung_beside_it(home:
         lead=lead(both, calls("parallel_tool_call", calls=two), SOUND),
         hanging=lambda _: next(hanging, stuck),
         owner=owner,
-        writer=WRITTEN,
+        writer=SOUND,
     )
     first = ended(home, scripted, timeout=100)
     gaps = {each.name: each for each in first.gaps}
@@ -215,7 +214,7 @@ async def test_what_the_deadline_ended_while_the_lead_waited_for_it_continues(ho
 
 
 async def test_resuming_without_a_higher_limit_says_which_one_to_raise_and_records_nothing(home: Path) -> None:
-    scripted = model(lead=WHOLE, writer=WRITTEN)
+    scripted = model(lead=WHOLE, writer=SOUND)
     async with opened(home, scripted) as world:
         first = await world.research(QUESTION, max_turns=2)
         run = await world.get(first.run_id)
@@ -232,7 +231,7 @@ async def test_resuming_without_a_higher_limit_says_which_one_to_raise_and_recor
 
 
 async def test_an_allowance_that_is_used_up_is_not_tried_again_unless_it_is_raised(home: Path) -> None:
-    scripted = priced(model(lead=lead(both, calls("subagent_run", **task("size 3")), SOUND), writer=WRITTEN))
+    scripted = priced(model(lead=lead(both, calls("subagent_run", **task("size 3")), SOUND), writer=SOUND))
     async with opened(home, scripted, max_requests=10) as world:
         first = await world.research(QUESTION)
         asked = len(scripted.requests)
@@ -254,7 +253,7 @@ async def test_max_turns_is_refused_where_no_lead_has_turns_and_out_of_range(hom
 
 
 async def test_a_fork_can_have_more_turns(home: Path) -> None:
-    scripted = model(lead=WHOLE, writer=WRITTEN)
+    scripted = model(lead=WHOLE, writer=SOUND)
     async with opened(home, scripted) as world:
         first = await world.research(QUESTION, max_turns=2)
         entries = await (await world.runtime()).store.read(first.run_id)
@@ -273,7 +272,7 @@ async def test_a_fork_can_have_more_turns(home: Path) -> None:
 
 def test_a_revision_that_the_limit_stopped_is_written_once_the_limit_is_raised(home: Path) -> None:
     revision = iter([fails("exhausted", "allowance", "used up")])
-    writer = lambda _: next(revision, WRITTEN)  # noqa: E731
+    writer = lambda _: next(revision, SOUND)  # noqa: E731
     scripted = model(lead=lead(both, WRONG), writer=writer, judge=judge(CONTRADICTED))
     first = ended(home, scripted, check="judge")
     answer, again = continued(home, scripted, first.run_id, budget=2.0)
@@ -282,7 +281,7 @@ def test_a_revision_that_the_limit_stopped_is_written_once_the_limit_is_raised(h
 
 
 async def test_the_log_of_a_resumed_run_says_what_was_raised(home: Path) -> None:
-    async with opened(home, model(lead=WHOLE, writer=WRITTEN)) as world:
+    async with opened(home, model(lead=WHOLE, writer=SOUND)) as world:
         first = await world.research(QUESTION, max_turns=2)
         await (await world.resume(first.run_id, max_turns=4)).answer()
         events = [each.event for each in await (await world.runtime()).store.read(first.run_id)]

@@ -13,7 +13,7 @@ from leadhand.core.tool import ToolSpec
 from leadhand.flows.offline.rule import Call, OfflineRequest
 from leadhand.flows.report.offline import BYLINE
 from leadhand.flows.research.answer import MORE_SOURCES
-from leadhand.flows.research.offline import NOTHING_ASKED, RULES, UNANSWERED, lead, subagent, write
+from leadhand.flows.research.offline import NOTHING_ASKED, RULES, UNANSWERED, lead, subagent
 
 POND = "The pond of the garden is 1.2 metres deep in the middle."
 NEWT = "Two frogs and a newt live in the water between the lilies."
@@ -129,16 +129,6 @@ def test_a_subagent_without_a_tool_for_searches_gives_up() -> None:
 
 
 def test_workers_of_other_flows_with_these_names_have_no_rule() -> None:
-    for name in ("lead", "subagent", "writer"):
+    for name in ("lead", "subagent"):
         assert RULES[name]({"request": "What is a fork?"}, OfflineRequest(name)) is None
     assert lead({"question": "hello"}, OfflineRequest("lead")) is None
-
-
-def test_the_writer_joins_what_was_found_and_names_what_was_not() -> None:
-    findings = [{"task": "a_fork", "summary": "A run. [p1]"}, {"task": "an_epoch", "summary": "A number. [p3]"}]
-    facts = {"question": "?", "findings": findings, "passages": {}, "missing": ["an owner"]}
-    facts["unfinished"] = [{"task": "a key", "reason": "used up"}]
-    written = write(facts, OfflineRequest("writer"))
-    assert isinstance(written, str)
-    assert written.split("\n\n")[:2] == ["A run. [p1]", "A number. [p3]"]
-    assert [each in written for each in ("an owner", "a key", BYLINE)] == [True, True, True]

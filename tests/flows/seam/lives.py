@@ -11,13 +11,13 @@ from typing import Any, cast
 
 from leadhand import Answer, Leadhand, Run, Worker
 from leadhand.core.events import AttemptScheduled, AttemptStarted, Entry, RunClaimed, StepIssued, StepSettled
-from leadhand.core.evolve import evolve, start
+from leadhand.core.evolve import evolve, foreseen, start
 from leadhand.core.ids import step_of
 from leadhand.core.state import RunState
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.passes import Pass
 from leadhand.flows.seam.run import FunctionRun
-from leadhand.ports.heads import head_after
+from leadhand.ports.heads import head_of
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, says
 from leadhand.testing.steps import Answer as Scripted
@@ -74,7 +74,7 @@ async def cut(lead: Leadhand, entries: Sequence[Entry], run_id: str) -> None:
     created = await store.create(run_id, cast("Any", first))
     if len(entries) > 1:
         events = [each.event for each in entries[1:] if not isinstance(each.event, RunClaimed)]
-        await store.append(run_id, events, epoch=1, head=head_after(start(run_id, created), events, created.at))
+        await store.append(run_id, events, epoch=1, head=head_of(foreseen(start(run_id, created), events, created.at)))
     await store.release(run_id, 1)
 
 

@@ -13,11 +13,9 @@ Provide two instances on one database, each as a fixture, and inherit the tests:
             async with aclosing(await my_store(tmp_path)) as store:
                 yield store
 
-A store for one process, such as one in memory, inherits :class:`OneStoreContract` and provides ``store`` only. Stores
-of API keys also inherit :class:`KeyStoreContract` or :class:`SharedKeyStoreContract`, stores of artifacts
-:class:`ArtifactStoreContract`, stores that find the files of earlier runs :class:`FileIndexContract`, stores that
-search in the words of runs :class:`SearchIndexContract`, stores whose processes share limits
-:class:`PlaceStoreContract`.
+A store for one process, such as one in memory, inherits :class:`OneStoreContract` and :class:`FileIndexContract`, and
+provides ``store`` only. A :class:`~leadhand.ports.DatabaseStore` also inherits :class:`SharedKeyStoreContract`,
+:class:`SearchIndexContract` and :class:`PlaceStoreContract`.
 
 Needs pytest and pytest-asyncio.
 """
@@ -28,7 +26,6 @@ from .allowance import AllowanceContract, SharedAllowanceContract
 from .files import FileIndexContract as FileIndexContract
 from .files import write_file as write_file
 from .heads import HeadContract, SharedHeadContract
-from .keeping import ArtifactStoreContract as ArtifactStoreContract
 from .keeping import KeepingContract, SharedKeepingContract
 from .keeping import KeyStoreContract as KeyStoreContract
 from .keeping import SharedKeyStoreContract as SharedKeyStoreContract

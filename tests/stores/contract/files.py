@@ -5,7 +5,7 @@ from __future__ import annotations
 from leadhand.core.artifact import digest_of
 from leadhand.core.events import ArtifactWritten
 from leadhand.core.run import EarlierFile
-from leadhand.ports import ContextStore, FileIndex
+from leadhand.ports import ContextStore
 
 from .samples import ATTEMPT, Contract, started
 
@@ -18,10 +18,9 @@ async def write_file(store: ContextStore, run_id: str, path: str, content: str) 
 
 
 class FileIndexContract(Contract):
-    """The contract of a :class:`~leadhand.ports.FileIndex`. Provide ``store``, on an empty database."""
+    """The contract of a :class:`~leadhand.ports.ContextStore`. Provide ``store``, on an empty database."""
 
     async def test_the_newest_version_of_each_file_is_found(self, store: ContextStore) -> None:
-        assert isinstance(store, FileIndex)
         assert await store.earlier_files("research", "", 9, offline=False, documents="") == []
         for run_id in ("run-1", "run-2"):
             await store.create(run_id, started(flow="research"))
@@ -46,7 +45,6 @@ class FileIndexContract(Contract):
         assert await store.earlier_files("research", "", 1, offline=False, documents="") == found[:1]
 
     async def test_files_of_other_flows_and_keys_are_not_found(self, store: ContextStore) -> None:
-        assert isinstance(store, FileIndex)
         owners = {"run-1": ("research", "key-1"), "run-2": ("research", "key-2"), "run-3": ("report", "key-1")}
         for run_id, (flow, key_id) in owners.items():
             await store.create(run_id, started(flow=flow, key_id=key_id))
@@ -57,7 +55,6 @@ class FileIndexContract(Contract):
         assert await store.earlier_files("research", "", 9, offline=False, documents="") == []
 
     async def test_files_stay_offline_and_with_the_documents_that_they_rest_on(self, store: ContextStore) -> None:
-        assert isinstance(store, FileIndex)
         places = {"run-1": (False, ""), "run-2": (True, ""), "run-3": (False, "/a"), "run-4": (True, "/b")}
         for run_id, (offline, documents) in places.items():
             await store.create(run_id, started(flow="research", offline=offline, documents=documents))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from leadhand.core.errors import UsageError
-from leadhand.ports import ArtifactStore, ContextStore, KeyStore
+from leadhand.ports import ContextStore, DatabaseStore
 from leadhand.ports.access import ApiKey, Scope
 
 from .samples import Contract, pauses, started
@@ -79,6 +79,32 @@ class KeepingContract(Contract):
         await store.cache("for ever", True, float("inf"))
         assert await store.cached("for ever") is True
 
+    @pytest.mark.parametrize("content", [b"", b"a", bytes(range(256)) * 4_000], ids=["empty", "short", "binary"])
+    async def test_content_comes_back_by_its_digest(self, store: ContextStore, content: bytes) -> None:
+        digest = await store.put_blob(content)
+        assert digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
+        assert await store.blob(digest) == content
+        assert await store.keep_blobs([digest]) == {digest}
+
+    async def test_equal_content_is_kept_once_and_stays(self, store: ContextStore) -> None:
+        digests = await asyncio.gather(*(store.put_blob(b"the same") for _ in range(20)))
+        assert len(set(digests)) == 1
+        assert await store.blob(digests[0]) == b"the same"
+
+    async def test_different_contents_do_not_disturb_each_other(self, store: ContextStore) -> None:
+        contents = [f"{number}".encode() for number in range(50)]
+        digests = await asyncio.gather(*map(store.put_blob, contents))
+        assert await asyncio.gather(*map(store.blob, digests)) == contents
+
+    @pytest.mark.parametrize(
+        "digest",
+        ["", "sha256:", "sha256:" + "0" * 64, "sha256:" + "A" * 64, "sha256:../../etc/passwd", "md5:00", "../x"],
+    )
+    async def test_an_unknown_digest_is_a_key_error(self, store: ContextStore, digest: str) -> None:
+        await store.put_blob(b"another")
+        with pytest.raises(KeyError):
+            await store.blob(digest)
+
 
 class SharedKeepingContract(Contract):
     """What one process stores, every process reads."""
@@ -100,6 +126,11 @@ class SharedKeepingContract(Contract):
     ) -> None:
         await check_gate(store, second_store)
 
+    async def test_every_process_reads_what_another_has_put(
+        self, store: ContextStore, second_store: ContextStore
+    ) -> None:
+        assert await second_store.blob(await store.put_blob(b"shared")) == b"shared"
+
 
 def api_key(key_id: str = "0a1b2c3d", **more: Any) -> ApiKey:
     """A stored key."""
@@ -117,10 +148,10 @@ def api_key(key_id: str = "0a1b2c3d", **more: Any) -> ApiKey:
 
 
 class KeyStoreContract(Contract):
-    """The contract of a :class:`~leadhand.ports.KeyStore`. Provide ``store``, on an empty database."""
+    """The contract of a :class:`~leadhand.ports.DatabaseStore`. Provide ``store``, on an empty database."""
 
-    async def test_a_key_is_kept_as_it_was_given_and_found_by_its_digest(self, store: KeyStore) -> None:
-        assert isinstance(store, KeyStore)
+    async def test_a_key_is_kept_as_it_was_given_and_found_by_its_digest(self, store: DatabaseStore) -> None:
+        assert isinstance(store, DatabaseStore)
         assert await store.keys() == []
         used = api_key("1", last_used_at=NOON, revoked_at=NOON, scopes=tuple(Scope))
         await store.add_key(api_key())
@@ -130,19 +161,19 @@ class KeyStoreContract(Contract):
         assert await store.key_of("digest of") is None
         assert await store.key_of("") is None
 
-    async def test_keys_are_listed_newest_first(self, store: KeyStore) -> None:
+    async def test_keys_are_listed_newest_first(self, store: DatabaseStore) -> None:
         for key_id, minutes in (("c", 1), ("a", 2), ("d", 0), ("b", 1)):
             await store.add_key(api_key(key_id, created_at=NOON + timedelta(minutes=minutes)))
         assert [key.key_id for key in await store.keys()] == ["a", "b", "c", "d"]
 
     @pytest.mark.parametrize("same", [{"key_id": "0a1b2c3d"}, {"digest": "digest of 0a1b2c3d"}], ids=["id", "digest"])
-    async def test_a_key_is_added_once(self, store: KeyStore, same: dict[str, str]) -> None:
+    async def test_a_key_is_added_once(self, store: DatabaseStore, same: dict[str, str]) -> None:
         await store.add_key(api_key())
         with pytest.raises(UsageError, match="already exists"):
             await store.add_key(api_key(**{"key_id": "other", "digest": "another", **same}, name="Bob"))
         assert await store.keys() == [api_key()]
 
-    async def test_a_key_that_is_revoked_stays_so(self, store: KeyStore) -> None:
+    async def test_a_key_that_is_revoked_stays_so(self, store: DatabaseStore) -> None:
         await store.add_key(api_key())
         await store.add_key(api_key("other"))
         before = datetime.now(UTC)
@@ -154,12 +185,12 @@ class KeyStoreContract(Contract):
         assert await store.key_of("digest of 0a1b2c3d") == revoked
         assert await store.key_of("digest of other") == api_key("other")
 
-    async def test_revoking_a_key_that_is_not_there_is_an_error_of_usage(self, store: KeyStore) -> None:
+    async def test_revoking_a_key_that_is_not_there_is_an_error_of_usage(self, store: DatabaseStore) -> None:
         with pytest.raises(UsageError, match="there is no key nowhere") as error:
             await store.revoke_key("nowhere")
         assert "leadhand keys list" in error.value.how
 
-    async def test_the_last_use_of_a_key_is_the_latest(self, store: KeyStore) -> None:
+    async def test_the_last_use_of_a_key_is_the_latest(self, store: DatabaseStore) -> None:
         await store.add_key(api_key())
         later = NOON + timedelta(seconds=1)
         for at, last in ((NOON, NOON), (later, later), (NOON, later)):
@@ -168,12 +199,12 @@ class KeyStoreContract(Contract):
         await store.used_key("nowhere", later)
         assert await store.keys() == [api_key(last_used_at=later)]
 
-    async def test_a_new_answer_takes_the_place_of_an_expired_one_only(self, store: KeyStore) -> None:
+    async def test_a_new_answer_takes_the_place_of_an_expired_one_only(self, store: DatabaseStore) -> None:
         assert await store.cache_new("oslo", "gone", 0)
         assert await store.cache_new("oslo", "back", 60)
         assert not await store.cache_new("oslo", "again", 60)
 
-    async def test_an_answer_that_was_read_is_replaced_once(self, store: KeyStore) -> None:
+    async def test_an_answer_that_was_read_is_replaced_once(self, store: DatabaseStore) -> None:
         first = {"by": "one", "n": [1]}
         assert await store.cache_new("oslo", first, 60)
         assert not await store.cache_new("oslo", "second", 60, instead_of="other")
@@ -185,44 +216,15 @@ class SharedKeyStoreContract(KeyStoreContract):
     """The contract for several processes on one database. Provide ``store`` and ``second_store``."""
 
     async def test_a_key_that_one_process_revokes_opens_nothing_in_another(
-        self, store: KeyStore, second_store: KeyStore
+        self, store: DatabaseStore, second_store: DatabaseStore
     ) -> None:
         await store.add_key(api_key())
         assert await second_store.key_of("digest of 0a1b2c3d") == api_key()
         revoked = await second_store.revoke_key("0a1b2c3d")
         assert await store.key_of("digest of 0a1b2c3d") == revoked
 
-    async def test_of_several_processes_one_caches_an_answer(self, store: KeyStore, second_store: KeyStore) -> None:
+    async def test_of_several_processes_one_caches_an_answer(
+        self, store: DatabaseStore, second_store: DatabaseStore
+    ) -> None:
         taken = await asyncio.gather(*(each.cache_new("oslo", 1, 60) for each in (store, second_store) * 5))
         assert sorted(taken) == [False] * 9 + [True]
-
-
-class ArtifactStoreContract(Contract):
-    """The contract of an :class:`~leadhand.ports.ArtifactStore`. Provide ``artifacts``, which is empty."""
-
-    @pytest.mark.parametrize("content", [b"", b"a", bytes(range(256)) * 4_000], ids=["empty", "short", "binary"])
-    async def test_content_comes_back_by_its_digest(self, artifacts: ArtifactStore, content: bytes) -> None:
-        digest = await artifacts.put(content)
-        assert digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
-        assert await artifacts.get(digest) == content
-        assert await artifacts.has(digest)
-
-    async def test_equal_content_is_kept_once_and_stays(self, artifacts: ArtifactStore) -> None:
-        digests = await asyncio.gather(*(artifacts.put(b"the same") for _ in range(20)))
-        assert len(set(digests)) == 1
-        assert await artifacts.get(digests[0]) == b"the same"
-
-    async def test_different_contents_do_not_disturb_each_other(self, artifacts: ArtifactStore) -> None:
-        contents = [f"{number}".encode() for number in range(50)]
-        digests = await asyncio.gather(*map(artifacts.put, contents))
-        assert await asyncio.gather(*map(artifacts.get, digests)) == contents
-
-    @pytest.mark.parametrize(
-        "digest",
-        ["", "sha256:", "sha256:" + "0" * 64, "sha256:" + "A" * 64, "sha256:../../etc/passwd", "md5:00", "\0", "../x"],
-    )
-    async def test_an_unknown_digest_is_a_key_error(self, artifacts: ArtifactStore, digest: str) -> None:
-        await artifacts.put(b"another")
-        assert not await artifacts.has(digest)
-        with pytest.raises(KeyError):
-            await artifacts.get(digest)

@@ -4,6 +4,8 @@ from typing import Any
 
 from pydantic import ConfigDict
 
+from leadhand.core.events import Entry
+from leadhand.core.moment import iso
 from leadhand.core.value import Value
 
 
@@ -15,3 +17,9 @@ class Document(Value):
     def as_json(self) -> dict[str, Any]:
         """Return the document as JSON data."""
         return self.model_dump(mode="json")
+
+
+def event_line(entry: Entry) -> dict[str, Any]:
+    """Return an entry of the log as one object: ``seq``, ``at``, ``epoch``, ``type`` and the event's own fields."""
+    body: dict[str, Any] = entry.event.model_dump(mode="json", by_alias=True)
+    return {"seq": entry.seq, "at": iso(entry.at), "epoch": entry.epoch, "type": body.pop("type"), **body}

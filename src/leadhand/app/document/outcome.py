@@ -8,6 +8,7 @@ from pydantic import Field
 from leadhand.core.approval import ApprovalStatus, approval_id
 from leadhand.core.decide.requests import retriable
 from leadhand.core.errors import DENIED, Failure, FailureClass
+from leadhand.core.events import RunFinished
 from leadhand.core.evidence import made_calls
 from leadhand.core.judgement import ClaimVerdict, Doubt, Judgement
 from leadhand.core.relations import open_question
@@ -21,10 +22,6 @@ from . import Document
 
 RETRIED = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST, FailureClass.BLOCKED})
 """Classes of failures after which a retry is the next step by itself; other causes have to be removed first."""
-
-COMPARED = 500
-"""Characters of a message by which a gap is recognized."""
-
 
 _HEADLINES = {
     RunStatus.SUCCEEDED: "The run succeeded",
@@ -99,9 +96,8 @@ def done_calls(state: RunState) -> Iterator[DoneCall]:
         for call in made_calls(step):
             tool = state.tools.get(call.tool)
             if call.effect is not Effect.PURE and (tool is None or tool.acts):
-                args = call.args
-                event = step.event_ids[-1] if step.event_ids else None
-                yield DoneCall(tool=call.tool, args=args, effect=call.effect, ok=call.ok and call.seen, event_id=event)
+                event, ok = next(reversed(step.event_ids), None), call.ok and call.seen
+                yield DoneCall(tool=call.tool, args=call.args, effect=call.effect, ok=ok, event_id=event)
 
 
 def calls_made(state: RunState) -> tuple[int, int]:
@@ -112,32 +108,32 @@ def calls_made(state: RunState) -> tuple[int, int]:
 
 def outcome_part(state: RunState, proposed: Mapping[str, Json]) -> OutcomePart:
     """Return the state of a run in one line, its causes, and what a person can do; ``proposed`` are higher limits."""
-    finished = state.finished
-    gaps, judgement = (finished.gaps, finished.judgement) if finished is not None else ((), None)
-    contradicted = [each for each in judgement.doubts if each.verdict is ClaimVerdict.CONTRADICTED] if judgement else []
-    causes = [each.text for each in causes_of(gaps, failure_part(state))]
+    end = end_of(state)
+    gaps, doubts = end.gaps, end.judgement.doubts if end.judgement is not None else ()
+    contradicted = [each for each in doubts if each.verdict is ClaimVerdict.CONTRADICTED]
+    causes = [each.text for each in causes_of(gaps, end.failure)]
     return OutcomePart(
-        headline=waits_for(state)
-        if state.status is RunStatus.WAITING
-        else headline(state.status, len(gaps), contradicted=bool(contradicted), cancelled_by=state.cancel_by),
+        headline=_headline(state, len(gaps), contradicted=bool(contradicted)),
         causes=(*causes, *(f"“{each.part}” contradicts the evidence" for each in contradicted)),
         actions=tuple(_actions(state, gaps, proposed)),
     )
 
 
-def failure_part(state: RunState) -> Failure | None:
-    """Return why a run failed."""
-    return state.finished.failure if state.finished is not None else None
+def end_of(state: RunState) -> RunFinished:
+    """Return the end of a run, an empty one of a run that has not ended."""
+    return state.finished or RunFinished(status=state.status, answer="")
 
 
-def headline(status: RunStatus, gaps: int, *, contradicted: bool, cancelled_by: str | None) -> str:
-    """Return the state of a run in one line: its status, the number of its ``gaps``, who cancelled it."""
+def _headline(state: RunState, gaps: int, *, contradicted: bool) -> str:
+    status = state.status
+    if status is RunStatus.WAITING:
+        return waits_for(state)
     if status is RunStatus.PARTIAL and (gaps or contradicted):
-        missing = [f"{gaps:,} {'part is' if gaps == 1 else 'parts are'} missing"] if gaps else []
-        said = ", and ".join([*missing, *(["the answer contradicts its evidence"] if contradicted else [])])
+        missing = f"{gaps:,} {'part is' if gaps == 1 else 'parts are'} missing"
+        said = ", and ".join([missing] * bool(gaps) + ["the answer contradicts its evidence"] * contradicted)
         return f"{said[0].upper()}{said[1:]}"
-    if status is RunStatus.CANCELLED and cancelled_by:
-        return f"Cancelled by {cancelled_by}"
+    if status is RunStatus.CANCELLED and state.cancel_by:
+        return f"Cancelled by {state.cancel_by}"
     return _HEADLINES.get(status, status.value.capitalize())
 
 
@@ -163,13 +159,8 @@ def causes_of(gaps: Sequence[Gap], failure: Failure | None) -> list[Cause]:
 
 def failure_alone(gaps: Sequence[Gap], failure: Failure | None) -> Failure | None:
     """Return why a run failed; None if a gap says so."""
-    beginning = "" if failure is None else failure.message[:COMPARED]  # a long message is cut
+    beginning = "" if failure is None else failure.message[:500]  # a long message is cut
     return None if any(beginning in f"{gap.name}: {gap.reason}" for gap in gaps) else failure
-
-
-def _may_pass(failure: Failure | None) -> bool:
-    """Whether a retry makes sense, now or once something is fixed: a call that was denied is not asked for again."""
-    return failure is None or failure.type != DENIED
 
 
 def waits_for(state: RunState) -> str:
@@ -195,7 +186,8 @@ def _actions(state: RunState, gaps: tuple[Gap, ...], proposed: Mapping[str, Json
     if state.status in (RunStatus.PARTIAL, RunStatus.FAILED):
         if proposed:
             found.append(("resume", dict(proposed)))
-        if any(_may_pass(state.steps[key].failure) for key in retriable(state)):
+        failures = (state.steps[key].failure for key in retriable(state))
+        if any(each is None or each.type != DENIED for each in failures):  # a denied call is not asked for again
             found.append(("retry", {}))
         found.append(("follow_up", {}))
     clear = bool(proposed) or all(gap.class_ in RETRIED for gap in gaps)

@@ -22,10 +22,12 @@ from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
 
 from . import shapes
-from .outcome import calls_made, done_calls, evidence_part, failure_part, outcome_part
+from .outcome import calls_made, done_calls, end_of, evidence_part, outcome_part
 
 AS_DEFINED = shapes.RunDocument.model_fields.keys() & RunDefinition.model_fields.keys()
 """The fields of the document that are fields of a run's definition. Four of them have a shape of their own."""
+OF_THE_END = ("value", "sample", "sources", "gaps", "failure")
+"""The fields of the document that the end of a run has."""
 
 
 async def document_of(
@@ -54,7 +56,8 @@ def run_document(
     ``owner`` is the host that is driving the run, None if no host does. ``task`` is the flow's own part.
     ``followed_by`` are the runs that follow it up, ``wait`` says whether it waits for a host.
     """
-    definition, finished, follows = state.definition, state.finished, state.definition.follows
+    definition, follows = state.definition, state.definition.follows
+    end = end_of(state)
     budget, judgement, proposed = definition.limits.budget_nanousd, judgement_of(state), proposed_limits(state)
     states = tuple(WorkState.of(state, order) for order in state.orders.values())
     asked, (calls, failed_calls) = open_question(state), calls_made(state)
@@ -66,21 +69,17 @@ def run_document(
         "waits_for": wait.reason,
         "queue_position": wait.position,
         "outcome": outcome_part(state, proposed),
-        "answer": (finished.answer or None) if finished is not None else None,
-        "value": finished.value if finished is not None else None,
-        "sample": finished is not None and finished.sample,
+        **{name: getattr(end, name) for name in OF_THE_END},
+        "answer": end.answer or None,
         "evidence": evidence_part(state, judgement),
         "claims": judgement.claims,
         "done": tuple(done_calls(state)),
         "calls": calls,
         "failed_calls": failed_calls,
         "question": None if asked is None else {"id": asked.id, "text": asked.text, "choices": asked.choices},
-        "sources": finished.sources if finished is not None else (),
-        "gaps": finished.gaps if finished is not None else (),
         "earlier_answers": tuple(
             {"number": each.number, "status": each.status, "answer": each.answer or None} for each in state.answers
         ),
-        "failure": failure_part(state),
         "steps": tuple(_step(state, each) for each in state.steps.values()),
         "work_orders": tuple(each.order for each in state.orders.values()),
         "work_states": states,
@@ -118,12 +117,10 @@ def run_document(
 
 def run_line(listing: RunListing) -> shapes.RunLine:
     """Return a run in a list; its process releases it only some time after its end."""
-    same = listing.model_dump(exclude={"head_seq", "epoch", "nanousd", "unpriced", "owner", "key_id", "follows"})
     owner = None if listing.status in ENDED else listing.owner
     cost_usd = None if listing.unpriced else usd(listing.nanousd)
-    return shapes.RunLine(
-        last_seq=listing.head_seq, cost_usd=cost_usd, owner=owner, follows=listing.follows or None, **same
-    )
+    line = {**dict(listing), "owner": owner, "last_seq": listing.head_seq, "cost_usd": cost_usd}
+    return shapes.RunLine.model_validate(line)
 
 
 def _step(state: RunState, each: StepState) -> shapes.StepLine:

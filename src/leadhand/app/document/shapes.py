@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from leadhand.core.approval import Approval, ApprovalKind, ApprovalStatus, Preview
+from leadhand.core.approval import Approval
 from leadhand.core.asks import Todo
 from leadhand.core.errors import Failure
 from leadhand.core.judgement import JudgedClaim
@@ -13,10 +13,10 @@ from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import Limits
 from leadhand.core.moment import Moment
 from leadhand.core.run import CitedSource, ForkPoint, Gap, RunStatus
-from leadhand.core.tool import Effect
 from leadhand.core.value import Json, unset
 from leadhand.core.work_order import WorkOrder
-from leadhand.flows.report.task import ReportTask
+from leadhand.flows.report.shapes import ReportTask
+from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
 
 from . import Document
@@ -88,7 +88,7 @@ class ArtifactLine(Document):
 
 
 class RunUsage(Document):
-    """What the model calls of a run used."""
+    """What model calls used."""
 
     requests: int
     input_tokens: int
@@ -189,59 +189,33 @@ class RunDocument(Document):
     last_seq: int
 
 
-class RunLine(Document):
-    """A run in a list."""
+class RunLine(RunListing, Document):
+    """A run in a list.
 
-    run_id: str
-    flow: str
-    request: str = Field(description="The first 200 characters of the request.")
-    name: str = Field(description="Empty if the run has none.")
-    tags: dict[str, str]
-    status: RunStatus
-    model: str
-    created_at: Moment
-    finished_at: Moment | None
+    ``owner`` is the host that is driving the run; an ``orphan`` should continue, but no host is driving it.
+    ``subtasks`` are those that no others replaced, 0 while the first plan is being written; ``asking`` counts open
+    approvals and questions. ``follows`` is the run that this one follows up.
+    """
+
+    head_seq: int = Field(exclude=True)
+    epoch: int = Field(exclude=True)
+    nanousd: int = Field(default=0, exclude=True)
+    unpriced: bool = Field(default=False, exclude=True)
+    key_id: str = Field(default="", exclude=True)
     last_seq: int
-    owner: str | None = Field(description="The host that is driving the run; null if no host does.")
-    orphan: bool = Field(description="Whether the run should continue but no host is driving it.")
-    detached: bool
-    subtasks: int = Field(description="Without those that others replaced; 0 while the first plan is being written.")
-    completed: int
-    failed: int
-    asking: int = Field(description="Open approvals and questions.")
-    requests: int
-    tokens: int
     cost_usd: float | None = Field(description="US dollars; null if unknown.")
-    follows: str | None = Field(description="The run that this one follows up.")
 
 
-class ApprovalCard(Document):
+class ApprovalCard(Approval, Document):
     """A question to a person: may a call be made (``call``), did an interrupted call happen (``effect``), or may the
-    plan in ``args`` be carried out (``plan``)?"""
+    plan in ``args`` be carried out (``plan``)?
+
+    ``asked_for`` is the key of the subtask, ``name`` its name.
+    """
 
     id: str = Field(description="Identifies the question and its arguments: different arguments give a different id.")
     run_id: str
     call_id: str
     request: str
     driven: bool = Field(description="Whether a host is driving the run.")
-    approval_id: str
-    kind: ApprovalKind
-    attempt: str
-    tool: str = Field(description="Empty for a plan.")
-    args: dict[str, Json]
-    effect: Effect
-    asked_for: str = Field(description="The subtask's key.")
-    name: str = Field(description="The subtask's name.")
-    origins: dict[str, str] = Field(description="The origin of each argument.")
-    cost_usd: float | None = Field(description="The cost of a call in US dollars; null if the tool does not state it.")
-    asked_at: Moment
-    expires_at: Moment | None
-    status: ApprovalStatus | Literal["settled"]
-    by: str
-    reason: str
-    by_hand: bool = Field(
-        description="Whether a person chose the arguments. Approving another call for the whole run does not cover it."
-    )
-    hook: str = Field(default="", description="The hook that changed the arguments, or that asks for approval.")
-    hook_reason: str = Field(default="", description="Why that hook asks.")
-    preview: Preview | None = Field(description="What the call would make, such as the file of a worker.")
+    name: str

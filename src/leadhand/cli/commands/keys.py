@@ -7,11 +7,12 @@ from typing import Annotated
 
 from leadhand.app.arguments import money
 from leadhand.app.formatting import age, count
-from leadhand.app.keys import USUAL_SCOPES, key_store, make_key, named_key
+from leadhand.app.keys import USUAL_SCOPES, make_key, named_key
 from leadhand.cli.flag_values import one_of
 from leadhand.cli.options import Flag, Json, StoreFlags, check_range, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
+from leadhand.ports import in_database
 from leadhand.ports.access import ApiKey, KeyCeilings, Scope
 
 HEADINGS = ("ID", "KEY", "SCOPES", "LIMITS", "CREATED", "USED", "NAME")
@@ -62,7 +63,7 @@ async def keys_create(
     )
     scopes = [one_of("--scope", Scope, each.strip().lower()) for each in scope] or USUAL_SCOPES
     async with open_reader(store, creates=True) as runtime:
-        key, secret = await make_key(key_store(runtime.store), name, scopes, ceilings)
+        key, secret = await make_key(in_database(runtime.store), name, scopes, ceilings)
     if json:
         write_json({**key.shown.model_dump(mode="json"), "key": secret})
     else:
@@ -76,7 +77,7 @@ async def keys_create(
 async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> None:
     """List API keys, newest first, without the secrets."""
     async with open_reader(store) as runtime:
-        keys = await key_store(runtime.store).keys()
+        keys = await in_database(runtime.store).keys()
     if json:
         write_json([key.shown.model_dump(mode="json") for key in keys])
     elif keys:
@@ -112,7 +113,7 @@ async def keys_revoke(
 ) -> None:
     """Revoke an API key."""
     async with open_reader(store) as runtime:
-        keys = key_store(runtime.store)
+        keys = in_database(runtime.store)
         before = await named_key(keys, key_id)
         key = await keys.revoke_key(before.key_id)
     if json:

@@ -175,7 +175,7 @@ async def runs_export(
 ) -> int:
     """Export a run as JSON lines (its events, then the run document), as its document, as Markdown or as an HTML page.
 
-    If a damaged run cannot be read to its end, what can be read is exported, and the exit code is 6.
+    Of a damaged run, --jsonl exports what can be read, and the exit code is 6.
     """
     flags: dict[Format, bool] = {"jsonl": jsonl, "json": json, "md": md, "html": html}
     given: list[Format] = [name for name, chosen in flags.items() if chosen]

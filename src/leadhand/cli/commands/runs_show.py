@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from leadhand.app.document.event_line import event_line
+from leadhand.app.document import event_line
 from leadhand.app.formatting import (
     GLYPHS,
     LONGEST_LINE,

@@ -24,6 +24,7 @@ from leadhand.cli.options import (
 from leadhand.cli.terminal.messages import database_name, say_table
 from leadhand.cli.terminal.streams import say, write_line
 from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.ports import in_database
 
 PORT = 8_700
 
@@ -76,7 +77,6 @@ async def serve(
     import logging
     import webbrowser
 
-    from leadhand.app.keys import key_store
     from leadhand.app.source_files import all_tools
     from leadhand.server.app import Doors, create_app
     from leadhand.server.console import built_console
@@ -101,7 +101,7 @@ async def serve(
         runtime = await lead.runtime()
         local = host in LOOPBACK
         key_needed = require_key or not local
-        if key_needed and all(key.revoked_at is not None for key in await key_store(runtime.store).keys()):
+        if key_needed and all(key.revoked_at is not None for key in await in_database(runtime.store).keys()):
             why = f"--host {host} is reachable from other machines and" if not local else "--require-key"
             raise ConfigurationError(
                 f"{why} needs an API key", f"Create one first: {store.command('keys', 'create', 'NAME')}"

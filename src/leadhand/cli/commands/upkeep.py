@@ -15,7 +15,7 @@ from leadhand.app.labels import label_run
 from leadhand.app.manifest import load_project
 from leadhand.app.retention import duration, project_retention, retention
 from leadhand.app.settings import tilde, user
-from leadhand.app.upkeep import delete_runs, upkeep_store
+from leadhand.app.upkeep import delete_runs
 from leadhand.cli.options import NO_PROJECT, RUN, Flag, ProjectFile, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
@@ -23,6 +23,7 @@ from leadhand.cli.terminal.streams import say, write_line
 from leadhand.core.errors import NoSuchRun, UsageError
 from leadhand.core.run import ENDED
 from leadhand.core.text import did_you_mean
+from leadhand.ports import in_database
 
 
 async def runs_delete(
@@ -119,7 +120,7 @@ async def backup(
     """Copy the database and its artifacts to a file."""
     target = Path(file)
     async with open_reader(store) as runtime:
-        await upkeep_store(runtime.store).back_up(target)
+        await in_database(runtime.store).back_up(target)
     write_line(str(target))
     look = ["leadhand", "runs", "list", "--database", str(target)]
     say(f"Backed up to {tilde(target)}. Look into it with: {shlex.join(look)}")

@@ -12,7 +12,6 @@ from leadhand.app.document.outcome import (
     causes_of,
     done_calls,
     evidence_part,
-    failure_part,
     outcome_part,
 )
 from leadhand.app.flows import DEFAULT
@@ -152,7 +151,7 @@ def outcome_lines(state: RunState, store: StoreFlags, *, most: int = MOST_CAUSES
     outcome = outcome_part(state, proposed_limits(state))
     if finished.status is RunStatus.PARTIAL:
         yield f"{outcome.headline}."
-    causes = causes_of(finished.gaps, failure_part(state))
+    causes = causes_of(finished.gaps, finished.failure)
     yield from cause_lines(causes, most=most)
     if len(causes) > most:
         yield f"  all of them: {store.command('runs', 'show', state.run_id, '--failed')}"

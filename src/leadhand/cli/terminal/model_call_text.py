@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from leadhand.app.document.model_call import ModelCallDocument, WrittenCall
 from leadhand.app.formatting import count, duration, money
+from leadhand.app.model_calls import ModelCallDocument
+from leadhand.core.conversation import ToolCall
 
 
 def model_call_lines(call: ModelCallDocument) -> Iterator[str]:
@@ -36,7 +37,7 @@ def _used(call: ModelCallDocument) -> Iterator[str]:
     yield duration(call.duration_ms / 1_000) if call.duration_ms is not None else "not answered yet"
 
 
-def _part(title: str, text: str, calls: tuple[WrittenCall, ...] = ()) -> Iterator[str]:
+def _part(title: str, text: str, calls: tuple[ToolCall, ...] = ()) -> Iterator[str]:
     yield from ["", f"── {title}"]
     if text:
         yield text

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NamedTuple, cast
 
 from leadhand.app.document.view_shapes import AttemptPart, StepPart, ViewDocument
-from leadhand.app.formatting import count, cut, duration
+from leadhand.app.formatting import count, duration
 from leadhand.cli.terminal.streams import say
 from leadhand.core.events import Entry, NoteEmitted
 from leadhand.core.ids import split_attempt
@@ -250,4 +250,4 @@ class PlainView(View):
     def take(self, entry: Entry, *, new: bool) -> None:
         line = self._progress.take(entry)
         if new and line is not None:
-            say(cut(str(line)))
+            say(str(line))

@@ -19,7 +19,7 @@ from leadhand.core.rights import is_work, tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect
-from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED, advised, indeterminate, out_of_time, to_raise
+from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED, indeterminate, out_of_time, to_raise
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import EVERY_WORKER, WILDCARDS, Worker
@@ -208,7 +208,7 @@ def failure_of(state: RunState, step: StepState, result: WorkResult, policy: Pol
         return failure
     if failure.type == MAX_TURNS and can_continue(state, step, failure):
         return failure.evolve(next_action=to_raise({MAX_TURNS: worker.max_turns or state.definition.limits.max_turns}))
-    return advised(failure, worker)
+    return failure
 
 
 def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:

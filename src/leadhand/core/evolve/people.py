@@ -11,7 +11,7 @@ from leadhand.core.evidence import made_calls
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import SETTLED, StepStatus
 from leadhand.core.relations import blocked_by, children_of, descendants, open_approvals
-from leadhand.core.state import ModelTurn, RunState, Settlement
+from leadhand.core.state import ModelTurn, RunState, Settlement, StepState
 from leadhand.core.value import FrozenDict
 from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import Step, references
@@ -118,8 +118,11 @@ def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -
     if event.failure is not None:
         verdict = Verdict(subtask=key, verdict=VerdictKind.DROP, reason=event.failure.message)
     for name in (key, *descendants(state, key)):
-        _close(state, name, event.by)
-    settled = state.steps[key]._replace(
+        _withdraw(state, name, event.by)
+    for name in descendants(state, key):
+        if not state.steps[name].closed:
+            put(state, _ended(state.steps[name])._replace(status=StepStatus.DROPPED, failure=skipped(event.by, "")))
+    settled = (step if step.closed else _ended(step))._replace(
         status=StepStatus.COMPLETED if ok else StepStatus.DROPPED,
         data=event.data,
         value=event.data.raw if event.data is not None else None,
@@ -143,13 +146,14 @@ def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -
             put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None, verdict=None))
 
 
-def _close(state: RunState, name: str, by: str) -> None:
-    """End a step that is no longer needed: withdraw its approvals and release its reservations."""
-    step = state.steps[name]
+def _withdraw(state: RunState, name: str, by: str) -> None:
+    """Withdraw the approvals of a step that is no longer needed."""
     for asked in open_approvals(state):
         if step_of(asked.attempt) == name:
             state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=by)
             del state.asking[asked.approval_id]
-    if not step.closed:
-        closed = step._replace(status=StepStatus.DROPPED, attempt=None, calls=(), running=(), failure=skipped(by, ""))
-        put(state, closed._replace(acted=step.has_acted, made=made_calls(step)))
+
+
+def _ended(step: StepState) -> StepState:
+    """Return a step without its attempt, with what it has done."""
+    return step._replace(attempt=None, calls=(), running=(), acted=step.has_acted, made=made_calls(step))

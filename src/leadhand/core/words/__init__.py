@@ -50,11 +50,7 @@ _BY = "by {who}: {reason}"
 _TABLE: dict[str, tuple[str, str, str]] = {
     "run_started": ("Run started", "{definition.request}", "phase"),
     "run_claimed": ("Run taken over", "by {owner}", "phase"),
-    "run_status_set slept_s": (
-        "Process was stopped",
-        "{slept_s:,.0f} s do not count as time of the run",
-        "attention phase",
-    ),
+    "run_status_set slept_s": ("Process was stopped", "for {slept_s:,.0f} s, which do not count", "attention phase"),
     "run_status_set by": ("Run reopened", "by {by}", "attention phase people"),
     "run_status_set status=paused": ("Run paused", "{reason}", "attention phase"),
     "run_status_set status=waiting": ("Waiting for a person", "{reason}", "attention phase people"),
@@ -64,10 +60,9 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "run_finished status=cancelled": ("Run cancelled", "{failure}", "attention phase"),
     "run_finished": ("Run failed", "{failure}", "problem phase"),
     "run_requested what=cancel": ("Cancellation requested", _BY, "attention phase people"),
-    "run_requested what=pause": ("Pause requested", _BY, "attention people"),
-    "run_requested": ("Resume requested", _BY, "attention people"),
+    "run_requested": ("{what} requested", _BY, "attention people"),
     "run_changed limits": ("Limits changed", "by {who}", "phase people"),
-    "run_changed": ("Name and tags changed", "by {who}: {name} {more}", "people"),
+    "run_changed": ("Name and tags changed", "by {who}: {name}", "people"),
     "order_issued order.repairs": ("Repair order issued", "{more} (repairs {order.repairs})", "attention phase work"),
     "order_issued": ("Work order issued", "{more}", "phase work"),
     "gaps_noted": ("Not supported", "{more}", "problem phase"),
@@ -83,15 +78,8 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "step_settled failure final": ("Blocked", "{failure.message}", "problem phase work"),
     "step_settled failure": ("Will be retried", "{failure}", "problem work"),
     "step_settled": ("Completed", "", "good step work"),
-    "step_requested what=retry": ("Retry requested", "by {who}: {steps}", "attention people"),
-    "step_requested what=skip": ("Skip requested", _BY, "attention people"),
-    "step_requested": ("Result offered", "by {who}: {summary}", "attention people"),
+    "step_requested": ("{what} requested", "by {who}: {steps}", "attention people"),
     "request_decided declined": ("Request declined", "{what}: {declined}", "problem phase people"),
-    "request_decided args": (
-        "Retry accepted",
-        "{steps} with other arguments, by {who}",
-        "attention phase work people",
-    ),
     "request_decided": ("Retry accepted", "{steps}, by {who}", "attention phase work people"),
     "attempt_scheduled kind=again": ("Attempt {number} scheduled", "{more}", "attention step work"),
     "attempt_scheduled": ("Attempt {number} scheduled", "{more}", "work"),
@@ -101,11 +89,7 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "attempt_returned lost": ("Attempt lost", "{result.error}", "problem work"),
     "attempt_returned result.error": ("Failure returned", "{result.error}", "problem work"),
     "attempt_returned": ("Result returned", "{result.data.summary}", "work"),
-    "attempt_parked kind=effect": (
-        "Waiting for confirmation",
-        "a person has to say whether this call was made: {more}",
-        "problem phase work people",
-    ),
+    "attempt_parked kind=effect": ("Waiting for confirmation", "did it happen? {more}", "problem phase work people"),
     "attempt_parked kind=own": ("Waiting", "{more}", "attention work"),
     "attempt_parked": ("Waiting", "{more}", "attention phase work"),
     "model_call_began": ("Model called", "{model}", "models"),
@@ -132,15 +116,10 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "approval_requested approval.kind=plan": ("Plan approval requested", "{approval.asked_for}", "attention people"),
     "approval_requested approval.kind=effect": ("Confirmation requested", "{more}", "attention tools people"),
     "approval_requested": ("Approval requested", "{more}", "attention tools people"),
-    "approval_answered expired": (
-        "Approval expired",
-        "nobody answered in time, so it is denied",
-        "problem phase people",
-    ),
+    "approval_answered expired": ("Approval expired", "it counts as denied", "problem phase people"),
     "approval_answered kind=effect approve": ("Call confirmed", _BY, "attention people"),
     "approval_answered kind=effect": ("Call was not made", _BY, "attention people"),
     "approval_answered approve always": ("Approved for the run", _BY, "attention people"),
-    "approval_answered approve args": ("Approved with other arguments", _BY, "attention people"),
     "approval_answered approve": ("Approved", _BY, "attention people"),
     "approval_answered": ("Denied", _BY, "attention people"),
     "question_asked question.kind=timer": ("Sleeping", "{more}", "phase work"),
@@ -206,26 +185,23 @@ def words(entry: ev.Entry) -> Words:
     said = _Said(entry)
     rows = (row for wanted, row in WORDS[entry.event.type] if all(said.has(*each) for each in wanted))
     title, text, _, tone, level, topics = next(rows)
-    text = line(text.format_map(said)).rstrip(":")
-    return Words(title.format_map(said), text, _subject(entry.event), tone, level, topics)
+    title, text = title.format_map(said), line(text.format_map(said)).rstrip(":")
+    return Words(title[0].upper() + title[1:], text, _subject(entry.event), tone, level, topics)
 
 
 def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
     """Return the kind of an event, if that is not a field, and what its words have besides its fields."""
     match event.type:
-        case "run_changed":
-            return "", " ".join(f"{key}={value}" for key, value in (event.tags or {}).items())
         case "order_issued":
             number = len(event.order.subtasks)
             return "", f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {event.order.goal}"
         case "gaps_noted":
             return "", "; ".join(f"{part.what}: {part.reason}" for part in event.parts)
         case "results_judged":
-            made = Counter(each.verdict.value for each in event.review.verdicts)
-            found = [(made[verdict], word) for verdict, word in _VERDICTS.items()]
-            found.append((len(event.review.missing), "missing"))
-            sound = made["accept"] == sum(number for number, _ in found)
-            return "sound" if sound else "", ", ".join(f"{number:,} {word}" for number, word in found if number)
+            made = Counter(_VERDICTS[each.verdict.value] for each in event.review.verdicts)
+            made["missing"] = len(event.review.missing)
+            sound = made["accepted"] == made.total()
+            return "sound" if sound else "", ", ".join(f"{made[each]:,} {each}" for each in sorted(+made))
         case "attempt_scheduled":
             when = f"in {(event.not_before - at).total_seconds():.1f} s" if event.not_before is not None else ""
             why = event.feedback or (f"continues {event.continues}" if event.continues else "")
@@ -238,9 +214,9 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
                 return "effect", named
             return "own" if kinds == {"asks"} else "", f"{waits_for(event.open_calls)}: {named}"
         case "model_call_returned" if (usage := event.usage) is not None:
-            text = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-            text += f", {usage.cached_tokens:,} cached" if usage.cached_tokens else ""
-            return "", text + (f", {usage.cache_write_tokens:,} written to cache" if usage.cache_write_tokens else "")
+            parts = ((usage.cached_tokens, "cached"), (usage.cache_write_tokens, "written to cache"))
+            cached = "".join(f", {number:,} {what}" for number, what in parts if number)
+            return "", f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out{cached}"
         case "element_written":
             named = text_of(object_of(event.value).get("name")) or text_of(event.value)
             return "", f"{event.index + 1}: {named}"

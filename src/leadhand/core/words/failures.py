@@ -15,7 +15,6 @@ from leadhand.core.state import RunState
 from leadhand.core.text import cut
 from leadhand.core.tool import INDETERMINATE, UNREADABLE
 from leadhand.core.value import Json
-from leadhand.core.worker import Worker
 
 if TYPE_CHECKING:
     from leadhand.core.events import ModelCallBegan
@@ -28,7 +27,6 @@ NOT_CARRIED_OUT = "it was not carried out"
 NOT_STARTED = "it was not started: {cause}"
 CANCELLED = "the run was cancelled by {by} before it started"
 NO_EVIDENCE = "the answer rests on no result"
-UNKNOWN_STEP = NO_EVIDENCE + ": the flow's outcome uses {step!r}, which is not a step"
 WITHHELD = "The answer is withheld: {cause}."
 
 ASK_AGAIN = "ask again"
@@ -41,7 +39,6 @@ CHECK_FIRST = "find out what it did before you ask for it again"
 LONGEST_ARGUMENT = 200
 SETTINGS = {"requests": "max_requests", "tokens": "max_tokens", "nanousd": "budget"}
 """The limits of what model calls use, by the kinds of amounts."""
-_MODELS = {"plan": "lead_model", "compose": "lead_model", "review": "review_model", "work": "worker_model"}
 
 
 def written_call(tool: str, args: Mapping[str, Json]) -> str:
@@ -71,13 +68,6 @@ def more_steps(state: RunState) -> str:
     most = state.definition.limits.max_steps
     more = f"allow more work orders (max_steps was {most}), and ask again"
     return more if len(state.orders) >= most else "ask more precisely"
-
-
-def advised(failure: Failure, worker: Worker) -> Failure:
-    """Return the failure of a worker; advice to choose another model says where that of the worker is set."""
-    where = f"{_MODELS.get(worker.model_role, 'model')}, in a follow-up or a new run"
-    where = f"the worker {worker.name} uses {worker.model}" if worker.model else where
-    return failure.evolve(next_action=failure.next_action.replace(ANOTHER_MODEL, f"{ANOTHER_MODEL} ({where})"))
 
 
 def _number(value: float) -> str:

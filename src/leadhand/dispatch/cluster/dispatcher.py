@@ -24,7 +24,7 @@ from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.host import Host
-from leadhand.ports import Clock, ClusterStore, Job, Work
+from leadhand.ports import Clock, DatabaseStore, Job, Work
 from leadhand.ports.hosts import HostLine
 
 from .sharing import DrivenRun, jobs_of
@@ -48,7 +48,7 @@ class ClusterDispatcher(LocalDispatcher):
         self,
         host: Host,
         clock: Clock,
-        store: ClusterStore,
+        store: DatabaseStore,
         ended: Callable[[str, str], None],
         concurrency: int = CONCURRENCY,
     ) -> None:

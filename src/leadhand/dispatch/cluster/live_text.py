@@ -15,7 +15,7 @@ from typing import Any
 
 from leadhand.engine.drafts import Draft
 from leadhand.engine.host import OnText
-from leadhand.ports import LARGEST_MESSAGE, ClusterStore
+from leadhand.ports import LARGEST_MESSAGE, DatabaseStore
 
 EVERY_S = 0.25
 """The pieces of an attempt's text are collected for so long."""
@@ -35,7 +35,7 @@ class LiveText:
     Belongs to one event loop.
     """
 
-    def __init__(self, store: ClusterStore, on_text: OnText | None) -> None:
+    def __init__(self, store: DatabaseStore, on_text: OnText | None) -> None:
         self._store = store
         self._on_text = on_text
         self._written: dict[str, dict[str, _Written]] = {}

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from itertools import groupby, islice, pairwise, product, zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from leadhand.core.text import line
+from leadhand.core.value import object_of, text_of, texts_of
 
-from .days import When
-from .offers import Offer, offer_of
 from .reading import Clause, Mark, Text
 from .words import FUNCTION, PLACES, SAID, WORDS, slug, stem_of
 
@@ -22,21 +20,47 @@ HOW = (
     "the built-in offline model only understands English questions about weather and directions, and tools named in "
     "the request; set a model with --model for anything else"
 )
-_MOST_LOOKUPS, _LONGEST_ITEM = 2_000, 8
-_TOOLS = {"weather": "weather_tool", "route": "directions_tool"}
-_NAMES = {"weather": "check_weather", "route": "get_directions"}
+_MOST_LOOKUPS = 2_000
+_BUILT_IN = {
+    "weather": ("weather_tool", "check_weather", {"location", "day", "days"}),
+    "route": ("directions_tool", "get_directions", {"origin", "destination"}),
+}
+
+
+class Offer(NamedTuple):
+    """A tool: ``topic`` are the word stems of its name (none for a built-in tool), ``about`` those of its description.
+
+    ``kind`` is ``weather``, ``route`` or ``tool``, ``types`` are the JSON types of its required parameters.
+    """
+
+    name: str
+    kind: str
+    topic: frozenset[str]
+    about: frozenset[str]
+    types: dict[str, str]
+
+    @classmethod
+    def of(cls, tool: Mapping[str, Any]) -> Offer:
+        """Return a tool of a brief as a request may name it."""
+        name, schema = text_of(tool.get("name")), object_of(tool.get("parameters"))
+        given, types = object_of(schema.get("properties")), dict[str, str]()
+        for each in texts_of(schema.get("required")):
+            part = object_of(given.get(each))
+            types[each] = "other" if {"enum", "anyOf", "$ref"} & part.keys() else text_of(part.get("type", "string"))
+        built_in = (each for each, (tool, _, has) in _BUILT_IN.items() if tool == name and has <= given.keys())
+        kind = next(built_in, "tool")
+        stems = [stem_of(part.casefold()) for part in re.findall(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*", name)]
+        own = [each for each in stems if each not in WORDS["not-a-topic"]] or [*stems, name] if kind == "tool" else []
+        about = map(stem_of, re.findall(r"\w+", text_of(tool.get("description"))[:2_000].casefold()))
+        return cls(name, kind, frozenset(own), frozenset([*own, *about, *given, name.casefold()]), types)
 
 
 @dataclass
 class Ask:
-    """One thing that a request asks for (``weather``, ``route`` or ``tool``), its tool, and the name of its calls.
-
-    ``named_at`` is the token that names the tool.
-    """
+    """One thing that a request asks for (``weather``, ``route`` or ``tool``), its tool, and the token that names it."""
 
     kind: str
     offer: Offer | None
-    name: str
     named_at: int
     clauses: list[Clause]
 
@@ -52,49 +76,46 @@ class Ask:
 class Calls:
     """The calls of a request (``found``: name, tool and arguments), and what it ``cannot`` do, with reasons."""
 
-    def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: date | None) -> None:
-        self._offers = [offer_of(tool) for tool in tools if tool.get("name")]
+    def __init__(self, request: str, tools: Iterable[Mapping[str, Any]], today: object) -> None:
+        """``today`` is an ISO date and time; without one, no day has a date."""
+        self._offers = [Offer.of(tool) for tool in tools if tool.get("name")]
         self._text = Text(request, today, frozenset(stem for each in self._offers for stem in each.topic))
         self._clauses, self._asks = list(self._text.clauses()), list[Ask]()
         self.found: dict[str, tuple[str, str, dict[str, Any]]] = {}
         self.cannot: dict[str, str] = {}
-        read = {clause.start: self._hear(clause) for clause in self._clauses}
+        read = {clause.start for clause in self._clauses if self._hear(clause)}
         for ask in self._asks:
             try:
                 self._plan(ask)
             except LookupError as reason:
-                self._gap(ask.clauses, str(reason))
-        for is_read, group in groupby(self._clauses, lambda clause: read[clause.start]):
+                self._gap(ask.clauses[0].start, ask.clauses[-1].stop, str(reason))
+        for is_read, group in groupby(self._clauses, lambda clause: clause.start in read):
             if not is_read:
-                self._gap(list(group), "no registered tool covers it")
+                *_, last = clauses = list(group)
+                self._gap(clauses[0].start, last.stop, "no registered tool covers it")
         known = SAID.union(*(ask.offer.about for ask in self._asks if ask.offer))
         values = [f"{value}".casefold() for _, _, args in self.found.values() for value in args.values()]
+        values += [mark.value for ask in self._asks if ask.kind == "route" for mark in ask.of("day")]
         shown = "\n".join([*values, *self.cannot]).casefold()
-        dated = {clause.start for ask in self._asks if ask.kind == "route" for clause in ask.clauses}
         for clause in self._clauses:  # each word is known, in a call, or in a gap
-            marks = [mark for mark in clause.marks if mark.kind != "day" or clause.start not in dated]
-            left = [(each.start, each.stop) for each in marks if (each.when.day or each.value).casefold() not in shown]
-            words = [at for at in clause.rest if not {low := self._text.low(at), stem_of(low)} & known]
-            left += [(at, at + 1) for at in words if self._text.low(at) not in shown]
+            left = [(each.start, each.stop) for each in clause.marks if each.value.casefold() not in shown]
+            left += [(at, at + 1) for at in clause.rest if not self._text.forms(at) & known]
             if left := [each for each in left if self._text.said(*each).casefold() not in shown]:
-                self._gap([Clause(min(left)[0], 0, max(left)[1])], "it was not understood")
+                self._gap(min(left)[0], max(left)[1], "it was not understood")
 
     def subtasks(self) -> list[dict[str, Any]]:
         """Return the calls as subtasks with distinct names: with what differs, if several are alike."""
-        values, taken = defaultdict[tuple[str, str], set[str]](set), Counter[str]()
+        values, subtasks = defaultdict[tuple[str, str], set[str]](set), dict[str, dict[str, Any]]()
         for name, _, args in self.found.values():
             for key, value in args.items():
-                values[name, key].add(value if isinstance(value, str) else "")
-        subtasks: list[dict[str, Any]] = []
+                values[name, key].add(f"{value}")
         for name, tool, args in self.found.values():
             own = slug("_".join([name, *(slug(f"{args[key]}") for key in args if len(values[name, key]) > 1)]), 180)
-            taken[own] += 1
-            subtasks.append({"name": f"{own}_{taken[own]}" if taken[own] > 1 else own, "tool": tool, "args": args})
-        return subtasks
+            subtasks.setdefault(own, {"name": own, "tool": tool, "args": args})
+        return list(subtasks.values())
 
-    def _gap(self, clauses: list[Clause], reason: str) -> None:
-        said = self._text.said(clauses[0].start, clauses[-1].stop)
-        self.cannot.setdefault(line(said, 300), line(f"{reason}; {HOW}", 900))
+    def _gap(self, start: int, stop: int, reason: str) -> None:
+        self.cannot.setdefault(line(self._text.said(start, stop), 300), line(f"{reason}; {HOW}", 900))
 
     # Which clauses ask for what
 
@@ -102,26 +123,23 @@ class Calls:
         """Add a clause to what is asked, if it belongs there; return whether it is understood at all."""
         if clause.lows & WORDS["negation"]:
             return False
-        offer, at = self._offer_for(clause)
         unknown, marks = clause.lows - SAID, clause.marks
         last = self._asks[-1] if self._asks else None
         follows = last is not None and last.clauses[-1].sentence == clause.sentence
         tells = self._text.low(clause.start) in WORDS["statement"]
-        if kind := "tool" if offer is not None else self._kind(clause, unknown, tells=tells):
-            offer = offer or next((each for each in self._offers if each.name == _TOOLS[kind]), None)
-            usual = (each for each, name in _TOOLS.items() if offer and offer.name == name and not offer.topic)
-            kind = next(usual, "tool" if offer else kind)
+        listed = not (clause.lows - WORDS["lead"]) & FUNCTION  # "of B-7", "butter", not "book me a table"
+        offer, at = self._offer_for(clause)
+        if kind := offer.kind if offer is not None else self._kind(clause, unknown, tells=tells):
+            offer = offer or next((each for each in self._offers if each.name == _BUILT_IN[kind][0]), None)
+            kind = offer.kind if offer else kind
             modes = clause.of("mode") and last is not None and last.of("mode")
             if last is None or modes or not (follows and last.kind == kind != "tool"):
-                verb = next((f"{low}_" for low in map(self._text.low, clause.rest) if low in WORDS["verb"]), "")
-                name = _NAMES.get(kind) or verb + self._text.low(at).removesuffix("_tool")
-                self._asks.append(last := Ask(kind, offer, name, at, []))
-        elif last is None or not (follows and last.kind == "tool" and _is_item(clause, last)):
+                self._asks.append(last := Ask(kind, offer, at, []))
+        elif last is None or not (follows and last.kind == "tool" and listed):
             leads = bool(marks) and marks[0].start == clause.start
             if not marks or (unknown and not leads and not tells):
                 return not unknown
-            leads = leads and bool(marks[0].link or marks[0].kind == "day")
-            if last is None or (tells and last.of("place")) or not (follows or leads or tells):
+            if last is None or tells or not (follows or leads):
                 return True  # others can refer to it
         last.clauses.append(clause)
         return True
@@ -134,7 +152,7 @@ class Calls:
             return "route"
         if lows & WORDS["weather"] or (lows & WORDS["weather-too"] and len(unknown) <= 1):
             return "weather"
-        moves = (clause.of("mode") or ("how" in lows and lows & WORDS["movement"])) and (places or "there" in lows)
+        moves = places and (clause.of("mode") or ("how" in lows and lows & WORDS["movement"]))
         known = any(slug(mark.value.partition(",")[0]) in PLACES["city"] | PLACES["sight"] for mark in places)
         pair = "between" in links or {"from", "to"} <= links or (len(places) > 1 and known and links & {"from", "to"})
         return "route" if (pair or moves) and not tells and "compare" not in lows and len(unknown) <= 1 else ""
@@ -144,7 +162,7 @@ class Calls:
         best, most, where = None, 0.49, clause.start
         for offer in self._offers:
             stems = offer.topic | {offer.name.casefold()}
-            hits = [at for at in clause.span() if not stems.isdisjoint((low := self._text.low(at), stem_of(low)))]
+            hits = [at for at in clause.span() if self._text.forms(at) & stems]
             if len(hits) / max(len(hits), len(offer.topic), 1) > most:
                 best, most, where = offer, len(hits) / max(len(hits), len(offer.topic), 1), hits[0]
         return best, where
@@ -154,19 +172,21 @@ class Calls:
     def _plan(self, ask: Ask) -> None:
         """Add the calls of an ask. Raises LookupError with the reason if it has no calls."""
         if ask.offer is None:
-            raise LookupError(f"this run has no {_TOOLS[ask.kind]}")
+            raise LookupError(f"this run has no {_BUILT_IN[ask.kind][0]}")
         how = {"weather": self._weather, "route": self._routes, "tool": self._tool}[ask.kind]
-        found = list(islice(how(ask, ask.offer), _MOST_LOOKUPS))
-        for args in found:
+        said = (low for clause in ask.clauses for low in map(self._text.low, clause.rest) if low in WORDS["verb"])
+        own = "_".join([*islice(said, 1), self._text.low(ask.named_at).removesuffix("_tool")])
+        name = own if ask.kind == "tool" else _BUILT_IN[ask.kind][1]
+        for args in (found := list(islice(how(ask, ask.offer), _MOST_LOOKUPS))):
             key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
-            self.found.setdefault(key, (ask.name, ask.offer.name, args))
+            self.found.setdefault(key, (name, ask.offer.name, args))
         if not found:
             raise LookupError("no place was found; give small towns a capital: “weather in Blois tomorrow”")
 
     def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
-        units = {mark.kind: mark.value for clause in self._clauses for mark in clause.of("units")}
-        for place, when in self._entries(ask):
-            yield {"location": place, "day": when.day, **({"days": when.days} if when.days > 1 else {}), **units}
+        units = {mark.kind: mark.value for mark in ask.of("units")}
+        for place, (day, days) in self._entries(ask):
+            yield {"location": place, "day": day, **({"days": days} if days > 1 else {}), **units}
 
     def _routes(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         places, other = ask.of("place"), ask.lows() & WORDS["other-transport"]
@@ -182,30 +202,23 @@ class Calls:
             yield {"origin": origin, "destination": destination, "mode": mode}
 
     def _tool(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
-        sentences, tokens = {each.sentence for each in ask.clauses}, [at for each in ask.clauses for at in each.span()]
-        if any(each.lows & WORDS["condition"] for each in self._clauses if each.sentence in sentences):
+        if any(each.lows & (WORDS["negation"] | {"if"}) for each in self._clauses):
             raise LookupError("the built-in rules do not understand its condition")
-        marks = sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")
-        said = [mark.when.day or mark.value for mark in marks]
+        tokens = [at for each in ask.clauses for at in each.span()]
+        said = [mark.value for mark in sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")]
+        texts = [each for each, kind in offer.types.items() if kind == "string"]
+        counts = [each for each, kind in offer.types.items() if kind in ("number", "integer")]
         values = [self._text.words[at] for at in tokens if at in self._text.quoted]
-        if len(offer.texts) == 1:
-            values = values or (said if len(offer.kinds) > 1 else self._items(ask, offer) or said)
+        if len(texts) == 1:
+            values = values or (said if counts else self._items(ask, offer) or said)
             rows = [[each] for each in values or dict.fromkeys(place for place, _ in self._entries(ask))]
         else:
             rows = [values or said]
         numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
-        counts = [name for name, kind in offer.kinds.items() if kind in ("number", "integer")]
-        if (
-            {*offer.texts, *counts} < offer.kinds.keys()
-            or len(numbers) < len(counts)
-            or {len(offer.texts)} != {*map(len, rows)}
-        ):
+        if {*texts, *counts} < offer.types.keys() or len(numbers) < len(counts) or {len(texts)} != {*map(len, rows)}:
             raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
-        amounts = {
-            name: float(n) if offer.kinds[name] == "number" else n for name, n in zip(counts, numbers, strict=False)
-        }
-        every = [{**amounts, **dict(zip(offer.texts, row, strict=True))} for row in rows]
-        found = [{name: args[name] for name in offer.kinds} for args in every]
+        amounts = [float(n) if offer.types[each] == "number" else n for each, n in zip(counts, numbers, strict=False)]
+        found = [dict(zip([*counts, *texts], [*amounts, *row], strict=True)) for row in rows]
         held = json.dumps(found, ensure_ascii=False).casefold()
         for word in map(str.casefold, [*said, *sorted(ask.lows())]):
             if not {word, stem_of(word)} & (FUNCTION | offer.about) and word not in held:
@@ -215,45 +228,31 @@ class Calls:
     def _items(self, ask: Ask, offer: Offer) -> list[str]:
         """Return what the clauses of an ask name: their words, without those for the tool and "of the" around them."""
         days = {at for mark in ask.of("day") for at in range(mark.start, mark.stop)}
-        for names, first in ((offer.about, ask.named_at), (offer.topic, ask.named_at), (offer.topic, 0)):
-            known, items = FUNCTION | WORDS["lead"] | names, list[str]()
-            for clause in ask.clauses:
-                at = [n for n in clause.span() if n >= first and n not in days]
-                said = [n for n in at if not {low := self._text.low(n), stem_of(low)} & known]
-                items += [self._text.said(said[0], said[-1] + 1)] if said else []
-            if items:
-                return items
-        return []
+        known, items = FUNCTION | WORDS["lead"] | offer.about, list[str]()
+        for clause in ask.clauses:
+            said = [n for n in clause.span() if n not in days and not self._text.forms(n) & known]
+            if said and not any(self._text.forms(n) & offer.topic for n in range(said[0], said[-1])):
+                items.append(self._text.said(said[0], said[-1] + 1))
+        return items
 
     def _around(self, ask: Ask) -> list[Mark]:
-        """Return the places that "there" can mean, with their days: those said last before an ask, else after it."""
-        owners = {clause.start: each for each in self._asks for clause in each.clauses}
-        before = [each for each in self._clauses if each.marks and each.start < ask.clauses[0].start]
-        placed = [each for each in before if each.of("place")]
-        near = [each for each in placed if owners.get(each.start) is owners.get(placed[-1].start)]
-        after = [each for each in self._clauses if each.of("place") and each.start > ask.clauses[0].start]
-        places = [
-            mark for each in near or after[:1] for mark in each.of("place", "" if each.start in owners else "day")
-        ]
-        days = [mark for each in before if each.start not in owners for mark in each.of("day")]
-        return [*places, *(mark for mark in days if mark not in places)]
+        """Return the places that "there" can mean, and the days: those of the last sentence with a place before an ask,
+        else of the first clause after it."""
+        placed = [each for each in self._clauses if each.of("place")]
+        before = [each for each in placed if each.start < ask.clauses[0].start]
+        near = [each for each in self._clauses if before and each.sentence == before[-1].sentence] or placed[:1]
+        return [mark for each in near if each not in ask.clauses for mark in each.of("place", "day")]
 
-    def _entries(self, ask: Ask) -> Iterator[tuple[str, When]]:
+    def _entries(self, ask: Ask) -> Iterator[tuple[str, tuple[str, int]]]:
         """Yield the pairs of places and days of an ask, with what is said around it where it says none."""
         around = self._around(ask)
-        goals = [mark for mark in around if mark.link == "to" and "both" not in ask.lows()]
+        goals = [mark for mark in around if mark.link == "to"]
         places = ask.of("place") or [mark for mark in goals or around if mark.kind == "place"]
         days = ask.of("day") or [mark for mark in around if mark.kind == "day"]
         order = [mark.kind for mark in sorted([*places, *days], key=lambda mark: mark.start)]
         by_turns = len(places) == len(days) and all(a != b for a, b in pairwise(order))  # "Paris today, Lyon tomorrow"
-        names, when = [mark.value for mark in places], [mark.when for mark in days]
-        yield from zip(names, when, strict=True) if by_turns else product(names, when or [When("today")])
-
-
-def _is_item(clause: Clause, ask: Ask) -> bool:
-    """Whether a clause can be one more item for a tool: "of B-7", "butter", not "book me a table"."""
-    texts = ask.offer.texts if ask.offer is not None else []
-    return bool(texts) and not (clause.lows - WORDS["lead"]) & FUNCTION and clause.stop - clause.start <= _LONGEST_ITEM
+        names, when = [mark.value for mark in places], [(mark.value, mark.days) for mark in days]
+        yield from zip(names, when, strict=True) if by_turns else product(names, when or [("today", 1)])
 
 
 def _ways(places: list[Mark]) -> list[tuple[list[str], list[str]]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import NamedTuple
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 LONGEST_PHRASE = 9  # words: "on Thursday, the 3rd of December 2026"; a punctuation mark counts as one
@@ -33,45 +32,31 @@ _PHRASE = re.compile(
 )
 
 
-class When(NamedTuple):
-    """A day as the weather tool accepts it (``now``, ``tomorrow``, a weekday, an ISO date), and how many days."""
-
-    day: str
-    days: int = 1
-
-
-def read_date(value: object) -> date | None:
-    """Return the date at the beginning of an ISO date and time; None for anything else."""
-    try:
-        return date.fromisoformat(value[:10]) if isinstance(value, str) else None
-    except ValueError:
-        return None
-
-
-def day_phrase(said: Sequence[str], today: date | None) -> tuple[When, int] | None:
-    """Return the days that ``said`` (words, "" for a mark) begins with, and the number of its words; otherwise None."""
+def day_phrase(said: Sequence[str], today: date) -> tuple[str, int, int] | None:
+    """Return the day that ``said`` (words, "" for a mark) begins with, as the weather tool accepts it (``now``,
+    ``tomorrow``, a weekday, an ISO date), how many days there are, and the number of its words; otherwise None."""
     found = _PHRASE.match(" ".join(word or "," for word in said[:LONGEST_PHRASE]))
     if found is None or found[0] in ("sun", "sat"):  # both are ordinary words, too
         return None
     try:
-        return _when(found.groupdict(""), today or date.min), found[0].count(" ") + 1
+        return *_days(found.groupdict(""), today), found[0].count(" ") + 1
     except (ValueError, OverflowError):  # not a date of the calendar
         return None
 
 
-def _when(found: dict[str, str], today: date) -> When:
+def _days(found: dict[str, str], today: date) -> tuple[str, int]:
     said, number, later = {name: text.lower() for name, text in found.items()}, today.weekday(), bool(found["next"])
     for day in ("now", "today", "tomorrow"):
         if said[day]:
-            return When(day)
+            return day, 1
     first, last = (_NAMES.find(said[name][:3]) // 3 if said[name] else -1 for name in ("first", "last"))
     if said["iso"] or said["day"] or said["day_last"]:
         month, day = said["month"] or said["month_first"] or "jan", int(said["day"] or said["day_last"] or 1)
         dated = date(int(said["year"] or today.year), _MONTHS.index(month[:3]) + 1, day)
         dated = dated if said["year"] or dated >= today else dated.replace(year=dated.year + 1)
-        return When((date.fromisoformat(said["iso"]) if said["iso"] else dated).isoformat())
+        return (date.fromisoformat(said["iso"]) if said["iso"] else dated).isoformat(), 1
     if first >= 0 and not (later and first == number):
-        return When(WEEKDAYS[first].lower(), (last - first) % 7 + 1 if last >= 0 else 1)
+        return WEEKDAYS[first].lower(), (last - first) % 7 + 1 if last >= 0 else 1
     if said["weekend"]:  # on a Sunday, one day of the weekend is left
         ahead, count = (12 - number if later else 0, 2 if later else 7 - number) if number >= 5 else (5 - number, 2)
     elif said["after"] or first >= 0:
@@ -82,4 +67,4 @@ def _when(found: dict[str, str], today: date) -> When:
         days = _NUMBERS.index(said["count"]) or 1 if said["count"] in _NUMBERS else int(said["count"]) or 1
         days *= 7 if said["unit"] == "week" else 1
         ahead, count = (days, 1) if said["ahead"] else (0, days)
-    return When((today + timedelta(days=ahead)).isoformat() if ahead else "today", count)
+    return (today + timedelta(days=ahead)).isoformat() if ahead else "today", count

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
-from .days import LONGEST_PHRASE, When, day_phrase
+from .days import LONGEST_PHRASE, day_phrase
 from .words import FUNCTION, LINKS, MEANS, NO_NAME, PLACES, REGIONS, SAID, WORDS, slug, stem_of
 
 # The numbers of a list ("1. …") end a sentence. A dot joins ("U.K", "5.30", "St. Louis") unless a sentence begins.
@@ -16,7 +17,6 @@ _TOKEN = re.compile(
     r"(?m:^[ \t]*\d\d?[.)](?=\s))|\"[^\"\n]+\"|“[^”\n]+”|`[^`\n]+`|(?<=\s)-(?=\s)|[,;:?!.()\[\]/\n&—–]"
     r"|(?:\b(?:St|Mt|Ft)\. )?[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|°[CF]\b"
 )
-_LONGEST_NAME, _MOST_CHARACTERS = 8, 150
 
 
 class Mark(NamedTuple):
@@ -30,7 +30,7 @@ class Mark(NamedTuple):
     stop: int
     value: str = ""
     link: str = ""
-    when: When = When("")
+    days: int = 1
 
 
 @dataclass
@@ -56,8 +56,10 @@ class Clause:
 class Text:
     """A request as words, quotations and marks. A word of a tool's name (``topics``) begins no place."""
 
-    def __init__(self, source: str, today: date | None, topics: frozenset[str]) -> None:
-        self._source, self._today, self._topics = source, today, topics
+    def __init__(self, source: str, today: object, topics: frozenset[str]) -> None:
+        self._source, self._topics, self._today = source, topics, date.min
+        with suppress(ValueError):
+            self._today = date.fromisoformat(str(today)[:10])
         self._tokens = list(_TOKEN.finditer(source))
         self.words = [re.sub('[\'’]s$|^["“`]|["”`]$', "", token[0]) or "." for token in self._tokens]
         self.quoted = {at for at, token in enumerate(self._tokens) if token[0][0] in '"“`'}
@@ -66,6 +68,10 @@ class Text:
         """Return the word at a place in lower case; "" for a quotation, a mark, and beyond the end."""
         word = self.words[at] if 0 <= at < len(self.words) and at not in self.quoted else "."
         return word.casefold().replace("’", "'") if word[-1].isalnum() else ""
+
+    def forms(self, at: int) -> set[str]:
+        """Return the word at a place in lower case, and its stem."""
+        return {low := self.low(at), stem_of(low)}
 
     def said(self, start: int, stop: int) -> str:
         """Return the source text of the tokens from ``start`` to before ``stop``, with both of its brackets."""
@@ -80,8 +86,7 @@ class Text:
         while at < len(self._tokens):
             low, word = self.low(at), self.words[at]
             mark = self._mark_at(at, listing=listing) if low or at in self.quoted else None
-            asks_if = low == "if" and self.low(at - 1) in WORDS["asks-if"]
-            opens = mark is None and not asks_if and low in WORDS["negation"] | {"if"}
+            opens = mark is None and low in WORDS["negation"] | {"if"}
             parts = mark is None and at not in self.quoted and (not low or low in WORDS["separator"])
             if (opens or parts) and clause is not None:
                 yield clause
@@ -102,25 +107,24 @@ class Text:
     def _mark_at(self, at: int, *, listing: bool) -> Mark | None:
         """Return the mark that begins at a token. ``listing``: there are only separators since the last place."""
         if found := self._day_at(at):
-            return Mark("day", at, at + found[1], when=found[0])
+            return Mark("day", at, at + found[2], found[0], days=found[1])
         name = at + (self.low(at) in ("by", "on", "with", "in", "via", "using"))
-        name += self.low(name) in ("a", "my", "degrees")
         if means := MEANS.get(self.low(name)):
             return Mark(means[0], at, name + 1, means[1])
         link = LINKS.get(self.low(at), "")
         start = at + bool(link)
         start += self.low(start) == "the"
         stop = self._place_end(start, linked=bool(link) or listing)
-        if stop == start or (link and self._day_at(start)):
+        if stop == start:
             return None
-        value = _tidy(self.words[start] if start in self.quoted else self.said(start, stop))[:_MOST_CHARACTERS]
+        value = _tidy(self.words[start] if start in self.quoted else self.said(start, stop))
         while end := self._region_end(stop, sight=slug(value) in PLACES["sight"]):
             region = self.said(stop, end).strip(",() ")
-            value += f", {region if region.isupper() else _tidy(region)}"
-            stop = end + (self.words[end : end + 1] == [")"])
+            value += f", {_tidy(region)}"
+            stop = end
         return Mark("place", at, stop, value, "then" if self.low(at - 1) == "then" else link)
 
-    def _day_at(self, at: int) -> tuple[When, int] | None:
+    def _day_at(self, at: int) -> tuple[str, int, int] | None:
         window = range(at, min(at + LONGEST_PHRASE, len(self.words)))
         return day_phrase([self.words[n] if self.low(n) else "" for n in window], self._today)
 
@@ -139,7 +143,7 @@ class Text:
             name = slug("_".join(self.low(at + n) or "0" for n in range(count)))
             sure = (linked or capital) and (name in _AREAS or any(name in names for names in PLACES.values()))
             end = max(end, at + count) if name in PLACES["city"] or sure else end
-        while at < end < at + _LONGEST_NAME and at not in self.quoted and not self._day_at(end):
+        while at < end and at not in self.quoted and not self._day_at(end):
             joins = self.low(end) in WORDS["particle"] and (self._is_name(end + 1) or self._is_name(end + 2))
             if not (joins or self._is_name(end) or self.low(end) in WORDS["place-noun"]):
                 break

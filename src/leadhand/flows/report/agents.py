@@ -6,30 +6,21 @@ import copy
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast, get_args
+from typing import Any, ClassVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
-from leadhand.core.errors import FailureClass, ToolError, UsageError
-from leadhand.core.text import did_you_mean
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import CallState
-from leadhand.core.value import Json, Unfit, is_object, object_of
-from leadhand.flows.desk import Code, Desk
+from leadhand.core.value import Json, Unfit, object_of
+from leadhand.core.worker import LIMITS, OWN_TOOLS, Worker
+from leadhand.flows.desk import Desk
 
-from .options import Stage, TaskField
-from .shapes import DraftFinding, Verdict
+from .shapes import DraftFinding, DraftReview, Findings, TaskEvent, Verdict
+from .stages import Stage, TaskField, instructions
 
-OUTSIDE = "call it while Leadhand carries the stage out, or replace this method in a test"
-
-
-class TaskEvent(BaseModel):
-    """A line that a stage reported."""
-
-    model_config = ConfigDict(frozen=True)
-
-    timestamp: str
-    agent: str
-    message: str
+SEARCHING = ("web_search", "web_fetch", OWN_TOOLS)
+"""The tools of a stage that researches: those for sources, and those of users that only read."""
 
 
 class Task(BaseModel):
@@ -72,41 +63,23 @@ class AgentResult(BaseModel):
     findings: tuple[DraftFinding, ...] = ()
     error: str | None = Field(default=None, max_length=10_000)
 
-    @field_validator("findings", mode="before")
-    @classmethod
-    def _as_findings(cls, given: Any) -> Any:
-        if not isinstance(given, list | tuple):
-            return given
-        return [{"problem": each} if isinstance(each, str) else each for each in cast("Sequence[Any]", given)]
-
-    @field_validator("updates")
-    @classmethod
-    def _check_updates(cls, given: dict[TaskField, Any]) -> dict[TaskField, Any]:
-        for name in ("draft", "final_report"):
-            if not isinstance(given.get(name, ""), str):
-                raise ValueError(f"{name} has to be text")
-        return given
-
 
 class Agent:
     """A stage of a report. Write a subclass with :meth:`run`; the attributes have defaults.
 
     ``name`` is the name of the stage, by default that of the class (``FactChecker``: ``fact-checker``); with the name
-    of a built-in stage, the class replaces it. It stands ``after`` or ``before`` another stage, by default after the
-    writer. ``needs`` are the fields of the task that it needs, ``gives`` those that it may update: by default
-    "feedback", which is a verdict with findings. ``instructions`` and ``model`` are those of :meth:`ask`, ``tools``
-    what :meth:`call` may call.
+    of a built-in stage, the class replaces it. It stands ``after`` another stage, by default the writer. ``gives`` are
+    the fields of the task that it may update: by default "feedback", which is a verdict with findings.
+    ``instructions`` and ``model`` are those of :meth:`ask`, ``tools`` what :meth:`call` may call.
 
     Leadhand makes a new instance for each attempt, without arguments. An instance that you pass is copied.
     """
 
     name: ClassVar[str] = ""
     after: ClassVar[str | None] = None
-    before: ClassVar[str | None] = None
     instructions: ClassVar[str] = ""
     model: ClassVar[str | None] = None
     tools: ClassVar[Sequence[str]] = ()
-    needs: ClassVar[Sequence[TaskField]] = ()
     gives: ClassVar[Sequence[TaskField]] = ()
     max_turns: ClassVar[int | None] = None
     max_requests: ClassVar[int | None] = None
@@ -141,7 +114,8 @@ class Agent:
 
     def _at_desk(self, method: str) -> Desk:
         if self._desk is None:
-            raise RuntimeError(f"{type(self).__name__}.{method} needs a run: {OUTSIDE}")
+            how = "call it while Leadhand carries the stage out, or replace this method in a test"
+            raise RuntimeError(f"{type(self).__name__}.{method} needs a run: {how}")
         return self._desk
 
 
@@ -162,8 +136,7 @@ class BoundAgent:
 
     def placed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of a stage, completed with the attributes of the agent."""
-        taken = ("after", "before") if "after" in given or "before" in given else ()
-        own = {name: getattr(self.agent, name, None) for name in Stage.model_fields if name not in taken}
+        own = {name: getattr(self.agent, name, None) for name in Stage.model_fields}
         own["instructions"] = self.agent.instructions or (self.agent.__doc__ or "").strip()
         return {**{name: value for name, value in own.items() if value not in (None, "")}, **given, "agent": self.name}
 
@@ -180,49 +153,41 @@ class BoundAgent:
             message = result.error or f"{self.name} failed and gave no reason"
             raise ToolError(message, type="agent_error", class_=FailureClass.INVALID)
         after = task.model_dump(mode="json", include=_FIELDS)
-        changed = {name: value for name, value in after.items() if value != before[name]}
-        found = result.model_dump(mode="json")
-        found["updates"] = {**changed, **found["updates"]}
-        strange = [name for name in found["updates"] if name not in stage.gives]
-        if strange:
-            raise Unfit(f"it updates the {strange[0]}, and the stage {stage.name} gives {', '.join(stage.gives)}")
-        return AgentResult.model_validate(found)
+        updates = {name: value for name, value in after.items() if value != before[name]} | {**result.updates}
+        for name in updates:
+            if name not in stage.gives:
+                raise Unfit(f"it updates the {name}, and the stage {stage.name} gives {', '.join(stage.gives)}")
+        if not all(isinstance(updates.get(name, ""), str) for name in ("draft", "final_report")):
+            raise Unfit(f"the draft that {self.name} gives has to be text")
+        return AgentResult.model_validate({**result.model_dump(mode="json"), "updates": updates})
 
 
 _FIELDS = {*get_args(TaskField)}
 
 
-def completed(given: Mapping[str, Any], agents: Mapping[str, BoundAgent]) -> dict[str, Any]:
-    """Return the options of a run with what the agents of this process say about their stages."""
-
-    def complete(stage: Any) -> Any:
-        stage = {"name": stage} if isinstance(stage, str) else stage
-        if not is_object(stage):
-            return stage.model_dump(exclude_unset=True) if isinstance(stage, Stage) else stage
-        named = stage.get("agent") or (stage.get("name") if stage.get("instructions") is None else None)
-        agent = agents.get(named) if isinstance(named, str) else None
-        return stage if agent is None else agent.placed(stage)
-
-    stages = given.get("agents")
-    if not isinstance(stages, list | tuple):
-        return dict(given)
-    return {**given, "agents": list(map(complete, cast("Sequence[Any]", stages)))}
-
-
-def code_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> Code | None:
-    """Return the code of a stage; None if a model carries it out."""
-
-    async def code(desk: Desk) -> AgentResult:
-        return await agent_of(stage, agents).carry_out(stage, desk)
-
-    return code if stage.agent else None
-
-
-def agent_of(stage: Stage, agents: Mapping[str, BoundAgent]) -> BoundAgent:
-    """Return the agent of a stage. Raises UsageError if it is not in this process: nothing is imported by name."""
-    name = stage.agent or ""
-    if name not in agents:
-        how = f"Choose from: {', '.join(agents)}." if agents else "This process has none."
-        how += did_you_mean(name, agents) or " Pass the class with --agent FILE, or Leadhand(agents=[…])."
-        raise UsageError(f"the stage {stage.name} names the agent {name!r}, which is not here", how)
-    return agents[name]
+def worker_of(stage: Stage, agent: BoundAgent | None) -> Worker:
+    """Return the worker that carries a stage out; the ``agent`` is that of its class, if it is here."""
+    known, researches, text = stage.built_in, "research" in stage.gives, stage.instructions or ""
+    answer = None if known is None else known.output
+    if stage.agent:
+        answer = {"type": "object"}
+    elif known is not None:
+        text = text or instructions(stage.name)
+    else:
+        answer = DraftReview if stage.judges else Findings if researches else None
+        text = f"{instructions('stage').replace('{instructions}', text)}\n\n{instructions(f'stage-{stage.gives[0]}')}"
+    tools = SEARCHING if researches and not stage.agent else ()
+    return Worker(
+        name=stage.name,
+        doing="" if known is None else known.doing,
+        instructions=text,
+        model_role="" if known is None else known.model_role,
+        output=answer,
+        tools=tools if stage.tools is None else stage.tools,
+        loop="code" if stage.agent else "turns" if researches or stage.tools else "reply",
+        counts=researches,
+        continues=answer is None,
+        code="" if agent is None else agent.source,
+        fingerprint="" if agent is None else agent.fingerprint,
+        **stage.model_dump(include={"model", *LIMITS}),
+    )

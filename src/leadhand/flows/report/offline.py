@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from leadhand.core.tool import GIVE_UP
-from leadhand.core.value import Json, is_list, is_object, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.core.value import Json, is_list, is_object, list_of, objects_of, text_of, texts_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.offline.words import content_of
 
-from .options import PLANNER, RESEARCHER, REVIEWER, WRITER
+from .stages import PLANNER, RESEARCHER, REVIEWER, WRITER
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM), which copies sentences of its sources."
 NOTHING_ELSE = "Nothing more was found for this section."
@@ -38,17 +36,17 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     if not question or "today" not in facts:
         return None
     if not request.results:
-        return search_call(question, request) or request.give_up("no tool takes a query")
+        return search_call(question, request)
     subject = content_of(topic)
-    wanted = content_of(question) - subject or subject
-    shown = (each for result in request.results for each in passages_shown(result.content))
-    known = {sentence: name for name, text in shown for sentence in sentences(text) if content_of(sentence) & subject}
-    taken, findings = Counter[str](), list[dict[str, Any]]()
-    for sentence in sorted(known, key=lambda each: -len(content_of(each) & wanted)):
-        source = known[sentence].partition(".")[0]
-        taken[source] += 1
-        if taken[source] <= _OF_ONE_SOURCE and len(findings) < _STATEMENTS:
-            findings.append({"statement": sentence, "passages": [known[sentence]]})
+    known = best_sentences(
+        (each.content for each in request.results), subject, content_of(question) - subject or subject
+    )
+    sources = [name.partition(".")[0] for name in known.values()]
+    findings = [
+        {"statement": sentence, "passages": [name]}
+        for at, (sentence, name) in enumerate(known.items())
+        if sources[:at].count(sources[at]) < _OF_ONE_SOURCE
+    ][:_STATEMENTS]
     return {
         "summary": findings[0]["statement"] if findings else f"Nothing was found about {topic}.",
         "findings": findings,
@@ -77,14 +75,10 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     return {"verdict": "APPROVED", "findings": []} if "claims" in facts else None
 
 
-def search_call(question: str, request: OfflineRequest) -> Call | None:
-    """Return the call of the tool that takes a query: web_search, else the first with a parameter for one."""
-    for tool in sorted(request.tools, key=lambda each: each.name != "web_search"):
-        given = object_of(tool.parameters.get("properties"))
-        name = next((each for each in ("query", "question", "topic", "text", "q") if each in given), "")
-        if name and tool.required <= {name} and tool.name != GIVE_UP:
-            return Call(tool.name, {name: question})
-    return None
+def search_call(question: str, request: OfflineRequest) -> Reply:
+    """Return the call of the tool that takes a query, and nothing else that it needs."""
+    name = next((tool.name for tool in request.tools if tool.required == frozenset({"query"})), "")
+    return Call(name, {"query": question}) if name else request.give_up("no tool takes a query")
 
 
 def passages_shown(content: Json) -> Iterator[tuple[str, str]]:
@@ -97,14 +91,18 @@ def passages_shown(content: Json) -> Iterator[tuple[str, str]]:
             yield from passages_shown(each)
 
 
-def sentences(text: str) -> Iterator[str]:
-    """Yield the full sentences of a passage, without its headings and tables."""
-    for block in re.split(r"\n\s*\n", text):
-        lines = (line for line in block.split("\n") if not line.lstrip().startswith(("#", "|", "```")))
-        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", " ".join(" ".join(lines).split())):
-            plain = sentence.lstrip("-*• ")
-            if plain.endswith((".", "!")) and 40 <= len(plain) <= 400:
-                yield plain
+def best_sentences(contents: Iterable[Json], about: set[str], wanted: set[str], share: float = 0.0) -> dict[str, str]:
+    """Return the full sentences of passages about something, with the ids of the passages: first those with most of
+    the wanted words. A passage has more than this share of the words that say what it is about."""
+    known: dict[str, str] = {}
+    for name, text in (each for content in contents for each in passages_shown(content)):
+        plain = re.sub(r"(?m)^\s*(?:#|\||```).*$", "", text)  # without headings and tables
+        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n", plain):
+            said = " ".join(sentence.split()).lstrip("-*• ")
+            near = len(content_of(f"{said} {text}") & about) > share * len(about) and content_of(said) & about
+            if near and said.endswith((".", "!")) and 40 <= len(said) <= 400:
+                known[said] = name
+    return dict(sorted(known.items(), key=lambda each: -len(content_of(each[0]) & wanted)))
 
 
 RULES: Rules = {PLANNER: plan, RESEARCHER: research, WRITER: write, REVIEWER: review}

@@ -14,6 +14,7 @@ from .shapes import Research
 
 _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+_WEB = ("https://", "http://")
 
 
 class Numbered(NamedTuple):
@@ -49,15 +50,13 @@ def body(text: str, sources: Sequence[Numbered]) -> str:
 
 
 def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) -> str:
-    """Return the sources as a numbered list with links to the passages that the report cites."""
-    if not sources:
-        return ""
-    lines = ["## Sources", ""]
+    """Return the sources as a numbered list with links to the passages that the report cites; "" without sources."""
+    lines = ["## Sources", ""] if sources else []
     for number, source in enumerate(sources, start=1):
-        where = "" if not source.url or source.url.startswith(("https://", "http://")) else f" ({source.url})"
+        where = "" if not source.url or source.url.startswith(_WEB) else f" ({source.url})"
         lines.append(f"{number}. {markdown_link(source.title or source.url or 'untitled', source.url)}{where}")
         cited = (passages[name] for name in source.passages)
-        lines += [f"   - {markdown_link(f'“{beginning(each.text)}”', link_to(each))}" for each in cited]
+        lines += [f"   - {markdown_link(f'“{shortened(_prose(each), 120)}”', link_to(each))}" for each in cited]
     return "\n".join(lines)
 
 
@@ -73,26 +72,18 @@ def findings_as_text(title: str, found: Iterable[Research], passages: Mapping[st
 
 def link_to(passage: Passage) -> str:
     """Return the address of a passage: of a web page with a text fragment, so that it opens at the passage."""
-    if not passage.url.startswith(("http://", "https://")):
+    if not passage.url.startswith(_WEB):
         return passage.url
-    words = _prose(passage.text).split()
-    first, last = " ".join(words[:5]), " ".join(words[-5:])
-    text = _fragment(first) if len(words) <= 10 else f"{_fragment(first)},{_fragment(last)}"
+    words = _prose(passage).split()
+    ends = [words] if len(words) <= 10 else [words[:5], words[-5:]]
+    text = ",".join(quote(" ".join(each), safe="").replace("-", "%2D") for each in ends)
     return f"{passage.url}{'' if '#' in passage.url else '#'}:~:text={text}"
-
-
-def _fragment(text: str) -> str:
-    return quote(text, safe="").replace("-", "%2D")
 
 
 def markdown_link(label: str, url: str) -> str:
     """Return a link if the URL is one of the web; otherwise only the label: a source may name any URL."""
-    web = url.startswith(("http://", "https://"))
-    return f"[{escaped(label)}]({_address(url)})" if web else escaped(label)
-
-
-def _address(url: str) -> str:
-    return quote(url, safe=":/?#[]@!$&'*+,;=%~-._")
+    address = quote(url, safe=":/?#[]@!$&'*+,;=%~-._")
+    return f"[{escaped(label)}]({address})" if url.startswith(_WEB) else escaped(label)
 
 
 def escaped(text: str) -> str:
@@ -100,12 +91,12 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
-def _prose(text: str) -> str:
-    """Return a passage without the headings above its text."""
-    return _HEADINGS.sub("", text).strip() or text
-
-
-def beginning(text: str, most: int = 120) -> str:
-    """Return the first words of a passage, on one line."""
-    text = " ".join(_prose(text).split())
+def shortened(text: str, most: int = 100) -> str:
+    """Return the first words of a text, on one line."""
+    text = " ".join(text.split())
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
+
+
+def _prose(passage: Passage) -> str:
+    """Return the text of a passage without the headings above it."""
+    return _HEADINGS.sub("", passage.text).strip() or passage.text

@@ -13,12 +13,12 @@ from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.passages import of_passages
-from leadhand.flows.report.final import not_done
 from leadhand.flows.report.rendering import body, numbered
+from leadhand.flows.report.task import not_done
 from leadhand.flows.seam.results import FlowAnswer, Result
 
 from .findings import Findings, found_nothing
-from .options import LEAD, WRITER
+from .shapes import LEAD, WRITER
 
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
 
@@ -65,10 +65,7 @@ def _gaps(state: RunState, findings: Findings, answers: Sequence[StepState]) -> 
         yield early if lead.failure is None else early.evolve(next_action=_advice(findings, lead.failure))
     for each in findings.unanswered:
         found = gap_of(state, each)
-        action = found.next_action if each.failure is None else _advice(findings, each.failure)
-        if lead.stopped is None:  # a lead that has answered does not continue
-            action = action.replace("and resume the run", "and ask again")
-        yield found.evolve(next_action=action)
+        yield found if each.failure is None else found.evolve(next_action=_advice(findings, each.failure))
     if any(NO_MORE_CHILDREN in call.error for call in lead.made):
         most = state.definition.options["max_subagents"]
         reason = f"the lead wanted more than {most} subagents, which is the limit"

@@ -5,17 +5,24 @@ All of it is settled when the lead has ended, and is then read from the lead's s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.relations import descendants
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import object_of, objects_of, text_of
+from leadhand.core.value import Json, object_of, objects_of, text_of
+from leadhand.flows.context_budget import context_budget, tokens
+from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.passages import Passage, digest_of, unfenced
-from leadhand.verify.claims import citations_in
+from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
 
-from .options import LEAD, SUBAGENT
-from .shapes import Found
+from .shapes import LEAD, SUBAGENT, WRITER, Found, written_out
+
+MOST_FILES = 50
+"""Paths of earlier files in the brief of a lead; filesystem_tree lists all of them."""
+
+Shows = Callable[[RunState, StepState], dict[str, Any]]
 
 
 def found_nothing(failure: Failure) -> bool:
@@ -24,7 +31,7 @@ def found_nothing(failure: Failure) -> bool:
 
 
 class Findings:
-    """What a run has found out. The passages have numbers, ``p1``, ``p2``, …, those that the lead cites first."""
+    """What a run has found out: the ``passages`` by what a text cites them by, their ids and the paths of files."""
 
     def __init__(self, state: RunState, lead: StepState) -> None:
         below = [state.steps[key] for key in descendants(state, lead.key)]
@@ -36,14 +43,9 @@ class Findings:
         read = objects_of(object_of(lead.value).get("files")) if lead.ok else []
         self.files = {passage.title: passage for passage in map(_file_passage, read)}
         """The files of earlier runs that the answer of the lead cites, by path."""
-        passages = {passage.id: passage for each in self.found.values() for passage in each.passages} | self.files
-        said = unfenced(lead.data.summary) if lead.ok and lead.data is not None else ""
-        cited = (name for citation in citations_in(said) for name in citation.ids if name in passages)
-        self.names: Mapping[str, str] = {
-            name: f"p{n}" for n, name in enumerate(dict.fromkeys([*cited, *passages]), start=1)
-        }
-        """The numbers of the passages, by what the lead calls them."""
-        self.passages: Mapping[str, Passage] = {number: passages[name] for name, number in self.names.items()}
+        self.passages: Mapping[str, Passage] = {
+            passage.id: passage for each in self.found.values() for passage in each.passages
+        } | self.files
 
     @property
     def unanswered(self) -> Iterator[StepState]:
@@ -54,11 +56,10 @@ class Findings:
                 yield each
 
     def text(self, written: StepState | None) -> str:
-        """Return an answer with the numbers of its passages; without one, what was found, as a list."""
+        """Return an answer; without one, what was found, as a list."""
         if written is not None and written.data is not None:
-            return renumbered(unfenced(written.data.summary), self.names)
-        parts = [f"## {each.step.name}\n\n{self.found[each.key].summary}" for each in self.answered]
-        return renumbered("\n\n".join(parts), self.names)
+            return unfenced(written.data.summary)
+        return "\n\n".join(f"## {each.step.name}\n\n{self.found[each.key].summary}" for each in self.answered)
 
     def finder(self, title: str, url: str) -> str:
         """Return the step that found a source."""
@@ -73,20 +74,63 @@ def _tasks_of(subagent: StepState) -> set[str]:
 
 def _file_passage(given: Mapping[str, object]) -> Passage:
     """Return a file of an earlier run as a passage."""
-    path, text = text_of(given.get("path")), text_of(given.get("text"))
-    source = digest_of(text)
-    return Passage(id=f"{source}.0", text=text, title=path, source=source)
+    source = digest_of(text := text_of(given.get("text")))
+    return Passage(id=f"{source}.0", text=text, title=text_of(given.get("path")), source=source)
 
 
-def renumbered(text: str, names: Mapping[str, str], *, others: bool = True) -> str:
-    """Return a text whose citations are the ``names`` of what they cite. ``others``: those without a name remain."""
-    written, at = "", 0
-    for citation in citations_in(text):
-        known = dict.fromkeys(names[name] for name in citation.ids if name in names)
-        if known or not others:
-            unknown = [f"[{name}]" for name in citation.ids if name not in names] if others else []
-            marks = [f"[{', '.join(known)}]"] if known else []
-            before, marked = text[at : citation.start], " ".join([*marks, *unknown])
-            written += before + marked if marked else before.rstrip(" ")
-            at = citation.end
-    return written + text[at:]
+# --- what the workers are shown --------------------------------------------------------------------------------------
+
+
+def for_lead(state: RunState, _: StepState) -> dict[str, Any]:
+    """Return the question, and what earlier runs left: their answer and the paths of their files."""
+    most = state.definition.options["max_subagents"]
+    facts = {**_asked(state), "max_subagents": most, **earlier_facts(state)}
+    files = [each.path for each in state.definition.earlier]
+    return {**facts, "files": files[:MOST_FILES]} if files else facts
+
+
+def for_subagent(state: RunState, step: StepState) -> dict[str, Any]:
+    return {"task": dict(step.step.input), **today(state)}
+
+
+def for_answer(findings: Findings) -> Shows:
+    """Return what shows a writer what an answer is written from."""
+
+    def shows(state: RunState, _: StepState) -> dict[str, Any]:
+        facts: dict[str, Any] = {"findings": _results(findings, with_details=True)}
+        if 2 * tokens(facts) > context_budget(state, WRITER):  # the other half is for passages
+            facts = {"findings": _results(findings, with_details=False)}
+        failed = [(each.step.name, each.failure) for each in findings.unanswered if each.failure is not None]
+        if missing := [name for name, why in failed if found_nothing(why)]:
+            facts["missing"] = missing
+        if stopped := [{"task": name, "reason": why.message} for name, why in failed if not found_nothing(why)]:
+            facts["unfinished"] = stopped
+        return _writing(state, findings, facts)
+
+    return shows
+
+
+def for_revision(findings: Findings, draft: str, problems: Sequence[Json]) -> Shows:
+    """Return what shows a writer an answer, and what has to change in it."""
+    return lambda state, _: _writing(state, findings, {"draft": draft, "problems": [*problems]})
+
+
+def _asked(state: RunState) -> dict[str, Any]:
+    return {"question": state.definition.request, **today(state)}
+
+
+def _writing(state: RunState, findings: Findings, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what a writer is shown, with as many passages as fit."""
+    most = state.definition.limits.max_output_tokens // TOKENS_PER_WORD
+    found = in_turns(findings.passages, [each.passages for each in findings.found.values()])
+    passages = shown_passages(findings.passages, found, context_budget(state, WRITER) - tokens(facts))
+    return {**_asked(state), "most_words": most, **facts, "passages": passages}
+
+
+def _results(findings: Findings, *, with_details: bool) -> list[dict[str, Any]]:
+    results: list[dict[str, Any]] = []
+    for subagent in findings.answered:
+        found = findings.found[subagent.key]
+        detail = {"detail": written_out(found.detail)} if with_details and found.detail is not None else {}
+        results.append({"task": subagent.step.name, "summary": found.summary, **detail})
+    return results

@@ -21,11 +21,10 @@ from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.results import FlowAnswer, Result
 
 from .answer import answer, unfinished
-from .briefs import Shows, for_answer, for_lead, for_revision, for_subagent
-from .findings import Findings
+from .findings import Findings, Shows, for_answer, for_lead, for_revision, for_subagent
 from .offline import RULES
-from .options import LEAD, WRITER
 from .replies import subagent_problems, with_files, with_passages
+from .shapes import LEAD, WRITER
 from .workers import workers
 
 SUBAGENTS = Details(shows=for_subagent, checks=subagent_problems, keeps=with_passages)
@@ -46,9 +45,10 @@ async def _research(
         answers.append(await _written(run, 1, "answer from what was found", given, for_answer(findings)))
     if answers[-1].ok and findings.passages:
         judging = DraftRounds(run, findings.passages)
-        await judging.judge(len(answers) - 1, findings.text(answers[-1].state))
+        judging.begin(len(answers) - 1, findings.text(answers[-1].state))
+        await judging.judge()
         for revision in range(1, max_revisions + 1):
-            problems = [{"statement": each.claim or None, "problem": each.problem} for each in judging.remarks()]
+            problems = [{"statement": each.text, "problem": each.problem} for each in judging.findings()]
             if not problems:
                 break
             before, title = answers[-1], f"revision {revision} of the answer"
@@ -57,7 +57,8 @@ async def _research(
             answers.append(revised)
             if not revised.ok:
                 break
-            await judging.judge(len(answers) - 1, findings.text(revised.state))
+            judging.begin(len(answers) - 1, findings.text(revised.state))
+            await judging.judge()
         await judging.judge_again()
     return answer(run.state, findings, [each.state for each in answers], judging)
 

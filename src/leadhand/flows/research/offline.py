@@ -9,12 +9,12 @@ from typing import Any
 from leadhand.core.artifact import MEMORY
 from leadhand.core.conversation import AssistantMessage, ToolMessage
 from leadhand.core.text import line
-from leadhand.core.value import list_of, object_of, objects_of, text_of
+from leadhand.core.value import Json, list_of, object_of, objects_of, text_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.offline.words import content_of
 from leadhand.flows.report import offline as report
 
-from .options import LEAD, SUBAGENT, WRITER
+from .shapes import LEAD, SUBAGENT
 
 WRITE, TODOS, RUN, PARALLEL = "filesystem_write", "todo_list_write", "subagent_run", "parallel_tool_call"
 MOST_PARTS, LONGEST, MOST_SENTENCES = 12, 5_000, 6
@@ -33,31 +33,35 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return None
     if not content_of(question) and "earlier" not in facts:
         return NOTHING_ASKED
-    made = list(_calls_made(request))
-    results = {text_of(object_of(args.get("task")).get("task_name")): said for name, args, said in made if name == RUN}
+    asked = (call for each in request.messages if isinstance(each, AssistantMessage) for call in each.tool_calls)
+    made = [each for call in asked for each in objects_of(object_of(call.arguments).get("calls"))]
+    said_of = [object_of(decoded(each)) for _, returned in _returned(request) for each in list_of(returned)]
+    names = [text_of(object_of(object_of(each.get("args")).get("task")).get("task_name")) for each in made]
+    results = {name: said for name, said in zip(names, said_of, strict=False) if name}
     earlier = text_of(object_of(facts.get("earlier")).get("request")).strip()
-    calls, todos, blocks = list[Call](), list[dict[str, str]](), list[str]()
+    calls, todos, blocks = list[dict[str, Any]](), list[dict[str, str]](), list[str]()
     parts = [part for part in re.split(r"(?<=[?!;])\s+|\n+", question) if content_of(part)][:MOST_PARTS] or [question]
     for number, part in enumerate(parts, 1):
         name = "_".join(sorted(content_of(part), key=part.casefold().find)[:6])[:60] or f"part_{number}"
         heading = line(part.translate(str.maketrans("[]", "()")), 200)  # it cites nothing
         said = results.get(name)
-        failed, why = said is not None and said.get("isError") is True, text_of(object_of(said).get("message"))
+        failed, why = object_of(said).get("isError") is True, text_of(object_of(said).get("message"))
         status = "in_progress" if said is None else "pending" if failed else "completed"
         todos.append({"id": f"{number}", "content": heading, "status": status})
-        prompt = "\n\n".join(filter(None, (part[:LONGEST], earlier[:LONGEST])))
-        task = {"task_name": name, "prompt": prompt, "tool_budget": 6, "description": f"Find sentences: {heading}"}
-        calls += [Call(RUN, {"task": task})] if said is None else []
+        if said is None:
+            prompt = "\n\n".join(filter(None, (part[:LONGEST], earlier[:LONGEST])))
+            task = {"task_name": name, "prompt": prompt, "tool_budget": 6, "description": f"Find sentences: {heading}"}
+            calls.append({"tool": RUN, "args": {"task": task}})
         gap = UNANSWERED if why.startswith(NO_SOURCE) else f"This was not finished: {why}."
         text = gap if failed else text_of(object_of(said).get("detail"))
         blocks.append(f"## {heading}\n\n{text}" if len(parts) > 1 else text)
-    if (TODOS, {"todos": todos}) not in [(name, args) for name, args, _ in made]:
-        calls.insert(0, Call(TODOS, {"todos": todos}))
-    if len(calls) > 1 and PARALLEL in offered:
-        return Call(PARALLEL, {"calls": [{"tool": call.tool, "args": call.args} for call in calls]})
-    if all(said.get("isError") is True for said in results.values()) and not calls:
+    if (planned := {"tool": TODOS, "args": {"todos": todos}}) not in made:
+        calls.insert(0, planned)
+    if calls:
+        return Call(PARALLEL, {"calls": calls})
+    if all(said.get("isError") is True for said in results.values()):
         return request.give_up(f"{NO_SOURCE}{question}")
-    return calls[0] if calls else "\n\n".join([*blocks, report.BYLINE])
+    return "\n\n".join([*blocks, report.BYLINE])
 
 
 def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -66,23 +70,17 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     prompt = text_of(task.get("prompt")).strip()
     if not prompt or "task_name" not in task:
         return None
-    made = list(_calls_made(request))
-    searched = [said for name, _, said in made if name != WRITE]
+    made = list(_returned(request))
+    searched = [object_of(said) for name, said in made if name != WRITE]
     if not searched:
-        call = report.search_call(" ".join(prompt.split())[:500], request)
-        return call or request.give_up("no tool takes a query")
-    known: dict[str, tuple[str, int]] = {}
-    for name, text in (each for said in searched for each in report.passages_shown(said)):
-        for sentence in report.sentences(text):
-            known[sentence] = (name, len(content_of(f"{sentence} {text}") & content_of(prompt)))
-    near = [each for each, (_, words) in known.items() if 2 * words > len(content_of(prompt))]
-    shared = {each: len(content_of(each) & content_of(prompt)) for each in near}
-    best = sorted(filter(shared.get, near), key=lambda each: -2 * shared[each] - known[each][1])[:MOST_SENTENCES]
+        return report.search_call(" ".join(prompt.split())[:500], request)
+    words = content_of(prompt)
+    best = list(report.best_sentences(searched, words, words, 0.5).items())[:MOST_SENTENCES]
     if not best:
         failed = [text_of(said.get("message")) for said in searched if said.get("isError") is True]
         return request.give_up((failed or [f"{NO_SOURCE}{prompt.partition(chr(10))[0]}"])[0])
-    cited = [f"{each} [{known[each][0]}]" for each in best]
-    written = [said for name, _, said in made if name == WRITE]
+    cited = [f"{sentence} [{name}]" for sentence, name in best]
+    written = [object_of(said) for name, said in made if name == WRITE]
     path, text = f"{MEMORY}{text_of(task['task_name'])}.md", "\n\n".join(cited)
     if not written and any(tool.name == WRITE for tool in request.tools):
         return Call(WRITE, {"path": path, "content": f"# {prompt}\n\n{text}\n"})
@@ -90,25 +88,9 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     return {"summary": " ".join(cited[:2]), "detail": text, **stored}
 
 
-def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
-    """Join what subagents found; a draft stays as it is."""
-    if "question" not in facts or "findings" not in facts:
-        return text_of(facts["draft"]) if "draft" in facts and "problems" in facts else None
-    found = [text_of(each.get("detail") or each.get("summary")) for each in objects_of(facts["findings"])]
-    missing = [*list_of(facts.get("missing")), *(each.get("task") for each in objects_of(facts.get("unfinished")))]
-    return "\n\n".join([*found, *(f"Nothing was found for: {each}" for each in missing), report.BYLINE])
+def _returned(request: OfflineRequest) -> Iterator[tuple[str, Json]]:
+    """Yield the tools that were called, with what they returned."""
+    yield from ((each.name, decoded(each.content)) for each in request.messages if isinstance(each, ToolMessage))
 
 
-def _calls_made(request: OfflineRequest) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Yield the calls of a conversation with what they returned, those inside ``parallel_tool_call``, too."""
-    results = {each.call_id: decoded(each.content) for each in request.messages if isinstance(each, ToolMessage)}
-    made = (call for each in request.messages if isinstance(each, AssistantMessage) for call in each.tool_calls)
-    for call in made:
-        args, said = object_of(call.arguments), results.get(call.id)
-        if call.name != PARALLEL:
-            yield call.name, args, object_of(said)
-        for inner, own in zip(objects_of(args.get("calls")), list_of(said), strict=False):
-            yield text_of(inner.get("tool")), object_of(inner.get("args")), object_of(decoded(own))
-
-
-RULES: Rules = {LEAD: lead, SUBAGENT: subagent, WRITER: write}
+RULES: Rules = {LEAD: lead, SUBAGENT: subagent}

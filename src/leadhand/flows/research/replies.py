@@ -13,15 +13,10 @@ from leadhand.flows.flow import Result
 from leadhand.flows.passages import Passage, is_passage_id, message_of, passages_in, unfenced
 from leadhand.verify.claims import citations_in, claims_of
 
-from .findings import renumbered
 from .shapes import Found, memory_path, written_out
 
-MOST_PASSAGES = 40
-"""Passages that are recorded of one subagent."""
 LONGEST_FILE = 20_000
 """Characters of a file of an earlier run that are kept as what an answer cites."""
-MORE = "\n\n[… "
-"""How the note begins with which filesystem_read ends a part of a long file."""
 
 
 def subagent_problems(_state: RunState, _step: StepState, result: Result) -> list[str]:
@@ -37,8 +32,6 @@ def subagent_problems(_state: RunState, _step: StepState, result: Result) -> lis
         for name in names
         if name not in known
     ]
-    if (number := len({*named["summary"], *named["detail"]})) > MOST_PASSAGES:
-        found.append(f"it names {number} passages, and the limit is {MOST_PASSAGES}")
     if path := text_of(value.get("artifact_path")):
         written = _written(result)
         if _path(path) not in written and len(written) != 1:
@@ -54,13 +47,12 @@ def with_passages(_state: RunState, _step: StepState, result: Result) -> Json:
     said = (written_out(value.get(field)) for field in ("summary", "detail"))
     files = _written(result)
     named = _cited_ids("\n".join([*said, *files.values()]))
-    passages = [returned[name] for name in named if name in returned][:MOST_PASSAGES]
     path = text_of(value.get("artifact_path"))
     found = Found(
         summary=text_of(value.get("summary")),
         detail=value.get("detail"),
         artifact_path=(next(iter(files)) if len(files) == 1 else _path(path)) if path else None,
-        passages=tuple(passages),
+        passages=tuple(returned[name] for name in named if name in returned),
     )
     return found.model_dump(mode="json")
 
@@ -72,9 +64,7 @@ def with_files(_state: RunState, _step: StepState, result: Result) -> Json:
     for call in result.calls:
         path = _path(text_of(call.args.get("path")))
         if call.tool == "filesystem_read" and call.ok and path in cited:
-            text = written_out(message_of(call.raw))
-            text = text.rpartition(MORE)[0] if MORE in text and text.endswith("]") else text
-            read[path] = read.get(path, "") + text
+            read[path] = read.get(path, "") + written_out(message_of(call.raw))
     files = [{"path": path, "text": text[:LONGEST_FILE]} for path, text in read.items()]
     return {"files": files} if files else None
 
@@ -92,13 +82,18 @@ def _supported(text: str, known: Collection[str]) -> str:
     """Return a text without unknown passages, and without the claims that cite nothing else; as it is if no claim
     would be left that cites something, or if a citation may mean something else."""
     cited = {name for citation in citations_in(text) for name in citation.ids}
-    kept = {name: name for name in cited if name in known or name.startswith(MEMORY)}
-    if not kept or len(kept) == len(cited) or not all(map(is_passage_id, cited - kept.keys())):
+    kept = {name for name in cited if name in known or name.startswith(MEMORY)}
+    if not kept or len(kept) == len(cited) or not all(map(is_passage_id, cited - kept)):
         return text
     for claim in reversed(claims_of(text)):
-        if claim.cites and not kept.keys() & claim.cites:
+        if claim.cites and kept.isdisjoint(claim.cites):
             text = f"{text[: claim.start].rstrip(' ')}{text[claim.end :]}".strip()
-    return renumbered(text, kept, others=False)
+    for citation in reversed([*citations_in(text)]):
+        if not kept.issuperset(citation.ids):  # each claim cites another one that is kept
+            mark = ", ".join(name for name in citation.ids if name in kept)
+            before = text[: citation.start] if mark else text[: citation.start].rstrip(" ")
+            text = f"{before}{f'[{mark}]' if mark else ''}{text[citation.end :]}"
+    return text
 
 
 def _cited_ids(text: str) -> list[str]:

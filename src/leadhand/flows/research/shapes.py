@@ -1,4 +1,4 @@
-"""What subagents of the research flow return, and the paths of their files."""
+"""The names of the workers of a research run, what its subagents return, and the paths of their files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pydantic import ConfigDict, Field, JsonValue
 from leadhand.core.artifact import MEMORY, confined
 from leadhand.core.value import Json, Value, compact_json
 from leadhand.flows.passages import Passage
+
+LEAD, SUBAGENT, WRITER = "lead", "subagent", "writer"
 
 
 class SubagentResult(Value):

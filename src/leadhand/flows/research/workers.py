@@ -8,8 +8,7 @@ from typing import Any
 from leadhand.core.worker import OWN_TOOLS, Worker
 from leadhand.flows.flow import instructions_in
 
-from .options import LEAD, SUBAGENT, WRITER
-from .shapes import SubagentResult
+from .shapes import LEAD, SUBAGENT, WRITER, SubagentResult
 
 PARALLEL = "parallel_tool_call"
 LEAD_TOOLS = ("todo_list_read", "todo_list_write", "filesystem_read", "filesystem_tree", "subagent_run", PARALLEL)
@@ -17,12 +16,9 @@ SUBAGENT_TOOLS = ("web_search", "filesystem_write", PARALLEL, OWN_TOOLS)
 """A subagent reads no files; it has the tools of the run that only read."""
 
 
-instructions = partial(instructions_in, "leadhand.flows.research")
-"""Return the built-in instructions with this name."""
-
-
 def workers(options: Any) -> list[Worker]:
     """Return the workers of a run with these options."""
+    instructions = partial(instructions_in, "leadhand.flows.research")
     return [
         Worker(
             name=LEAD,
@@ -41,5 +37,11 @@ def workers(options: Any) -> list[Worker]:
             output=SubagentResult,
             model_role="work",
         ),
-        Worker(name=WRITER, doing="Writing", instructions=instructions(WRITER), loop="reply", model_role="compose"),
+        Worker(
+            name=WRITER,
+            doing="Writing",
+            instructions=instructions(WRITER),
+            loop="reply",
+            model_role="compose",
+        ),
     ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from functools import partial
 from inspect import cleandoc
 from typing import Any
 
@@ -16,8 +17,7 @@ from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
-from leadhand.core.text import is_blank
-from leadhand.core.value import Json, compact_json, object_of, shown, text_of
+from leadhand.core.value import Json, object_of, shown
 from leadhand.core.work_order import ProposedSubtask, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, EVERY_WORKER
@@ -35,10 +35,6 @@ from .pending import Asking, Join, Pending
 from .results import FlowMisuse, Result, StepFailed, sha
 from .waits import Waits
 from .worker import Given, Worker, fingerprinted, version_of
-
-LONGEST_SUMMARY = 300
-"""Characters of a value as JSON that stand for it as text."""
-
 
 Judging = Callable[["FlowContext", Result | str, Sequence[Result] | None], Coroutine[Any, Any, Judgement]]
 
@@ -139,34 +135,33 @@ class FlowContext(Waits):
     def _called(
         self, tool: str, args: Mapping[str, Any], key: str | None = None, *, optional: bool = False, early: bool = False
     ) -> Pending[Result]:
-        async def called(desk: Desk) -> str:
-            made = await desk.call(tool, **desk.brief)
-            text = made.summary or text_of(made.raw)
-            return text if not is_blank(text) else compact_json(made.raw)[:LONGEST_SUMMARY]
-
         worker = fingerprinted(Recorded(name=f"call.{tool}", loop="code", tools=(tool,), counts=True))
-        return self.step(worker, kind="call", key=key or tool, input=args, optional=optional, early=early, code=called)
+        return self.step(worker, kind="call", key=key or tool, input=args, optional=optional, early=early)
 
     def do(
         self,
-        function: Callable[..., Awaitable[Any]],
+        function: Callable[..., Any],
         /,
         *,
         key: str | None = None,
         optional: bool = False,
         **given: Any,
     ) -> Pending[Result]:
-        """Run a coroutine function of the project as a step. It may await anything; its result has to be JSON."""
-        if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):
-            raise TypeError(f"run.do takes a coroutine function, not {shown(function)}")
+        """Run a function of the project as a step; its result has to be JSON.
+
+        A coroutine function may await anything, and must not block; another one runs on a thread.
+        """
+        if not callable(function):
+            raise TypeError(f"run.do takes a function, not {shown(function)}")
+        awaits = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         name = getattr(function, "__name__", type(function).__name__)
         code = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}"
         worker = fingerprinted(
             Recorded(name=f"do.{name.strip('<>_') or 'function'}", loop="code", code=code, counts=True)
         )
 
-        async def done(desk: Desk) -> Any:
-            return await function(**desk.brief)
+        def done(desk: Desk) -> Any:
+            return function(**desk.brief) if awaits else partial(function, **desk.brief)
 
         return self.step(worker, kind="do", key=key or name, input=given, optional=optional, code=done)
 

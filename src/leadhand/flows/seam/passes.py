@@ -26,12 +26,11 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
 from leadhand.core.work_order import Unsupported, WorkOrder
 
+from .lines import blocked, place, waits_at
 from .pending import Asking, Pending, Task, Waited
 from .results import FlowMisuse, Result
 
 HOW = "a flow awaits only what `run` gives; do the rest in a tool or with run.do"
-LONG_S = 1.0
-"""Seconds of the function between two awaits that are reported, since it blocks all runs of the process."""
 _PACKAGE = __name__.rpartition(".")[0].replace(".", "/")
 Identity = tuple[str, str, str]
 """The kind and the name of a step, and the digest of its input."""
@@ -313,15 +312,15 @@ class Pass:
             task.done, task.error = True, error
             if _needs_loop(error):
                 task.error = FlowMisuse(f"the flow uses asyncio at line {self.raised_at(error)}: {HOW}")
-        if (seconds := self.clock() - began) > LONG_S:
-            self.slow.append(f"line {self._line_of(task.coroutine)} blocked the loop for {seconds:.1f} s: {HOW}")
+        if slow := blocked(waits_at(task.coroutine, self.file), self.clock() - began, HOW):
+            self.slow.append(slow)
         if not task.done:
             if isinstance(waits, Waited):
                 cast("Waited[Any]", waits).watchers.append(task)
                 return
             what = "asyncio.sleep(0)" if waits is None else f"a {type(waits).__module__}.{type(waits).__name__}"
             task.done = True
-            task.error = FlowMisuse(f"the flow awaits {what} at line {self._line_of(task.coroutine)}: {HOW}")
+            task.error = FlowMisuse(f"the flow awaits {what} at line {waits_at(task.coroutine, self.file)}: {HOW}")
             if isinstance(waits, asyncio.Future):
                 future = cast("asyncio.Future[Any]", waits)
                 future.cancel()
@@ -351,30 +350,16 @@ class Pass:
         frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         while frame is not None and _PACKAGE in frame.f_code.co_filename:
             frame = frame.f_back
-        return "" if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
+        return "" if frame is None else place(frame.f_code.co_filename, frame.f_lineno)
 
     def raised_at(self, error: BaseException) -> str:
         """Return the innermost line of the file of the flow at which an error was raised."""
         lines = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == self.file]
-        return _place(self.file, lines[-1].lineno or 0) if lines else "?"
-
-    def _line_of(self, coroutine: Any) -> str:
-        """Return the innermost line of the file of the flow at which a coroutine waits."""
-        line, inner = "?", coroutine
-        while inner is not None:
-            frame = getattr(inner, "cr_frame", None)
-            if frame is not None and frame.f_code.co_filename == self.file:
-                line = _place(self.file, frame.f_lineno)
-            inner = getattr(inner, "cr_await", None)
-        return line
+        return place(self.file, lines[-1].lineno or 0) if lines else "?"
 
 
 def _needs_loop(error: BaseException) -> bool:
     return "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError"
-
-
-def _place(file: str, line: int) -> str:
-    return f"{line} of {file.rpartition('/')[2]}"
 
 
 def _version(step: StepState) -> tuple[int, int]:

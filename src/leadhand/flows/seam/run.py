@@ -265,12 +265,12 @@ class FunctionRun:
         return []
 
     def code(self, state: RunState, step: StepState) -> Code | None:
-        """Return what carries out a step of code; None for another step. Raises FlowError."""
+        """Return the code that carries out a step; None for another step. Raises FlowError."""
         worker = state.worker(step.step.worker)
         if worker is None or worker.loop != "code":
             return None
         pending = self._pending(state, step.key)
-        if pending is None or pending.code is None:
+        if pending is None or (pending.code is None and step.step.kind != "call"):
             what = f"the flow no longer asks for {step.key}"
             raise FlowError(Failure.of(what, "left_out", FailureClass.UNAVAILABLE, FIX))
         return pending.code

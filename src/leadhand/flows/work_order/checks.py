@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -28,10 +28,8 @@ def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
     try:
         return shape.model_validate(value), []
     except ValidationError as error:
-        return None, [
-            f"{'.'.join(str(part) for part in found['loc']) or 'the answer'}: {found['msg']}"
-            for found in error.errors()[:8]
-        ]
+        faults = [(".".join(map(str, each["loc"])) or "the answer", each["msg"]) for each in error.errors()]
+        return None, [f"{where}: {what}" for where, what in faults[:8]]
 
 
 def plan_problems(definition: RunDefinition, before: Sequence[ProposedSubtask], value: Json) -> list[str]:
@@ -39,28 +37,23 @@ def plan_problems(definition: RunDefinition, before: Sequence[ProposedSubtask], 
     page, found = parse(Plan, value)
     if page is None:
         return found
-    if page.answer or page.question:
-        return _direct_problems(page, further=bool(before))
-    if not page.subtasks:
-        if page.more:
-            return ["this page has no subtasks, although it announces more"]
-        return [] if page.cannot or before else ["the plan has no subtasks and lists nothing that cannot be done"]
-    if not page.goal:
-        return ["the plan has subtasks, but no goal"]
+    direct, is_empty = page.answer or page.question, not page.subtasks
+    several = page.subtasks or page.cannot or page.more or (page.answer and page.question)
+    rules = {
+        "the first page has subtasks, so this page can neither answer nor ask": direct and before,
+        "give either a plan, or an answer, or a question": direct and several,
+        "the answer is empty": direct and is_blank(direct),
+        "this page has no subtasks, although it announces more": is_empty and page.more,
+        "the plan has no subtasks and lists nothing that cannot be done": not (direct or several or before),
+        "the plan has subtasks, but no goal": page.subtasks and not page.goal,
+    }
+    if is_empty or any(rules.values()):
+        return [problem for problem, is_one in rules.items() if is_one][:1]
     known = {_call(subtask): index for index, subtask in enumerate(before) if subtask.tool is not None}
     again = next((subtask for subtask in page.subtasks if _call(subtask) in known), None)
     if again is not None:
         return [f"{again.name} repeats subtask {known[_call(again)]} of an earlier page"]
     return order_problems(definition, (*before, *page.subtasks))
-
-
-def _direct_problems(page: Plan, *, further: bool) -> list[str]:
-    """Return the problems of a plan that answers the request itself, or asks the person a question."""
-    if further:
-        return ["the first page has subtasks, so this page can neither answer nor ask"]
-    if page.subtasks or page.cannot or page.more or (page.answer and page.question):
-        return ["give either a plan, or an answer, or a question"]
-    return ["the answer is empty"] if is_blank(page.answer or page.question) else []
 
 
 def _call(subtask: ProposedSubtask) -> str:
@@ -80,33 +73,28 @@ def review_problems(
         return found
     covered = {each.key: each for each in results}
     judged = [verdict.subtask for verdict in review.verdicts]
-    left_out = [f"no verdict for {key}" for key in without_verdict(results, judged)]
+    left_out = [f"no verdict for {key}" for key, each in covered.items() if key not in judged and needs_verdict(each)]
     found = [f"{key} is not among the subtasks to review" for key in judged if key not in covered]
     found += [f"two verdicts for {key}" for key in sorted({key for key in judged if judged.count(key) > 1})]
-    known = [key for order in work.orders for key in order.subtask_keys()]
-    number = len(work.orders) + 1
+    proposed = [*review.missing]
     for verdict in (each for each in review.verdicts if each.subtask in covered):
-        if verdict.verdict is VerdictKind.ACCEPT and not covered[verdict.subtask].ok:
-            found.append(f"{verdict.subtask} has failed and cannot be accepted")
-        if verdict.verdict is VerdictKind.REPLAN:
-            if verdict.replacement is None:
-                found.append(f"{verdict.subtask}: a replan needs a replacement")
-            elif verdict.subtask in verdict.replacement.needs:
-                found.append(f"{verdict.subtask}: its replacement cannot need the subtask it replaces")
-            else:
-                found += order_problems(work.definition, (verdict.replacement,), known, number)
+        key, instead = verdict.subtask, verdict.replacement
+        if verdict.verdict is VerdictKind.ACCEPT and not covered[key].ok:
+            found.append(f"{key} has failed and cannot be accepted")
+        if verdict.verdict is VerdictKind.REPLAN and instead is None:
+            found.append(f"{key}: a replan needs a replacement")
+        elif verdict.verdict is VerdictKind.REPLAN and instead is not None:
+            its_own = key in instead.needs
+            found += [f"{key}: its replacement cannot need the subtask it replaces"] if its_own else []
+            proposed += [] if its_own else [instead]
     accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
     if whole and accepts and not review.complete and not review.missing and not review.cannot:
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
-    for proposed in review.missing:
-        found += order_problems(work.definition, (proposed,), known, number)
+    known = [key for order in work.orders for key in order.subtask_keys()]
+    for each in proposed:
+        found += order_problems(work.definition, (each,), known, len(work.orders) + 1)
     useful = any(key in covered and needs_verdict(covered[key]) for key in judged)
     return [*left_out, *found] if found or strict or not useful else []
-
-
-def without_verdict(results: Sequence[Result], judged: Collection[str]) -> list[str]:
-    """Return the keys of results that need a verdict, but are not among those that were ``judged``."""
-    return [each.key for each in results if each.key not in judged and needs_verdict(each)]
 
 
 def draft_of_plan(before: Json) -> bool:
@@ -120,12 +108,11 @@ def draft_of_review(work: Work, results: Sequence[Result]) -> Callable[[Json], b
 
     def accepted(before: Json) -> bool:
         value = {"complete": True, **object_of(before)}
-        review, _ = parse(Review, value)
-        if review is None or not review.complete or review.missing or review.cannot:
+        if review_problems(work, results, value, whole=True, strict=True):
             return False
-        if not all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts):
-            return False
-        return not review_problems(work, results, value, whole=True, strict=True)
+        review = Review.model_validate(value)
+        accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
+        return accepts and review.complete and not review.missing and not review.cannot
 
     return accepted
 

@@ -52,9 +52,7 @@ async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wan
             wanted = None
     if written and not work.cannot:
         return FlowAnswer(written, uses=work.usable(), gaps=work.gaps(), writer=RoleName.COMPOSE)
-    text, failure, gaps = await composing.compose(run, work)
-    gaps = [*work.gaps(), *gaps]
-    return FlowAnswer(text, uses=work.usable(), gaps=gaps, failure=failure, writer=RoleName.COMPOSE)
+    return await composing.compose(run, work)
 
 
 async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted | None:
@@ -65,7 +63,7 @@ async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted |
     from leadhand.flows.answering import judged  # a run without a judge does not import it
 
     found = await judged(run, outcome_with(run.of, answer), answer.writer)
-    parts = [each.part.part for each in found.missing]
+    parts = [each.name for each in found.missing]
     return Wanted([ProposedSubtask(name=each[:200], expected_output=each) for each in parts]) if parts else None
 
 

@@ -10,7 +10,6 @@ from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.core.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
-from leadhand.flows.offline.days import read_date
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, render, reported
 
 from .repair import NEW_REASON
@@ -22,10 +21,10 @@ _HIGHEST = re.compile(r"(?:Sample data, not a forecast: )?([^,]+),.* to (-?[\d.]
 
 def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
     """Plan ``facts["request"]`` with ``facts["tools"]``. Subtasks that an objection names are not planned again."""
-    if not _asks_for(request, "subtasks"):
+    if request.schema is not None and "subtasks" not in str(request.schema):  # it is for another flow's worker
         return None
     asked, page = text_of(facts.get("request")), object_of(facts.get("page"))
-    calls = Calls(asked, objects_of(facts.get("tools")), read_date(facts.get("today")))
+    calls = Calls(asked, objects_of(facts.get("tools")), facts.get("today"))
     refused = set(re.findall(r"\w+", request.objections.casefold()))
     subtasks = [each for each in calls.subtasks() if each["name"] not in refused]
     if refused or not (subtasks or calls.cannot):
@@ -40,50 +39,36 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     }
 
 
-def _asks_for(request: OfflineRequest, field: str) -> bool:
-    """Whether an answer can have this field; another flow may have a role of the same name."""
-    shapes = [request.schema, *objects_of(object_of(request.schema).get("anyOf"))]
-    return request.schema is None or any(field in object_of(object_of(each).get("properties")) for each in shapes)
-
-
 def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Call the tool that the subtask names; then report what it returned, or give up with the reason."""
     if request.results:
         return reported(request)
     subtask = object_of(facts.get("subtask"))
     name, given = text_of(subtask.get("tool")), object_of(subtask.get("args"))
-    args = {key: value for key, value in given.items() if result_reference(value) is None}
-    tool = next((tool for tool in request.tools if tool.name == name), None)
-    if tool is None:
-        return request.give_up(
-            f"the built-in rules only call the tool that a subtask names: {name or 'this names none'}"
-        )
-    if missing := sorted(tool.required - args.keys()):
-        return request.give_up(f"{tool.name} needs {', '.join(missing)}, and nothing says what to use")
-    return Call(tool.name, args)
+    if all(tool.name != name for tool in request.tools):
+        return request.give_up(f"the built-in rules only call the tool that a subtask names: {name or 'it names none'}")
+    return Call(name, {key: value for key, value in given.items() if result_reference(value) is None})
 
 
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
     """Accept subtasks with a result, retry temporary failures, drop the rest; also answer if the facts ask for it."""
-    if not _asks_for(request, "verdicts"):
+    if request.schema is not None and "verdicts" not in str(request.schema):
         return None
     results = {text_of(each.get("subtask")): each for each in objects_of(facts.get("accepted"))}
     results |= {key: object_of(result) for key, result in object_of(facts.get("as_ordered")).items()}
-    chosen: dict[str, dict[str, Any]] = {}
     verdicts: list[dict[str, Any]] = []
     for subtask in objects_of(facts.get("subtasks")):
         result, error = object_of(subtask.get("result")), object_of(subtask.get("error"))
         key, is_done = text_of(subtask.get("subtask")), subtask.get("status") == "completed"
         verdict, reason = "drop", line(text_of(error.get("message")) or "it has no result", 800)
         if is_done and (text_of(result.get("summary")) or result.get("raw") is not None):
-            verdict, reason, chosen[key] = "accept", "it has a result", {**result, "name": subtask.get("name")}
+            verdict, reason, results[key] = "accept", "it has a result", {**result, "name": subtask.get("name")}
         elif facts.get("last_order") is not True and (is_done or text_of(error.get("class")) in NEW_REASON):
             verdict = "retry"
         verdicts.append({"subtask": key, "verdict": verdict, "reason": reason})
     complete = all(each["verdict"] != "retry" for each in verdicts)
     judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
     if facts.get("compose") is True and complete:
-        results |= chosen
         judged["answer"] = _write([results[key] for key in sorted(results, key=lambda key: (len(key), key))], facts)
     return judged
 
@@ -92,10 +77,10 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     """Write the answer from ``facts`` (``results``, ``sources``), or a ``part`` of a long one."""
     if (part := facts.get("part")) == "section":
         return "\n".join(f"- {point}" for point in _points(objects_of(facts.get("results")), facts))
-    if part not in ("digest", "opening"):
+    if part != "opening":
         return _write(objects_of(facts.get("results")), facts)
     sample = SAMPLE_NOTE if "sample data" in str(facts.get("sections")).casefold() else ""
-    return f"Results.{sample}" if part == "digest" else f"{BYLINE}{sample}\n\nThe results, in the order of the request:"
+    return f"{BYLINE}{sample}\n\nThe results, in the order of the request:"
 
 
 def _write(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:

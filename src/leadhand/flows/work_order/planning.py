@@ -9,7 +9,6 @@ from leadhand.core.decide.orders import may_begin
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import order_id
 from leadhand.core.plan_approval import is_gated
-from leadhand.core.state import RunState, StepState
 from leadhand.core.work_order import ProposedSubtask, Unsupported
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.seam.context import FlowContext
@@ -27,8 +26,6 @@ from .work import Work
 ANSWERED = """\
 You asked the person about this request. `answered` has your questions and the answers: plan with them."""
 """Further instructions for a planner whose question was answered."""
-MAX_PAGES = 200
-"""Maximum pages of one plan."""
 
 
 async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
@@ -93,70 +90,54 @@ def _call(subtask: Mapping[str, Any]) -> Sequence[Any]:
 
 
 async def _pages(run: FlowContext, number: int, heard: Mapping[str, Any]) -> list[Result]:
-    """Return the pages of one plan. If a later page fails, only its own subtasks are lost."""
+    """Return the pages of one plan. If a later page fails, only its own subtasks are lost.
+
+    Subtasks that may begin before their order do so while a page is being written.
+    """
     pages: list[Result] = []
     before: list[ProposedSubtask] = []
-    while not pages or (pages[-1].ok and Plan.model_validate(pages[-1].value).more and len(pages) < MAX_PAGES):
-        step = _page(run, page_id(len(pages) + 1, number), len(pages) + 1, pages, [*before], heard)
-        await _begin(run, step, len(before))
-        page = await step
-        pages.append(page)
-        before += Plan.model_validate(page.value).subtasks if page.ok else ()
+    while not pages or (pages[-1].ok and Plan.model_validate(pages[-1].value).more):
+        step = _page(run, number, pages, [*before], heard)
+        async with run.reading(step, "subtasks") as written:
+            async for value in written:
+                proposed, _ = checks.parse(ProposedSubtask, value)
+                subtask = None if proposed is None else issue((proposed,), order_id(1), "-").subtasks[0]
+                if subtask is not None and not step.done and may_begin(run.state, subtask):
+                    run.begin_subtask(len(before) + written.index, subtask)
+        pages.append(await step)
+        before += Plan.model_validate(pages[-1].value).subtasks if pages[-1].ok else ()
     return pages
 
 
 def _page(
-    run: FlowContext,
-    key: str,
-    part: int,
-    pages: Sequence[Result],
-    before: Sequence[ProposedSubtask],
-    heard: Mapping[str, Any],
+    run: FlowContext, number: int, pages: Sequence[Result], before: Sequence[ProposedSubtask], heard: Mapping[str, Any]
 ) -> Pending[Result]:
-    state = run.state
-    more = [instructions("workers")] if state.definition.declared else []
-    more += [DENIED] if heard["denied"] else []
-    more += [ANSWERED] if heard["answered"] else []
-    first = len(before)
-
-    def shows(now: RunState, _: StepState) -> dict[str, Any]:
-        return briefs.plan(now, before, heard)
-
+    first, part = len(before), len(pages) + 1
+    more = {"denied": DENIED, "answered": ANSWERED}
+    told = [text for name, text in more.items() if heard[name]]
+    told = [instructions("workers"), *told] if run.state.definition.declared else told
     details = Details(
         title=f"Plan · part {part}" if pages else "Plan",
         doing=f"Planning part {part}" if pages else "",
-        instructions=with_role(state, RoleName.PLAN, *more),
-        shows=shows,
+        instructions=with_role(run.state, RoleName.PLAN, *told),
+        shows=lambda now, _: briefs.plan(now, before, heard),
         schema=lambda now, _: schemas.plan_schema(now, first),
         checks=lambda now, _, result: checks.plan_problems(now.definition, before, result.value),
         proposes=lambda now, _, value: checks.calls_of_plan(now.definition, value),
         draft=lambda _now, _step: None if first else checks.draft_of_plan,
     )
-    given = {name: value for name, value in heard.items() if value}
+    given = {"first": first, **{name: value for name, value in heard.items() if value}}
     given |= {"before": [*pages]} if pages else {}
-    return run.step(role(RoleName.PLAN), key=key, input={"first": first, **given}, details=details, optional=True)
-
-
-async def _begin(run: FlowContext, step: Pending[Result], first: int) -> None:
-    """Begin subtasks of a page while it is being written."""
-    async with run.reading(step, "subtasks") as written:
-        async for value in written:
-            if step.done:
-                return
-            proposed, _ = checks.parse(ProposedSubtask, value)
-            subtask = None if proposed is None else issue((proposed,), order_id(1), "-").subtasks[0]
-            if subtask is not None and may_begin(run.state, subtask):
-                run.begin_subtask(first + written.index, subtask)
+    return run.step(role(RoleName.PLAN), key=page_id(part, number), input=given, details=details, optional=True)
 
 
 def _whole(pages: Sequence[Result]) -> Plan:
     plans = [Plan.model_validate(page.value) for page in pages if page.ok]
     subtasks = [subtask for page in plans for subtask in page.subtasks]
     cannot = [part for page in plans for part in page.cannot]
-    why = f"the plan did not end after {MAX_PAGES} pages" if plans[-1].more else ""
-    if why := why if pages[-1].ok else _why_failed(pages[-1]).message:
+    if not pages[-1].ok:
         rest = f"the rest of the request, after its first {len(subtasks)} subtasks"
-        cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {why}"[:1_000]))
+        cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {_why_failed(pages[-1]).message}"[:1_000]))
     return plans[0].evolve(subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)), more=False)
 
 

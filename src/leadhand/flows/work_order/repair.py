@@ -7,19 +7,16 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from leadhand.core.errors import FailureClass
-from leadhand.core.ids import subtask_key
 from leadhand.core.tool import Effect
-from leadhand.core.work_order import ProposedSubtask, Subtask, circle, reference_to, references, result_reference
+from leadhand.core.work_order import ProposedSubtask, Subtask, reference_to, references, result_reference
 from leadhand.core.work_result import Review, VerdictKind
-from leadhand.flows.seam.orders import issue
+from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.results import Result
 
 from .work import Work
 
 NEW_REASON = frozenset({FailureClass.TRANSIENT, FailureClass.LOST, FailureClass.RATE_LIMITED})
 """Failures after which the same call is worth a retry; after any other, it would fail again."""
-TRIAL = "wo-000"
-"""The id of an order that is not issued."""
 
 
 class Wanted(NamedTuple):
@@ -34,27 +31,34 @@ class Wanted(NamedTuple):
         return [{**dict(each), "repairs_subtask": of} for each, of in both]
 
 
-_Again = tuple[Result, ProposedSubtask]
-"""A result, and what is done instead."""
-
-
 def repair(work: Work, review: Review) -> Wanted | None:
     """Return what repeats what the latest order left open, and adds what its review found missing; None if nothing.
 
     ``retry`` repeats the subtask, ``replan`` replaces it. A subtask is not repeated unchanged after a failure that
-    would only occur again. The needs of repaired subtasks refer to the new ones.
+    would only occur again, nor if it needs one that has failed and is not repeated. The needs of repaired subtasks
+    refer to the new ones.
     """
-    again: list[_Again] = []
+    again: dict[str, ProposedSubtask] = {}
     for verdict in review.verdicts:
         before = work.results[verdict.subtask]
-        if verdict.verdict is VerdictKind.REPLAN and verdict.replacement is not None:
-            again.append((before, verdict.replacement))
-        elif verdict.verdict is VerdictKind.RETRY:
-            again.append((before, _proposed(before.state.subtask)))
-    again = _possible(work, [each for each in again if _is_worth_it(work, *each)])
-    moved = _moved(again)
+        retried = verdict.verdict is VerdictKind.RETRY
+        subtask = _proposed(before.state.subtask) if retried else verdict.replacement
+        if (
+            subtask is not None
+            and (retried or verdict.verdict is VerdictKind.REPLAN)
+            and _is_worth_it(work, before, subtask)
+        ):
+            again[before.key] = subtask
+    while blocked := [key for key, each in again.items() if not _is_possible(work, each, again)]:
+        again = {key: each for key, each in again.items() if key not in blocked}
+    moved = {key: str(n) for n, key in enumerate(again)}
+    repeated = [_with_needs(each, moved) for each in again.values()]
+    if repeated and order_problems(
+        work.definition, repeated, work.results, len(work.orders) + 1
+    ):  # replacements need each other
+        moved, repeated = {}, []
     missing = [each for each in review.missing if _is_new(work, each)]
-    subtasks = [*(_with_needs(subtask, moved) for _, subtask in again), *missing]
+    subtasks = [*repeated, *missing]
     return Wanted(subtasks, [*moved, *(None for _ in missing)]) if subtasks else None
 
 
@@ -74,31 +78,10 @@ def _is_worth_it(work: Work, before: Result, subtask: ProposedSubtask) -> bool:
     return failure.class_ in NEW_REASON or failure.class_ is FailureClass.BLOCKED
 
 
-def _possible(work: Work, again: list[_Again]) -> list[_Again]:
-    """Leave out what needs a failed subtask that is not repeated, and what replacements have put into a cycle."""
-    while True:
-        moved = _moved(again)
-        tried = issue([_with_needs(subtask, moved) for _, subtask in again], TRIAL, "-") if again else None
-        tied = set(circle(tried)) if tried is not None else set[str]()
-        kept = [
-            (before, subtask)
-            for n, (before, subtask) in enumerate(again)
-            if subtask_key(TRIAL, n) not in tied
-            and all(str(key) in moved or work.may_be_used(str(key)) for key in _needed(subtask))
-        ]
-        if len(kept) == len(again):
-            return kept
-        again = kept
-
-
-def _needed(subtask: ProposedSubtask) -> Sequence[int | str]:
-    """Return what a subtask needs: also that to which its arguments refer."""
-    return *subtask.needs, *references(subtask.args)
-
-
-def _moved(again: Sequence[_Again]) -> Mapping[str, str]:
-    """Return the new indexes of repeated subtasks, by their keys."""
-    return {before.key: str(n) for n, (before, _) in enumerate(again)}
+def _is_possible(work: Work, subtask: ProposedSubtask, again: Mapping[str, ProposedSubtask]) -> bool:
+    """Whether there will be a result of each subtask that one needs, also of those to which its arguments refer."""
+    needed = map(str, (*subtask.needs, *references(subtask.args)))
+    return all(key in again or work.may_be_used(key) for key in needed)
 
 
 def _with_needs(subtask: ProposedSubtask, moved: Mapping[str, str]) -> ProposedSubtask:
@@ -118,17 +101,8 @@ def _is_new(work: Work, subtask: ProposedSubtask) -> bool:
     """Whether a call was not made before in this run, so that it can give something new; False also where a rejected
     subtask did something irreversible with the same tool, so that it might be repeated in other words."""
 
-    def is_over(key: str, earlier: Result) -> bool:
-        return _is_accepted(work, key) or (earlier.failure is not None and earlier.failure.class_ not in NEW_REASON)
-
     return subtask.tool is None or not any(
-        (earlier.state.subtask.args == subtask.args and is_over(key, earlier))
-        or (earlier.state.acted and not _is_accepted(work, key))
+        earlier.state.subtask.args == subtask.args or (earlier.state.acted and not work.is_accepted(key))
         for key, earlier in work.results.items()
         if earlier.state.subtask.tool == subtask.tool
     )
-
-
-def _is_accepted(work: Work, key: str) -> bool:
-    verdict = work.verdict(key)
-    return work.results[key].ok and verdict is not None and verdict.verdict is VerdictKind.ACCEPT

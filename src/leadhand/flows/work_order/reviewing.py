@@ -6,8 +6,8 @@ the others are still valid.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.state import RunState, StepState
@@ -21,115 +21,104 @@ from leadhand.flows.seam.results import Result, sha
 
 from . import briefs, checks, schemas
 from .roles import RoleName, role, with_role
-from .work import NO_VERDICT, Reviewed, Shard, Work, is_exact, needs_verdict, ran_out
+from .work import NO_VERDICT, Shard, Work, needs_verdict, ran_out
 
 SHARD, BLOCK = 25, 100
 """Maximum subtasks per review, so that a model can judge each: those that need a verdict, and all. An order is reviewed
 block by block, each when its subtasks are done."""
 
 
-class _Found(NamedTuple):
-    shard: Shard
-    review: Review | None
-    failure: Failure | None = None
-
-
 async def review(run: FlowContext, work: Work, issued: Pending[list[Result]]) -> Review:
     """Wait for the results of an order, and return the reviews of all its shards, combined."""
     order, parts = run.ordered(issued)
     work.ordered(order)
-    reviewing = _Reviewing(run, work, order, parts)
+    reviewing = _Reviewing(run, work, order)
     shares = [1 if each.tool and not each.expected_output else BLOCK // SHARD for each in order.subtasks]
     blocks = grouped([*zip(parts, shares, strict=True)], BLOCK)
-    found = await run.gather(reviewing.block(n, each) for n, each in enumerate(blocks))
-    reviewed = reviewing.combined([each for of_block in found for each in of_block])
-    work.reviewed(reviewed)
-    return reviewed.review
+    await run.gather(reviewing.block(n, each) for n, each in enumerate(blocks))
+    found = reviewing.combined()
+    work.reviewed(reviewing.results, found, reviewing.failures)
+    return found
 
 
 class _Reviewing:
-    def __init__(self, run: FlowContext, work: Work, order: WorkOrder, parts: Sequence[Pending[Result]]) -> None:
-        self.run, self.work, self.order = run, work, order
-        self.left = len(parts)
-        self.results: dict[str, Result] = {}
+    """The review of one order, as far as it has come."""
 
-    async def block(self, number: int, parts: Sequence[Pending[Result]]) -> list[_Found]:
+    def __init__(self, run: FlowContext, work: Work, order: WorkOrder) -> None:
+        self.run, self.work, self.order = run, work, order
+        self.results: dict[str, Result] = {}
+        self.failures: dict[str, Failure] = {}
+        self._verdicts: dict[str, Verdict] = {}
+        self._whole = Review(verdicts=())
+
+    async def block(self, number: int, parts: Sequence[Pending[Result]]) -> None:
         """Wait for some subtasks, and have them reviewed; with the last of the order, also the order as a whole."""
         results = await self.run.gather(parts, return_failures=True)
         self.results |= {each.key: each for each in results}
-        self.left -= len(parts)
-        found = await self.run.gather(self.judged(each) for each in self.shards(number, results))
-        return [each for of_shard in found for each in of_shard]
-
-    def shards(self, number: int, results: Sequence[Result]) -> list[Shard]:
-        state, whole = self.run.state, not self.left
-        alone = len(results) == len(self.order.subtasks)
         if ran_out(self.results.values()):  # nothing is repaired any more: only what was done needs a verdict
             results = [each for each in results if each.ok]
-        sizes = {each.key: tokens(briefs.shown(each)) for each in results}
-        request, space = tokens(self.run.request), context_budget(state, RoleName.REVIEW)
-        most = max(space - request, space // 2)
-        # Each takes at least its share of a review, so that a model has few to judge.
-        shares = [(each, max(sizes[each.key], most // (BLOCK if is_exact(each) else SHARD))) for each in results]
-        groups = grouped(shares, most, BLOCK)
-        names = request + sum(tokens(subtask.name) for subtask in self.order.subtasks)
-        fits = bool(groups) and names + sum(sizes[each.key] for each in groups[0]) <= space
-        composes = alone and fits and len(groups) == 1 and self._is_short(results)
-        shards = [
-            Shard(f"{number}-{n}" if n else str(number), each, whole=whole and fits and n == 0, compose=composes)
+        whole = len(self.results) == len(self.order.subtasks)
+        await self.run.gather(self._judged(each) for each in self._shards(number, results, whole=whole))
+
+    def _shards(self, number: int, results: Sequence[Result], *, whole: bool) -> list[Shard]:
+        state = self.run.state
+        names = [each.name for each in self.order.subtasks] if whole else []
+        space = context_budget(state, RoleName.REVIEW)
+        room = max(space - tokens([self.run.request, names]), space // 2)
+        groups = grouped([(each, tokens(briefs.reviewed(state, each, {}))) for each in results], room)
+        composes = len(groups) == 1 and len(results) == len(self.order.subtasks) and self._is_short(results)
+        return [
+            Shard(f"{number}-{n}" if n else str(number), each, whole=whole and n == 0, compose=composes)
             for n, each in enumerate(groups)
         ]
-        apart = whole and not fits and any(each.ok for each in self.results.values())
-        return [*shards, Shard("whole", (), whole=True)] if apart else shards
 
     def _is_short(self, results: Sequence[Result]) -> bool:
         """Whether all succeeded, and their results fit into one answer beside verdicts and those of earlier orders."""
-        if not all(each.ok for each in results):
-            return False
         length = sum(tokens(each.text) for each in (*self.work.usable(), *results))
         verdicts = TOKENS_PER_SUBTASK * sum(map(needs_verdict, results))
-        limits = self.work.definition.limits
-        return len(results) <= SHARD or 2 * length + verdicts <= limits.max_output_tokens
+        fits = len(results) <= SHARD or 2 * length + verdicts <= self.work.definition.limits.max_output_tokens
+        return fits and all(each.ok for each in results)
 
-    async def judged(self, shard: Shard) -> list[_Found]:
+    async def _judged(self, shard: Shard) -> None:
         """Have a shard reviewed: in halves if it was too large for its model; what the review left out once more."""
         said = await self._step(shard)
         results, middle = shard.results, len(shard.results) // 2
-        if not said.ok and is_too_large(said.failure) and len(results) > 1:
-            halves = [("a", results[:middle]), ("b", results[middle:])]
-            each = (Shard(shard.name + to, half, shard.whole and to == "a") for to, half in halves)
-            return [found for half in await self.run.gather(map(self.judged, each)) for found in half]
-        if not said.ok:
-            return [_Found(shard, None, said.failure)]
-        review = Review.model_validate(said.value)
-        left_out = checks.without_verdict(results, [each.subtask for each in review.verdicts])
-        found = [_Found(shard, review)]
+        if said.failure is not None:
+            if is_too_large(said.failure) and middle:
+                first = Shard(f"{shard.name}a", results[:middle], shard.whole)
+                await self.run.gather(map(self._judged, (first, Shard(f"{shard.name}b", results[middle:]))))
+            else:
+                self.failures |= dict.fromkeys([each.key for each in results], _for_people(said.failure, results))
+            return
+        found = Review.model_validate(said.value)
+        self._verdicts |= {each.subtask: each for each in found.verdicts}
+        self._whole = found.evolve(answer=found.answer if shard.compose else None) if shard.whole else self._whole
+        left_out = [each for each in results if needs_verdict(each) and each.key not in self._verdicts]
+        for each in results:  # of exactly the ordered call, if the review has nothing against it
+            if each not in left_out:
+                self._verdicts.setdefault(each.key, Verdict(subtask=each.key, verdict=VerdictKind.ACCEPT))
         if left_out and not shard.name.endswith("-again"):
-            again = [each for each in results if each.key in left_out]
-            found += await self.judged(Shard(f"{shard.name}-again", again))
-        return found
+            await self._judged(Shard(f"{shard.name}-again", left_out))
 
     def _step(self, shard: Shard) -> Pending[Result]:
-        work, order, state = self.work, self.order, self.run.state
-        results, name = shard.results, order.work_order_id
-        is_last = work.is_last(self.results)
-        tools = briefs.review_tools(state, shard.results, whole=shard.whole, is_last=is_last)
-        done = {**self.results}
+        work, state, name, results = self.work, self.run.state, self.order.work_order_id, shard.results
+        is_last, done = work.is_last(self.results), {**self.results}
+        others = [each.state.subtask.name for each in done.values() if each not in results] if shard.whole else []
 
         def shows(now: RunState, _: StepState) -> dict[str, Any]:
-            return briefs.review(now, work, order, shard, done, tools, is_last=is_last)
+            return briefs.review(now, work, shard, others, is_last=is_last)
 
         def problems(_now: RunState, _step: StepState, said: Any) -> list[str]:
             return checks.review_problems(work, results, said.value, whole=shard.whole)
 
         composer = with_role(state, RoleName.COMPOSE, "") if shard.compose else None
         details = Details(
-            title=f"Review {name}" + ("" if shard.name in ("0", "whole") else f" · part {shard.name}"),
+            title=f"Review {name}" + ("" if shard.name == "0" else f" · part {shard.name}"),
             doing="Reviewing and writing the answer" if shard.compose else "",
             instructions=None if composer is None else with_role(state, RoleName.REVIEW, composer.strip()),
             judges=name,
             shows=shows,
-            schema=lambda now, _: schemas.review_schema(now, shard, tools, is_last=is_last),
+            schema=lambda now, _: schemas.review_schema(now, shard, is_last=is_last),
             checks=problems,
             proposes=lambda now, _, value: checks.calls_of_review(now.definition, value),
             draft=lambda _now, _step: checks.draft_of_review(work, results) if shard.compose else None,
@@ -142,49 +131,22 @@ class _Reviewing:
             role(RoleName.REVIEW), key=f"review-{name}-{shard.name}", input=given, details=details, optional=True
         )
 
-    # --- the review of the order -------------------------------------------------------------------------------------
-
-    def combined(self, found: Sequence[_Found]) -> Reviewed:
+    def combined(self) -> Review:
         """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed have no verdict."""
-        failures = _failures(found)
-        reviews = [(each.shard, each.review) for each in found if each.review is not None]
-        whole = next((review for shard, review in reviews if shard.whole), None)
-        said = {verdict.subtask: verdict for _, review in reviews for verdict in review.verdicts}
-        covered = {each.key: each for shard, _ in reviews for each in shard.results}
-        left_out = checks.without_verdict([*covered.values()], said)
-        verdicts: dict[str, Verdict] = {}
-        for key in self.order.subtask_keys():
-            result = self.results[key]
-            if result.by:
-                verdicts[key] = _verdict(key, ok=result.ok)
-            elif key in covered and key not in left_out:
-                # A result without a verdict is of exactly the ordered call, and the review had nothing against it.
-                verdicts[key] = said.get(key) or _verdict(key, ok=True)
-        complete = len(reviews) == len(found) and not left_out and whole is not None and whole.complete
-        missing, cannot = (whole.missing, whole.cannot) if whole is not None else ((), ())
-        sound = complete and not missing and len(verdicts) == len(self.results)
-        sound = sound and all(each.verdict is VerdictKind.ACCEPT for each in verdicts.values())
-        answer = whole.answer if sound and whole is not None and any(shard.compose for shard, _ in reviews) else None
-        review = Review(
-            verdicts=tuple(verdicts.values()), complete=sound, missing=missing, cannot=cannot, answer=answer
-        )
-        return Reviewed(self.results, review, failures)
+        self.results = {key: self.results[key] for key in self.order.subtask_keys()}
+        for key, each in self.results.items():
+            if each.by:
+                kind = VerdictKind.ACCEPT if each.ok else VerdictKind.DROP
+                self._verdicts[key] = Verdict(subtask=key, verdict=kind)
+        verdicts = tuple(self._verdicts[key] for key in self.results if key in self._verdicts)
+        accepted = [each for each in verdicts if each.verdict is VerdictKind.ACCEPT]
+        whole = self._whole
+        sound = whole.complete and not whole.missing and len(accepted) == len(self.results)
+        return whole.evolve(verdicts=verdicts, complete=sound, answer=whole.answer if sound else None)
 
 
-def _verdict(key: str, *, ok: bool) -> Verdict:
-    return Verdict(subtask=key, verdict=VerdictKind.ACCEPT if ok else VerdictKind.DROP)
-
-
-def _failures(found: Iterable[_Found]) -> Mapping[str, Failure]:
-    """Return the failures of reviews by the keys of the subtasks that they should have judged.
-
-    A failure that names subtasks tells the model what to correct; it is not the reason for every subtask.
-    """
-    failures: dict[str, Failure] = {}
-    for each in found:
-        keys = [result.key for result in each.shard.results]
-        if (failure := each.failure) is not None:
-            if failure.class_ is FailureClass.INVALID and any(key in failure.message for key in keys):
-                failure = failure.evolve(message=NO_VERDICT)
-            failures |= dict.fromkeys(keys, failure)
-    return failures
+def _for_people(failure: Failure, results: Sequence[Result]) -> Failure:
+    """Return why results were not reviewed. A failure that names subtasks tells the model what to correct; it is not
+    the reason for every subtask."""
+    named = failure.class_ is FailureClass.INVALID and any(each.key in failure.message for each in results)
+    return failure.evolve(message=NO_VERDICT) if named else failure

@@ -26,26 +26,23 @@ instructions = partial(instructions_in, "leadhand.flows.work_order")
 
 def with_role(state: RunState, name: RoleName, *more: str) -> str | None:
     """Return the instructions of a role as the run records them, and ``more`` after them; None without any."""
-    role = state.worker(name)
-    own = role.instructions if role is not None else ""
-    return "\n\n".join([own, *more]) if more else None
+    worker = state.worker(name)
+    return "\n\n".join([worker.instructions if worker is not None else "", *more]) if more else None
 
 
 @cache
-def roles() -> tuple[Worker, ...]:
-    """The built-in roles."""
-    plan, review, compose = (
-        Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply")
-        for name in (RoleName.PLAN, RoleName.REVIEW, RoleName.COMPOSE)
-    )
-    return (
-        plan.evolve(output=Plan, elements="subtasks", doing="Planning"),
-        WORK,
-        review.evolve(output=Review, doing="Reviewing"),
-        compose.evolve(doing="Writing the answer"),
-    )
-
-
 def role(name: RoleName) -> Worker:
     """Return the built-in role with this name."""
-    return next(each for each in roles() if each.name == name)
+    if name is RoleName.WORK:
+        return WORK
+    worker = Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply")
+    if name is RoleName.PLAN:
+        return worker.evolve(output=Plan, elements="subtasks", doing="Planning")
+    if name is RoleName.REVIEW:
+        return worker.evolve(output=Review, doing="Reviewing")
+    return worker.evolve(doing="Writing the answer")
+
+
+def roles() -> tuple[Worker, ...]:
+    """Return the built-in roles."""
+    return tuple(map(role, RoleName))

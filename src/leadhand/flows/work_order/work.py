@@ -1,4 +1,4 @@
-"""What was ordered in a run so far, as values: orders with their results and reviews, and what follows for the answer.
+"""What was ordered in a run so far, as values: orders with their results and verdicts, and what follows for the answer.
 
 Nothing here is read from the state of the run, which is further on than its flow when the flow runs again.
 """
@@ -22,14 +22,6 @@ UNSUPPORTED = "register a tool that can do it, or leave it out of the request"
 """What a person can do about a part that no tool can do."""
 
 
-class Reviewed(NamedTuple):
-    """The results of an order by key, their review, and the failures of reviews by the results that have no verdict."""
-
-    results: Mapping[str, Result]
-    review: Review
-    failures: Mapping[str, Failure]
-
-
 class Shard(NamedTuple):
     """What one review judges: some results, and with ``whole`` the order as a whole; with ``compose``, the review also
     writes the answer."""
@@ -49,16 +41,16 @@ class Work:
         self.orders: list[WorkOrder] = []
         self.results: dict[str, Result] = {}
         """The results of all subtasks, by key, in the order in which they were planned."""
+        self.verdicts: dict[str, Verdict] = {}
+        self.failures: Mapping[str, Failure] = {}
+        """Why results have no verdict, where their reviews have failed."""
         self.superseded: set[str] = set()
         """The subtasks that others were done instead of."""
         self.cannot: tuple[Unsupported, ...] = ()
-        self.missing: list[str] = []
+        self.missing: Sequence[str] = ()
         """What the latest review found missing."""
-        self.is_complete = False
-        self.may_order = False
-        """Whether another order can follow the latest one."""
-        self._verdicts: dict[str, Verdict] = {}
-        self._failures: dict[str, Failure] = {}
+        self.is_complete = self.may_order = False
+        """Whether the latest review found everything there, and whether another order can follow."""
 
     def note_cannot(self, parts: Sequence[Unsupported]) -> None:
         """Note parts of the request that no tool supports."""
@@ -70,25 +62,27 @@ class Work:
         self.orders.append(order)
         self.superseded |= {each.repairs_subtask for each in order.subtasks if each.repairs_subtask is not None}
 
-    def reviewed(self, of: Reviewed) -> None:
+    def reviewed(self, results: Mapping[str, Result], review: Review, failures: Mapping[str, Failure]) -> None:
         """Add the results of the latest order, and its review."""
-        self.results |= of.results
-        self._verdicts |= {each.subtask: each for each in of.review.verdicts}
-        self._failures |= of.failures
-        self.may_order = not self.is_last(of.results)
-        self.missing, self.is_complete = [each.name for each in of.review.missing], of.review.complete
-        self.note_cannot(of.review.cannot)
+        self.may_order = not self.is_last(results)
+        self.results |= results
+        self.verdicts |= {each.subtask: each for each in review.verdicts}
+        self.failures = {**self.failures, **failures}
+        self.missing, self.is_complete = [each.name for each in review.missing], review.complete
+        self.note_cannot(review.cannot)
 
     # --- what follows ------------------------------------------------------------------------------------------------
 
-    def verdict(self, key: str) -> Verdict | None:
-        return self._verdicts.get(key)
+    def is_accepted(self, key: str) -> bool:
+        """Whether a review has accepted a result."""
+        judged = self.verdicts.get(key)
+        return self.results[key].ok and judged is not None and judged.verdict is VerdictKind.ACCEPT
 
     def may_be_used(self, key: str) -> bool:
         """Whether the answer may use a result: it is accepted or was not judged, and nothing was done instead of it."""
-        judged, result = self._verdicts.get(key), self.results.get(key)
-        rejected = judged is not None and judged.verdict is not VerdictKind.ACCEPT
-        return result is not None and result.ok and not rejected and key not in self.superseded
+        if key not in self.results or key in self.superseded:
+            return False
+        return self.is_accepted(key) or (self.results[key].ok and key not in self.verdicts)
 
     def usable(self) -> list[Result]:
         """Return the results that the answer may use, in the order in which they were planned."""
@@ -102,30 +96,27 @@ class Work:
         """Yield the keys of results that the answer cannot use, with the reasons."""
         for key, each in self.results.items():
             if key not in self.superseded and not self.may_be_used(key):
-                judged = self._verdicts.get(key)
-                yield key, each.failure.message if each.failure is not None else judged.reason if judged else ""
+                yield key, each.failure.message if each.failure is not None else self.verdicts[key].reason
 
     def gaps(self) -> list[Gap]:
         """Return the gaps besides failed subtasks: what was not judged or is missing, and what no tool can do."""
-        found = [self._unjudged(each) for each in self.usable() if each.key not in self._verdicts]
-        found += [self._not_ordered(name) for name in self.missing]
+        more = more_steps(self.run.state)
+        is_used_up = len(self.orders) >= self.definition.limits.max_steps
+        why = "no further work order was allowed" if is_used_up else "what was ordered before gave nothing more"
+        found = [self._unjudged(each) for each in self.usable() if each.key not in self.verdicts]
+        found += [_part(name, f"it is missing, and {why}", more) for name in self.missing]
         found += [_part(each.what, each.reason, UNSUPPORTED, FailureClass.UNAVAILABLE) for each in self.cannot]
         if self.orders and not found and not self.is_complete and not any(self.open_parts()):
             reason = "the review says that the results are incomplete, but not what is missing"
-            found.append(_part("the request as a whole", reason, more_steps(self.run.state)))
+            found.append(_part("the request as a whole", reason, more))
         return found
 
-    def _not_ordered(self, name: str) -> Gap:
-        is_used_up = len(self.orders) >= self.definition.limits.max_steps
-        reason = "no further work order was allowed" if is_used_up else "what was ordered before gave nothing more"
-        return _part(name, f"it is missing, and {reason}", more_steps(self.run.state))
-
     def _unjudged(self, result: Result) -> Gap:
-        cause = self._failures.get(result.key)
-        why, action = (NO_VERDICT, ASK_AGAIN) if cause is None else (cause.message, cause.next_action)
-        why = f"the result could not be evaluated: {why}"
+        failure = self.failures.get(result.key)
+        reason = f"the result could not be evaluated: {failure.message if failure is not None else NO_VERDICT}"
+        action = (failure is not None and failure.next_action) or ASK_AGAIN
         # Its place in the order is known later than its result.
-        return gap(self.run.state.steps[result.key], FailureClass.INSUFFICIENT, why, action or ASK_AGAIN)
+        return gap(self.run.state.steps[result.key], FailureClass.INSUFFICIENT, reason, action)
 
 
 def _part(name: str, reason: str, action: str, class_: FailureClass = FailureClass.INSUFFICIENT) -> Gap:

@@ -11,6 +11,7 @@ from pydantic import Field
 from leadhand.app import approvals
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.document.shapes import ApprovalCard
+from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import UsageError
 from leadhand.ports.access import Scope
 from leadhand.server.access import Principal
@@ -23,8 +24,6 @@ from leadhand.server.start_request import Body
 
 router = APIRouter(route_class=Route, prefix="/api/approvals", tags=["approvals"])
 Id = Annotated[str, Path(description="The approval's id.", examples=["1a2b3c4d"], max_length=200)]
-
-ANSWERED = {"approve": "approved", "deny": "denied", "settle": "settled"}
 
 
 class AnswerBody(Body):
@@ -109,7 +108,8 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
                     runtime, asked, by=by, happened=bool(body.happened), summary=body.summary, raw=body.raw
                 )
     await service.resume_answered(asked.run_id)
-    return asked.card().evolve(status=ANSWERED[body.decision], by=by)
+    agreed = body.happened if body.decision == "settle" else body.decision == "approve"
+    return asked.card().evolve(status=ApprovalStatus.APPROVED if agreed else ApprovalStatus.DENIED, by=by)
 
 
 async def _shown(service: Service, principal: Principal, run_id: str | None = None) -> list[OpenApproval]:

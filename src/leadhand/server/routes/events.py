@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from leadhand.app.document.event_line import event_line
+from leadhand.app.document import event_line
 from leadhand.app.document.view_shapes import ViewDocument
 from leadhand.core.blob import Blob, blob_of
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallBegan, ModelCallReturned, ToolCallReturned

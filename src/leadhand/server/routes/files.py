@@ -29,8 +29,8 @@ TYPES = {
     responses={
         200: {
             "description": "The run as a file: lines of JSON (its events, then its document), its document as JSON, its"
-            " answer as Markdown, or a self-contained HTML page. Of a run that cannot be read to its end, what can be;"
-            " the last line, or a notice in the Markdown and on the page, says so.",
+            " answer as Markdown, or a self-contained HTML page. Of a run that cannot be read to its end, the lines"
+            " go as far as it can be read, and the last one says why.",
             "content": {"application/x-ndjson": {}, "application/json": {}, "text/markdown": {}, "text/html": {}},
         },
         **responses(401, 403, 404, 421, 422, 429, 503),
@@ -77,7 +77,7 @@ async def get_artifact(
         what = f"version {version} of {path!r}" if kept else f"file {path!r}"
         raise no_such(f"run {run_id} has no {what}", f"See GET /api/runs/{run_id}/artifacts.")
     try:
-        content = await service.runtime.artifacts.get(found.digest)
+        content = await service.runtime.store.blob(found.digest)
     except KeyError as error:
         raise no_such(
             f"the content of {path!r} is no longer stored", "Retry the subtask that wrote the file."

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
 from leadhand.app.document import Document
-from leadhand.app.keys import LONGEST_NAME, USUAL_SCOPES, key_store, make_key, named_key
+from leadhand.app.keys import LONGEST_NAME, USUAL_SCOPES, make_key, named_key
 from leadhand.core.errors import UsageError
+from leadhand.ports import in_database
 from leadhand.ports.access import KeyCeilings, KeyDocument, Scope, allows
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
@@ -71,13 +72,13 @@ class KeysList(Document):
 @router.get("", responses=responses(401, 403, 429, 503))
 async def list_keys(service: TheService, _: Admin) -> KeysList:
     """All API keys, newest first, including revoked ones."""
-    return KeysList(keys=tuple(key.shown for key in await key_store(service.runtime.store).keys()))
+    return KeysList(keys=tuple(key.shown for key in await in_database(service.runtime.store).keys()))
 
 
 @router.post("", status_code=201, responses=responses(401, 403, 409, 413, 422, 429, 503))
 async def create_key(body: NewKey, service: TheService, principal: Admin, response: Response) -> CreatedKey:
     """Create an API key. Only this response contains its secret. No key grants more than the caller's."""
-    ceilings, store = body.ceilings(principal), key_store(service.runtime.store)
+    ceilings, store = body.ceilings(principal), in_database(service.runtime.store)
     if any(key.name == " ".join(body.name.split()) and key.revoked_at is None for key in await store.keys()):
         with conflicts():
             raise UsageError(f"a key named {body.name} exists", "Choose another name, or revoke that key first.")
@@ -89,7 +90,7 @@ async def create_key(body: NewKey, service: TheService, principal: Admin, respon
 @router.delete("/{key_id}", responses=responses(401, 403, 404, 422, 429, 503))
 async def revoke_key(key_id: KeyId, service: TheService, _: Admin) -> KeyDocument:
     """Revoke an API key: it grants no access from now on, and its sessions and streams end."""
-    store = key_store(service.runtime.store)
+    store = in_database(service.runtime.store)
     try:
         found = await named_key(store, key_id)
     except UsageError as error:

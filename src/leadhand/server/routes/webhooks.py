@@ -14,6 +14,7 @@ from yarl import URL
 
 from leadhand.app.document import Document
 from leadhand.core.errors import ToolError
+from leadhand.ports import in_database
 from leadhand.ports.access import Scope, allows
 from leadhand.ports.webhooks import MARK, WEBHOOK_EVENTS, DeliveryDocument, Webhook, WebhookDocument, WebhookEvent
 from leadhand.server.access import Principal, require
@@ -22,7 +23,7 @@ from leadhand.server.problems import invalid, no_such, responses
 from leadhand.server.routes.dependencies import Runner, TheService
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body
-from leadhand.server.webhooks import is_reachable, webhook_store
+from leadhand.server.webhooks import is_reachable
 from leadhand.tools.web.fetching import checked_url
 
 router = APIRouter(route_class=Route, prefix="/api/webhooks", tags=["webhooks"])
@@ -71,7 +72,7 @@ async def add_webhook(
         by=principal.name,
         created_at=datetime.now(UTC),
     )
-    await webhook_store(service.runtime.store).add_webhook(webhook)
+    await in_database(service.runtime.store).add_webhook(webhook)
     response.headers["location"] = f"/api/webhooks/{webhook.webhook_id}"
     return CreatedWebhook(**dict(_document(webhook)), secret=webhook.secret)
 
@@ -80,7 +81,7 @@ async def add_webhook(
 async def remove_webhook(webhook_id: WebhookId, service: TheService, principal: Runner) -> Response:
     """Remove a webhook with its messages. Nothing more is sent to it."""
     found = await _found(service, principal, webhook_id)
-    await webhook_store(service.runtime.store).delete_webhook(found.webhook_id)
+    await in_database(service.runtime.store).delete_webhook(found.webhook_id)
     return Response(status_code=204)
 
 
@@ -93,7 +94,7 @@ async def list_deliveries(
 ) -> DeliveriesList:
     """The newest messages to a webhook, with the outcome of each. Only admins see why there was no answer."""
     found = await _found(service, principal, webhook_id)
-    sent = await webhook_store(service.runtime.store).deliveries(found.webhook_id, limit)
+    sent = await in_database(service.runtime.store).deliveries(found.webhook_id, limit)
     if not allows(principal.scopes, Scope.ADMIN):  # the errors of connections say which ports are open in this network
         sent = [each.evolve(error="there was no answer") if each.error and each.code is None else each for each in sent]
     shown = (DeliveryDocument.model_validate(each.model_dump(exclude={"webhook_id"})) for each in sent)
@@ -102,7 +103,7 @@ async def list_deliveries(
 
 async def _own(service: Service, principal: Principal) -> list[Webhook]:
     every = allows(principal.scopes, Scope.ADMIN)
-    found = await webhook_store(service.runtime.store).webhooks()
+    found = await in_database(service.runtime.store).webhooks()
     return [each for each in found if every or each.key_id == principal.key_id]
 
 

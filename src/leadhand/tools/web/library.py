@@ -13,7 +13,7 @@ from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import is_object
 from leadhand.engine.slots import announced, without_slot
 from leadhand.engine.threads import Threads
-from leadhand.ports import AnswerCache, Library, Page, PartialResults, Web
+from leadhand.ports import ContextStore, Library, Page, PartialResults, Web
 
 from . import bundled
 from .documents import SCHEME, LocalDocuments
@@ -53,7 +53,7 @@ class WebLibrary:
         *,
         web: Web,
         fetcher: PageFetcher,
-        cache: AnswerCache | None = None,
+        cache: ContextStore | None = None,
         redact: Callable[[str], str] = str,
         environment: Mapping[str, str] | None = None,
     ) -> None:

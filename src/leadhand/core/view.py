@@ -1,0 +1,397 @@
+"""The view: what is shown of a run, as one document, which each entry of the log changes by a merge patch (RFC 7396).
+
+Consoles, terminals and exporters use it instead of folding the log themselves. After each entry, the parts that it
+touched are rendered from the state again; what differs from what is shown is the patch. One entry touches a bounded
+number of steps, however many steps a run has. Exceptions are events that end, reopen or pause a run, or that settle
+several steps at once: these visit every step that they change.
+
+The state keeps neither past attempts nor the times and the usage of calls: what is shown keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from . import events as ev
+from .errors import INTERRUPTED, Failure
+from .evolve import apply_entry, draft, start
+from .ids import split_attempt, step_of
+from .lifecycle import AttemptStatus, StepStatus
+from .moment import iso
+from .relations import parent_of
+from .run import ENDED, RunStatus
+from .state import AttemptState, RunState, StepState
+from .text import cut, label, line, shortened
+from .words import RUN_ENDED, UNTIL_RESUMED, Words, waits_for, words
+
+LONGEST_REQUEST = 2_000
+_OF_CALLS = frozenset({"model_call_began", "model_call_returned", "tool_call_began", "tool_call_returned"})
+_STOPS = frozenset({"attempt_returned", "attempt_parked", "step_settled"})
+"""Events of an attempt that ends, and no longer waits for anything."""
+_UNDER_WAY = ("scheduled", "running")
+_OPEN = {"call_id", "kind", "tool", "args"}
+
+Part = dict[str, Any]
+"""A part of a view, or of a patch on one."""
+
+
+class Change(NamedTuple):
+    """The change that one entry makes to a view: its words, and a merge patch on the view."""
+
+    seq: int
+    at: datetime
+    type: str
+    words: Words
+    patch: Part
+
+    def document(self) -> dict[str, Any]:
+        """Return the change as JSON data."""
+        return {**self._asdict(), "at": iso(self.at), "words": self.words._asdict()}
+
+
+class _Recorded(dict[str, Any]):
+    """A map that records which keys were set."""
+
+    def __init__(self) -> None:
+        self.touched: dict[str, None] = {}
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(key, value)
+        self.touched[key] = None
+
+
+class Projection:
+    """The state and the view of a run, from one fold of its log. Callers must not change either of them."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self.state: RunState | None = None
+        self._steps = _Recorded()
+        self.document = _empty(run_id)
+        """What is shown of the run, as ``ViewDocument`` has it. Each entry changes it."""
+
+    @property
+    def seq(self) -> int:
+        """The sequence number of the last entry that was applied."""
+        return self.document["last_seq"]
+
+    def take_all(self, entries: Iterable[ev.Entry]) -> list[Change]:
+        """Apply more entries, in order."""
+        return [change for entry in entries if (change := self.take(entry)) is not None]
+
+    def take(self, entry: ev.Entry) -> Change | None:
+        """Apply one more entry and return its change, None if it was already applied."""
+        if entry.seq <= self.seq:
+            return None
+        if self.state is None:
+            self.state = draft(start(self.run_id, entry))
+            self.state.steps = self._steps
+        else:
+            apply_entry(self.state, entry)
+        at = iso(entry.at)
+        patch = _show(self.document, self._values(self.state, entry, at))
+        self.document["last_seq"], self.document["last_at"] = entry.seq, at
+        return Change(entry.seq, entry.at, entry.event.type, words(entry), patch)
+
+    def _values(self, state: RunState, entry: ev.Entry, at: str) -> Part:
+        """Return what is to be shown, after an entry, of the parts that it touched."""
+        event, shown, lanes = entry.event, self.document, self.document["steps"]
+        touched, self._steps.touched = self._steps.touched, {}
+        if (key := step_of(event.subject)) in lanes:
+            touched[key] = None  # the entry can be about an attempt that the state no longer has
+        if event.type == "run_status_set" and event.status is RunStatus.PAUSED:
+            touched |= state.live
+        if event.type == "run_finished" or (event.type == "run_status_set" and event.by):
+            touched |= {key: None for key, step in state.steps.items() if not step.closed}
+        steps = {key: _step(state, key, lanes.get(key, {}), entry, at) for key in touched}
+        values: Part = {"steps": steps, "spend": _spend(state)}
+        if event.type in _OF_CALLS:
+            return values  # most events of a run, which change nothing else
+        values |= {"run": _run(state, shown["run"], entry, at), "counts": _counts(state)}
+        values["run"]["phase"] = _phase(state, shown["run"].get("phase"), steps, event)
+        match event.type:
+            case "order_issued":
+                order = event.order
+                issued = {"goal": cut(order.goal), "seq": entry.seq, "total": len(order.subtasks)}
+                values["orders"] = {order.work_order_id: {**issued, "repairs": order.repairs}}
+            case "results_judged" if event.work_order_id:
+                missing = [cut(part.name) for part in event.review.missing]
+                review = {"seq": entry.seq, "complete": event.review.complete, "missing": missing}
+                values["orders"] = {event.work_order_id: {"review": review}}
+            case "request_decided" | "step_settled":
+                values["orders"] = {key: {"review": None} for key, order in state.orders.items() if not order.review}
+            case "artifact_written":
+                file = {"version": len(state.artifacts[event.path]), "bytes": event.size}
+                values["artifacts"] = {event.path: {**file, "by": step_of(event.attempt), "at": at, "seq": entry.seq}}
+            case "todos_set":
+                fields = {"id", "content", "status", "priority"}
+                values["todos"] = [shortened(todo.model_dump(include=fields)) for todo in event.todos]
+            case _:
+                pass
+        return values
+
+
+def _show(shown: Part, values: Part) -> Part:
+    """Put values in place of those that are shown (None removes one), and return what differs, as a merge patch."""
+    patch: Part = {}
+    for key, value in values.items():
+        if (was := shown.get(key)) == value:
+            continue
+        if value.__class__ is dict:
+            inner: Part = was if was is not None else {}
+            changed = _show(inner, value)
+            if changed or was is None:
+                shown[key], patch[key] = inner, changed
+        else:
+            patch[key] = value
+            if value is None:
+                del shown[key]
+            else:
+                shown[key] = value
+    return patch
+
+
+def _empty(run_id: str) -> Part:
+    """Return the view of a run before its first event."""
+    run = dict.fromkeys(("request", "flow", "model", "reason", "created_at"), "")
+    return {
+        "run_id": run_id,
+        "last_seq": 0,
+        "last_at": "",
+        "run": {**run, "status": RunStatus.QUEUED, "waits": {}, "answers": {}},
+        "spend": {**dict.fromkeys(("requests", "tokens", "nanousd"), 0), "unpriced": False},
+        "counts": dict.fromkeys(("total", "completed", "failed", "dropped", "approvals"), 0),
+        "orders": {},
+        "steps": {},
+        "todos": [],
+        "artifacts": {},
+    }
+
+
+# --- the run ---------------------------------------------------------------------------------------------------------
+
+
+def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
+    event, given = entry.event, state.definition
+    values: Part = {"status": state.status, "owner": state.owner, "finished_at": iso(state.finished_at)}
+    match event.type:
+        case "run_started":
+            values |= {"request": cut(given.request, LONGEST_REQUEST), "flow": given.flow}
+            values |= {"model": given.models.default, "created_at": at}
+        case "run_status_set" if not event.slept_s:
+            values["reason"] = cut(event.reason)
+        case "run_finished":
+            values["reason"] = line(event.failure.message) if event.failure is not None else ""
+            values["answers"] = {str(event.number): {"status": event.status, "seq": entry.seq, "at": at}}
+        case "note_emitted" if event.waits_for:
+            until = entry.at + timedelta(seconds=event.waits_s or 0.0)
+            wait = {"text": line(event.message), "attempt": event.attempt, "since": at, "until": iso(until)}
+            return {**values, "waits": {event.waits_for: wait if event.waits_s is not None else None}}
+        case _:
+            pass
+    rests = state.status is not RunStatus.RUNNING or event.type == "run_claimed"
+    over = event.subject if event.type in _STOPS else None
+    ended = [name for name, wait in shown["waits"].items() if rests or wait["attempt"] == over]
+    return {**values, "waits": dict.fromkeys(ended)}
+
+
+def _phase(state: RunState, phase: Part | None, steps: Part, event: ev.AnyEvent) -> Part | None:
+    """Return what the lead is doing and how far it has come: its step that has been running for longest."""
+    for key, values in steps.items():
+        if phase is not None and phase["step"] == key and values["status"] != "running":
+            phase = None
+        elif phase is None and values["status"] == "running":
+            given = state.steps[key].step
+            own = not given.counts and given.parent is None
+            phase = {"step": key, "worker": given.worker, "written": None} if own else None
+    if phase is None:
+        return None
+    if event.type == "element_written" and step_of(event.attempt) == phase["step"]:
+        phase = {**phase, "written": event.index + 1}
+    step, name = state.steps[phase["step"]].step, phase["worker"]
+    worker, written = state.worker(name), phase.get("written")
+    doing = step.doing or (worker.doing if worker is not None else "") or name[:1].upper() + name[1:]
+    more = f" · {written:,} {'subtask' if written == 1 else 'subtasks'} written" if written else ""
+    return {**phase, "text": f"{doing}{more}"}
+
+
+def _spend(state: RunState) -> Part:
+    spent = state.spent
+    values: Part = {"requests": spent.requests, "tokens": spent.tokens, "nanousd": spent.nanousd}
+    values |= {"cached_tokens": state.cached_tokens or None, "cache_write_tokens": state.cache_write_tokens or None}
+    return {**values, "unpriced": state.unpriced, "budget_nanousd": state.definition.limits.budget_nanousd}
+
+
+def _counts(state: RunState) -> Part:
+    """Count the steps that count towards the answer and were not replaced, and the open approvals."""
+    counted, over = state.counted, state.status in ENDED
+    completed, failed = counted.get(StepStatus.COMPLETED, 0), counted.get(StepStatus.FAILED, 0)
+    total = sum(counted.values())
+    dropped = total - completed - failed if over else counted.get(StepStatus.DROPPED, 0)
+    values = {"total": total, "completed": completed, "failed": failed, "dropped": dropped}
+    return {**values, "approvals": 0 if over else len(state.asking)}
+
+
+# --- its steps, with their attempts and calls ------------------------------------------------------------------------
+
+
+def _step(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> Part:
+    """Return what is to be shown of a step after an entry that touched it; ``shown`` is empty for a new step."""
+    step, event = state.steps[key], entry.event
+    of, number = split_attempt(event.subject)
+    known: Part = shown.get("attempts", {})
+    if event.type in _OF_CALLS:  # nothing else changes
+        return _call(known[number], shown, number, entry, at) if number in known else {}
+    attempts, outcome = _attempts(state, step, known, entry, at, number if of == key else "")
+    failure, verdict, judged = _failed(step.failure), step.verdict, step.step.judges
+    status, note = _status(state, step, outcome, again=bool(failure))
+    values: Part = {
+        "order": step.order or (judged if judged in state.orders else None),
+        "position": step.position,
+        "attempts": attempts,
+        "status": status,
+        "note": note,
+        "failure": None,
+        "verdict": {"verdict": verdict.verdict.value, "reason": line(verdict.reason)} if verdict else None,
+        "superseded_by": step.superseded_by,
+        "by": step.by or None,
+        "settled_seq": step.settlements[-1].seq if step.settlements else None,
+        **failure,
+    }
+    asked = state.approvals.get(event.approval_id) if event.type == "approval_answered" else None
+    if asked is not None and asked.tool == shown.get("tool"):  # a person may have changed the arguments
+        values["label"] = _label(shown["name"], asked.args)
+    if not shown or event.type == "request_decided":
+        values |= _given(state, step, shown.get("args", {}))
+    return values if shown else {"seq": entry.seq, **values}
+
+
+def _given(state: RunState, step: StepState, args_shown: Part) -> Part:
+    """Return what is fixed when a step is issued. The input of the lead's own steps is left out."""
+    given, subtask, parent = step.step, step.step.subtask, parent_of(step.step)
+    name = given.name if subtask is None else subtask.name
+    args = subtask.args if subtask is not None else given.input if given.counts or parent is not None else {}
+    named = _label(name, args) if subtask is not None or parent is not None else name
+    tool = subtask.tool if subtask is not None else None
+    retries = next((spec.retries for spec in state.definition.tools if spec.name == tool), None)
+    return {
+        "name": cut(name),
+        "label": named if parent is None else f"{named} (for {state.steps[parent].step.name})",
+        "worker": given.worker,
+        "counts": given.counts,
+        "tool": tool,
+        "args": {**dict.fromkeys(args_shown), **shortened(args)},
+        "needs": list(given.needs),
+        "parent": parent,
+        "repairs": subtask.repairs_subtask if subtask is not None else None,
+        "tries": 1 + (state.definition.limits.max_retries if retries is None else retries),
+    }
+
+
+def _label(name: str, args: Mapping[str, Any]) -> str:
+    return label(name, {argument: value for argument, value in args.items() if value != name})  # it may be repeated
+
+
+def _status(state: RunState, step: StepState, outcome: str, *, again: bool) -> tuple[str, str]:
+    """Return the status of a step, and why it waits or was dropped; ``outcome`` is that of its latest attempt."""
+    if step.closed or state.status in ENDED:
+        return (step.status.value, "") if step.closed else ("dropped", RUN_ENDED)
+    match step.attempt:
+        case AttemptState(status=AttemptStatus.PARKED) as parked:
+            return "waiting", waits_for(parked.open_calls)
+        case AttemptState(status=AttemptStatus.RUNNING | AttemptStatus.RETURNED):
+            return ("pending", UNTIL_RESUMED) if outcome == "stopped" else ("running", "")
+        case _:
+            return "retrying" if again else "pending", ""
+
+
+def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at: str, number: str) -> tuple[Part, str]:
+    """Return what changes in the attempts at a step, and the outcome of the last one; ``number`` is the attempt that
+    the entry is about, if any."""
+    last, now = next(reversed(known), ""), step.attempt
+    values: Part = {number: _attempt(known[number], entry, is_last=number == last)} if number in known else {}
+    outcome: str = values.get(last, {}).get("outcome") or known.get(last, {}).get("outcome", "")
+    begins = now is not None and str(now.number) not in known
+    over = step.closed or state.status in ENDED or begins
+    pauses = entry.event.type == "run_status_set" and state.status is RunStatus.PAUSED
+    if outcome in _UNDER_WAY and (over or (pauses and outcome == "running")):
+        outcome = values.setdefault(last, {})["outcome"] = "stopped"  # the log says so only later, if at all
+    for name, each in values.items():
+        if each.get("outcome", "running") not in _UNDER_WAY and "ended_at" not in known[name]:
+            each["ended_at"] = at
+    if now is None or not begins:
+        return values, outcome
+    values[str(now.number)] = {
+        "scheduled_at": at,
+        "not_before": iso(now.not_before),
+        "outcome": "scheduled",
+        "continues": now.continues,
+        "feedback": cut(now.feedback) or None,
+        "calls": {},
+    }
+    return values, "scheduled"
+
+
+def _attempt(shown: Part, entry: ev.Entry, *, is_last: bool) -> Part:
+    """Return what changes in an attempt. Only the last one can be judged or park; a late return is ignored."""
+    event, was, ended = entry.event, shown["outcome"], "ended_at" in shown
+    match event.type:
+        case "attempt_started" if not ended:
+            return {"outcome": "running", "started_at": iso(entry.at), "host": event.host}
+        case "attempt_returned" if not ended or was == "stopped":  # what a pause stopped can still return
+            failed = _failed(event.result.error)
+            if event.lost:
+                return {"outcome": "lost" if failed else "stopped", **failed}
+            return {"outcome": "ok" if event.result.ok else "failed", "result_seq": entry.seq, **failed}
+        case "attempt_parked" if is_last:
+            calls = [shortened(call.model_dump(include=_OPEN, exclude_defaults=True)) for call in event.open_calls]
+            return {"outcome": "parked", "open_calls": calls}
+        case "step_settled" if is_last:
+            failed = _failed(event.failure)
+            kept = was == "lost" or (was == "stopped" and not failed)
+            return {"outcome": "ok" if event.ok else was if kept else "failed", **failed}
+        case _:
+            return {}
+
+
+def _call(attempt: Part, shown: Part, number: str, entry: ev.Entry, at: str) -> Part:
+    """Return what changes in a step with a call that begins, under the number of the entry, or that returns."""
+    event, seq, values = entry.event, str(entry.seq), Part()
+    call: Part = {}
+    match event.type:
+        case "model_call_began":
+            call = {"id": event.call_id, "kind": "model", "name": event.model, "began_at": at}
+        case "tool_call_began":
+            args = shortened(event.args)
+            call = {"id": event.call_id, "kind": "tool", "name": event.tool, "began_at": at}
+            call |= {"effect": event.effect.value, "args": None if args == shown["args"] else args}
+            if shown.get("tool") == event.tool:
+                values["label"] = _label(shown["name"], event.args)  # its order has the planned arguments
+        case "model_call_returned" | "tool_call_returned":
+            calls: Part = attempt["calls"]
+            began = (each for each in reversed(calls) if "ended_at" not in calls[each])
+            seq = next((each for each in began if calls[each]["id"] == event.call_id), "")
+            call = {"ended_at": at, "ok": event.failure is None, "returned_seq": entry.seq, **_used(event)}
+            call |= _failed(event.failure)
+        case _:
+            pass
+    return {**values, "attempts": {number: {"calls": {seq: call}}}} if seq else values
+
+
+def _used(event: ev.ModelCallReturned | ev.ToolCallReturned) -> Part:
+    if event.type == "tool_call_returned":
+        return {"summary": cut(event.summary or "") or None, "cached": event.cached is not None or None}
+    if (usage := event.usage) is None:
+        return {}
+    tokens = {"tokens": usage.input_tokens + usage.output_tokens, "output_tokens": usage.output_tokens}
+    return {**tokens, "cached_tokens": usage.cached_tokens or None, "nanousd": usage.nanousd}
+
+
+def _failed(failure: Failure | None) -> Part:
+    """Return a failure; nothing without one, or if a pause caused it."""
+    if failure is None or failure.type == INTERRUPTED:
+        return {}
+    part: Part = {"message": line(failure.message), "type": failure.type, "class": failure.class_.value}
+    return {"failure": {**part, "next_action": line(failure.next_action) or None}}
