@@ -20,7 +20,7 @@ from leadhand.core.judgement import Claim, Doubt, Judgement
 from leadhand.core.outcome import all_gaps, may_be_used
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, compact_json, list_of, object_of, objects_of, text_of
+from leadhand.core.value import Json, compact_json, object_of, objects_of, text_of
 from leadhand.verify.claims import claims_of, claims_of_answer, claims_of_value
 from leadhand.verify.judge import CONFIRM, MissingPart, instructions
 from leadhand.verify.material import Material, found_out, of_results
@@ -32,6 +32,7 @@ from .judging import Materials, Record, Round, contradictions, judge_round, judg
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.outcomes import outcome_with
+from .seam.pending import Pending
 from .seam.results import FlowAnswer, Result, sha
 from .shaping import shape_of_answer
 
@@ -63,8 +64,7 @@ async def judged(run: FlowContext, outcome: Outcome, writer: str = "", material:
     (None: the results that it uses).
     """
     state, check = run.state, run.state.definition.check
-    before = outcome.judgement
-    claims = claims_of_answer(outcome.answer, outcome.value) if before is None else _of_value(outcome)
+    claims = _claims_of(outcome)
     if check == "off" or not claims or not found_out(state):
         return Judged(outcome)
     answering = _Answering(run, outcome, claims, writer, material)
@@ -111,82 +111,77 @@ class _Answering:
         return replace(found, gaps=gaps)
 
     def exact(self) -> Judged:
-        return Judged(self._with(self._outcome.answer, self._outcome.value, [], None))
+        return Judged(self._with(self._outcome, [], None))
 
     async def judged(self) -> Judged:
         first = await self._round("", self._claims, [])
-        answer, value, missing = await self._answered(first)
-        claims = self._claims_of(answer, value)
-        records = [first.record]
-        judged_by = first.judged_by
+        corrected, missing = await self._corrected(first)
+        records, judged_by = [first.record], first.judged_by
         while len(records) < MOST_ROUNDS:
-            after = await self._round(f"-again-{len(records)}", claims, records)
+            after = await self._round(f"-again-{len(records)}", _claims_of(corrected), records)
             if not after.record:
                 break
             records.append(after.record)
             judged_by = after.judged_by or judged_by
-        return Judged(self._with(answer, value, records, judged_by), missing)
+        return Judged(self._with(corrected, records, judged_by), missing)
 
     async def _round(self, suffix: str, claims: Sequence[Claim], records: Sequence[Record]) -> Round:
         name = f"judge-answer-{self.of}{suffix}"
         return await judge_round(self._run, name, claims, self._material, records, of=self.of)
 
-    def _claims_of(self, answer: str, value: Json) -> Sequence[Claim]:
-        changed = self._outcome._replace(answer=answer, value=value)
-        return claims_of_answer(answer, value) if changed.judgement is None else _of_value(changed)
-
-    def _with(self, answer: str, value: Json, records: Sequence[Record], judged_by: str | None) -> Outcome:
-        """Return the outcome with its judgement."""
-        before, material = self._outcome.judgement, self._material(self._run.state)
-        found = judgement_of(self._claims_of(answer, value), records, judged_by, material)
-        if before is not None:  # the flow has judged its text, and only the value is new
-            found = found.evolve(
-                claims=(*before.claims, *found.claims),
-                doubts=(*before.doubts, *found.doubts),
-                judged_by=before.judged_by or judged_by,
-            )
-        return self._outcome._replace(answer=answer, value=value, judgement=found)
+    def _with(self, outcome: Outcome, records: Sequence[Record], judged_by: str | None) -> Outcome:
+        """Return an outcome with its judgement."""
+        found = judgement_of(_claims_of(outcome), records, judged_by, self._material(self._run.state))
+        if (before := outcome.judgement) is not None:
+            claims, doubts = (*before.claims, *found.claims), (*before.doubts, *found.doubts)
+            found = found.evolve(claims=claims, doubts=doubts, judged_by=before.judged_by or judged_by)
+        return outcome._replace(judgement=found)
 
     # --- corrections and missing parts -------------------------------------------------------------------------------
 
-    async def _answered(self, first: Round) -> tuple[str, Json, Sequence[Gap]]:
-        """Return the answer and its value, corrected once if the first round contradicts them, and what they lack."""
-        wrong = contradictions(self._claims, [first.record])
+    async def _corrected(self, first: Round) -> tuple[Outcome, Sequence[Gap]]:
+        """Return the outcome, its text and value corrected once if the round contradicts them, and what it lacks."""
+        answer, value = self._outcome.answer, self._outcome.value
         leaves = {each.n for each in self._claims if each.path}
-        parts = (("text", self._text_writer()), ("value", self._value_writer()))
-        steps = {
-            part: self._correction(part, writer, problems)
-            for part, writer in parts
-            if writer and (problems := [each for each in wrong if (each.n in leaves) is (part == "value")])
-        }
+        wrong = contradictions(self._claims, [first.record])
+        steps: dict[str, Any] = {}
+        for part in ("text", "value"):
+            problems = [each for each in wrong if (each.n in leaves) is (part == "value")]
+            if problems and (writer := self._writer_of(part)):
+                steps[part] = self._correction(part, writer, problems)
         if first.missing:
             steps["missing"] = self._confirmation(first.missing)
-        replies = dict(zip(steps, await self._run.gather(steps.values()), strict=True))
-        answer, value = self._outcome.answer, self._outcome.value
-        shaped, text, confirmed = replies.get("value"), replies.get("text"), replies.get("missing")
-        if shaped is not None and shaped.ok:
-            answer = compact_json(shaped.value) if answer == compact_json(value) else answer
-            value = shaped.value
-        if text is not None and text.ok and claims_of(text.text):
-            answer = text.text  # else it is not a correction
-        said = objects_of(list_of(object_of(confirmed.value).get("missing"))) if confirmed and confirmed.ok else []
-        reasons = {each.get("n"): text_of(each.get("reason")) for each in said}
+        replies: list[Result] = await self._run.gather(steps.values())
+        said = {part: reply for part, reply in zip(steps, replies, strict=True) if reply.ok}
+        if "value" in said:
+            answer = compact_json(said["value"].value) if answer == compact_json(value) else answer
+            value = said["value"].value
+        if "text" in said and claims_of(said["text"].text):  # else it is not a correction
+            answer = said["text"].text
+        parts = objects_of(object_of(said["missing"].value).get("missing")) if "missing" in said else []
+        reasons = {each.get("n"): text_of(each.get("reason")) for each in parts}
         missing = [
             Gap(name=each.part, class_=FailureClass.INSUFFICIENT, reason=reasons[n], next_action=ASK_FOR_IT)
             for n, each in enumerate(first.missing, start=1)
             if n in reasons
         ]
-        return answer, value, missing
+        return self._outcome._replace(answer=answer, value=value), missing
 
-    def _correction(self, part: str, writer: str, problems: Sequence[Doubt]) -> Any:
-        is_value = part == "value"
-        fits = self._run.fits
+    def _correction(self, part: str, writer: str, problems: Sequence[Doubt]) -> Pending[Result]:
+        written, fits = (self._outcome.value, self._run.fits) if part == "value" else (self._outcome.answer, None)
 
         def shows(state: RunState, step: StepState) -> dict[str, Any]:
-            return self._correction_brief(state, step, self._outcome.value if is_value else self._outcome.answer)
+            facts = {"request": clarified_request(state), **today(state), "answer": written}
+            room = context_budget(state, step.step.worker) - tokens(facts)
+            stated = [*step.step.input["problems"]]
+            facts["problems"] = fitting(stated, room) or stated[:1]
+            material, named = self._material(state), {each.get("evidence") for each in facts["problems"]}
+            evidence = {key: each for key, each in material.evidence.items() if key in named}
+            more = {"evidence": evidence, "calls": [*material.calls]}
+            return {**facts, **(more if tokens([facts["problems"], more]) <= room else {})}
 
         def checks(_state: RunState, _step: StepState, result: Returned) -> Sequence[str]:
-            return fits(result.value) if is_value and fits is not None else []
+            return fits(result.value) if fits is not None else []
 
         return self._run.step(
             self._run.worker(writer),
@@ -198,19 +193,7 @@ class _Answering:
             final=True,
         )
 
-    def _correction_brief(self, state: RunState, step: StepState, written: Json) -> dict[str, Any]:
-        facts = {"request": clarified_request(state), **today(state)}
-        room = context_budget(state, step.step.worker) - tokens([facts, written])
-        problems: list[Any] = [*step.step.input["problems"]]
-        problems = fitting(problems, room) or problems[:1]
-        named = {each.get("evidence"): None for each in problems}
-        material = self._material(state)
-        evidence = {key: each for key, each in material.evidence.items() if key in named}
-        shown = {"answer": written, "problems": problems, "evidence": evidence, "calls": [*material.calls]}
-        is_fitting = tokens(shown) <= room + tokens(written)
-        return {**facts, **(shown if is_fitting else {"answer": written, "problems": problems})}
-
-    def _confirmation(self, parts: Sequence[MissingPart]) -> Any:
+    def _confirmation(self, parts: Sequence[MissingPart]) -> Pending[Result]:
         missing = [{"n": n, "part": each.part, "request": each.request} for n, each in enumerate(parts, start=1)]
 
         def shows(state: RunState, _: StepState) -> dict[str, Any]:
@@ -226,39 +209,27 @@ class _Answering:
             final=True,
         )
 
-    def _text_writer(self) -> str:
-        """Return the worker that wrote the text of the answer; "" if a flow joined it, or it is too long to repeat."""
-        state, answer = self._run.state, self._outcome.answer
-        if tokens(answer) > state.definition.limits.max_output_tokens:
+    def _writer_of(self, part: str) -> str:
+        """Return the worker that wrote the text of the answer, or gave its value; "" if code did, or if the text is too
+        long to repeat."""
+        state, outcome, of_value = self._run.state, self._outcome, part == "value"
+        if not of_value and tokens(outcome.answer) > state.definition.limits.max_output_tokens:
             return ""
-        if self._writer:
-            return self._writer
-        wrote = (
-            each
-            for each in state.steps.values()
-            if each.ok and each.value is None and each.data is not None and each.data.summary == answer
-        )
-        return _able(state, next((each.step.worker for each in wrote), ""), text=True)
-
-    def _value_writer(self) -> str:
-        """Return the worker that gave the answer its value."""
-        state = self._run.state
-        if state.definition.shape:
-            return state.definition.shape
-        gave = (each.step.worker for each in state.steps.values() if each.ok and each.value == self._outcome.value)
-        return _able(state, next(gave, ""), text=False)
-
-
-def _able(state: RunState, name: str, *, text: bool) -> str:
-    """Return the name of a worker that a model carries out, and that writes text if it has to; "" for another."""
-    worker = state.worker(name)
-    if worker is None or worker.loop == "code" or (text and worker.output is not None):
+        if known := state.definition.shape if of_value else self._writer:
+            return known
+        for each in state.steps.values():
+            text = each.data.summary if each.data is not None and each.value is None else None
+            if each.ok and (each.value == outcome.value if of_value else text == outcome.answer):
+                worker = state.worker(each.step.worker)
+                return "" if worker is None or worker.loop == "code" else each.step.worker
         return ""
-    return name
 
 
-def _of_value(outcome: Outcome) -> Sequence[Claim]:
-    return claims_of_value(outcome.value, 1 + (len(outcome.judgement.claims) if outcome.judgement is not None else 0))
+def _claims_of(outcome: Outcome) -> Sequence[Claim]:
+    """Return the claims of an outcome; of one that has its text judged, those of its value."""
+    if outcome.judgement is None:
+        return claims_of_answer(outcome.answer, outcome.value)
+    return claims_of_value(outcome.value, 1 + len(outcome.judgement.claims))
 
 
 def _problem(doubt: Doubt) -> dict[str, Json]:

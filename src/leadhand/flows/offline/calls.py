@@ -110,7 +110,8 @@ class Calls:
             for key, value in args.items():
                 values[name, key].add(f"{value}")
         for name, tool, args in self.found.values():
-            own = slug("_".join([name, *(slug(f"{args[key]}") for key in args if len(values[name, key]) > 1)]), 180)
+            texts = (key for key, value in args.items() if isinstance(value, str) and len(values[name, key]) > 1)
+            own = slug("_".join([name, *(slug(args[key]) for key in texts)]), 180)
             subtasks.setdefault(own, {"name": own, "tool": tool, "args": args})
         return list(subtasks.values())
 

@@ -32,6 +32,10 @@ def answer(
     text, passages = findings.text(written), findings.passages
     cited = numbered(text, passages)
     shown = body(text, cited)
+    named = {name: each for name, each in passages.items() if all(name not in source.passages for source in cited)}
+    for number, source in enumerate(cited, start=1):  # the text cites sources, each with what it says in all passages
+        found = [passages[name] for name in source.passages]
+        named[f"{number}"] = found[0].evolve(text="\n\n".join(each.text for each in found))
     rests_on = [each for each in findings.answered if findings.found[each.key].passages]
     rests_on += [findings.lead] if findings.files else []
     rests_on = rests_on or ([*findings.answered] if written is None else [written])
@@ -41,7 +45,7 @@ def answer(
         gaps=list(_gaps(state, findings, answers)),
         sources=[Cited(each.title, each.url, findings.finder(each.title, each.url)) for each in cited],
         judgement=None if judging is None or state.definition.check == "off" else judging.judgement(shown),
-        material=partial(of_passages, passages=passages) if passages else None,
+        material=partial(of_passages, passages=named) if passages else None,
     )
 
 

@@ -14,7 +14,7 @@ from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, deco
 from leadhand.flows.offline.words import content_of
 from leadhand.flows.report import offline as report
 
-from .shapes import LEAD, SUBAGENT
+from .shapes import LEAD, SUBAGENT, WRITER
 
 WRITE, TODOS, RUN, PARALLEL = "filesystem_write", "todo_list_write", "subagent_run", "parallel_tool_call"
 MOST_PARTS, LONGEST, MOST_SENTENCES = 12, 5_000, 6
@@ -88,9 +88,18 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     return {"summary": " ".join(cited[:2]), "detail": text, **stored}
 
 
+def write(facts: Mapping[str, Any], _request: OfflineRequest) -> Reply | None:
+    """Join what subagents found; a draft stays as it is."""
+    if "question" not in facts or "findings" not in facts:
+        return text_of(facts["draft"]) if "draft" in facts and "problems" in facts else None
+    found = [text_of(each.get("detail") or each.get("summary")) for each in objects_of(facts["findings"])]
+    missing = [*list_of(facts.get("missing")), *(each.get("task") for each in objects_of(facts.get("unfinished")))]
+    return "\n\n".join([*found, *(f"Nothing was found for: {each}" for each in missing), report.BYLINE])
+
+
 def _returned(request: OfflineRequest) -> Iterator[tuple[str, Json]]:
     """Yield the tools that were called, with what they returned."""
     yield from ((each.name, decoded(each.content)) for each in request.messages if isinstance(each, ToolMessage))
 
 
-RULES: Rules = {LEAD: lead, SUBAGENT: subagent}
+RULES: Rules = {LEAD: lead, SUBAGENT: subagent, WRITER: write}

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leadhand.core.decide.orders import may_begin
-from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import order_id
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.work_order import ProposedSubtask, Unsupported
@@ -39,8 +38,8 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
         number = 1 + len(answered) + len(denied)
         pages = await _pages(run, number, {"answered": answered, "denied": denied})
         first = pages[0]
-        if not first.ok:
-            return FlowAnswer(failure=_why_failed(first))
+        if first.failure is not None:
+            return FlowAnswer(failure=first.failure)
         page = Plan.model_validate(first.value)
         if page.question:
             reply = await run.person(page.question, key=f"question-{number}")
@@ -113,13 +112,13 @@ def _page(
     run: FlowContext, number: int, pages: Sequence[Result], before: Sequence[ProposedSubtask], heard: Mapping[str, Any]
 ) -> Pending[Result]:
     first, part = len(before), len(pages) + 1
-    more = {"denied": DENIED, "answered": ANSWERED}
-    told = [text for name, text in more.items() if heard[name]]
-    told = [instructions("workers"), *told] if run.state.definition.declared else told
+    known = {"denied": DENIED, "answered": ANSWERED}
+    more = [instructions("workers")] if run.state.definition.declared else []
+    more += [text for name, text in known.items() if heard[name]]
     details = Details(
         title=f"Plan · part {part}" if pages else "Plan",
         doing=f"Planning part {part}" if pages else "",
-        instructions=with_role(run.state, RoleName.PLAN, *told),
+        instructions=with_role(run.state, RoleName.PLAN, *more),
         shows=lambda now, _: briefs.plan(now, before, heard),
         schema=lambda now, _: schemas.plan_schema(now, first),
         checks=lambda now, _, result: checks.plan_problems(now.definition, before, result.value),
@@ -135,11 +134,7 @@ def _whole(pages: Sequence[Result]) -> Plan:
     plans = [Plan.model_validate(page.value) for page in pages if page.ok]
     subtasks = [subtask for page in plans for subtask in page.subtasks]
     cannot = [part for page in plans for part in page.cannot]
-    if not pages[-1].ok:
+    if (failure := pages[-1].failure) is not None:
         rest = f"the rest of the request, after its first {len(subtasks)} subtasks"
-        cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {_why_failed(pages[-1]).message}"[:1_000]))
+        cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {failure.message}"[:1_000]))
     return plans[0].evolve(subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)), more=False)
-
-
-def _why_failed(page: Result) -> Failure:
-    return page.failure or Failure.of("no reason was given", "unknown", FailureClass.INSUFFICIENT)
