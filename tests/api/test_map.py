@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from leadhand import Leadhand, RunStatus, UsageError, Worker, tool
 from leadhand.core.events import StepIssued
 from leadhand.core.evolve import replay
+from leadhand.flows.seam.run import FunctionRun
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, all_confirmed, brief_of, calls, fails, gives, says
 
@@ -183,7 +184,7 @@ async def test_wherever_the_log_ends_a_new_pass_asks_for_exactly_its_steps(tmp_p
     assert issued == ["echo", *(f"echo-{number}" for number in range(2, 7))]
     for end in range(1, len(entries) + 1):
         state = replay(run.run_id, entries[:end])
-        asked = flow.run_of(state.definition).advanced(state)
+        asked = FunctionRun(flow, state.definition).advanced(state)
         assert (list(asked.steps), asked.strays) == (issued, []), f"after {end} events"
         asked.close()
 

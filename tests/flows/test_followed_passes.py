@@ -9,6 +9,7 @@ import pytest
 from flows.test_own_flow import LANGUAGES, Run, researcher, translator
 from leadhand.core.evolve import replay
 from leadhand.flows import FlowContext, flow
+from leadhand.flows.seam.run import FunctionRun
 
 
 @flow
@@ -26,7 +27,7 @@ def test_whatever_was_read_at_once_the_pass_asks_for_the_steps_of_the_log(batch:
         run.says(key, f"about {key}")
     assert run.finished.answer == "about researcher-3"
 
-    follower = two_rounds.run_of(run.state.definition)
+    follower = FunctionRun(two_rounds, run.state.definition)
     for end in (*range(batch, len(run.log), batch), len(run.log)):
         followed = follower.advanced(replay("run_1", run.log[:end]))
     assert followed.main.done

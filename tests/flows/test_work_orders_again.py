@@ -12,6 +12,7 @@ from leadhand.core import events as ev
 from leadhand.core.evolve import replay
 from leadhand.core.run import RunStatus
 from leadhand.core.work_result import VerdictKind
+from leadhand.flows.seam.run import FunctionRun
 from leadhand.flows.work_order.flow import WORK_ORDER
 
 OWN = ("plan", "review", "compose")
@@ -26,7 +27,7 @@ def check(log: Sequence[ev.Entry], until: int = 0) -> None:
     known = {**whole.steps, **whole.orders}
     for end in range(2, (until or len(log)) + 1):
         state = replay("run_1", log[:end])
-        found = WORK_ORDER.run_of(state.definition).advanced(state)
+        found = FunctionRun(WORK_ORDER, state.definition).advanced(state)
         asked = [key for key in found.steps if key[0] not in "?~"]
         own = [key for key, each in state.steps.items() if each.step.worker in OWN and each.step.parent is None]
         lost = [key for key in own if key not in asked]

@@ -21,6 +21,7 @@ from leadhand.engine.gate import schema_problems
 from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.rule import Rules
 from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.run import FunctionRun
 from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.flows.seam.worker import with_tools
 from leadhand.flows.work_order.flow import WORK_ORDER
@@ -246,7 +247,7 @@ class FlowRegistry:
     def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
         """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
         try:
-            return self.of(state.definition).run_of(state.definition).task(state, entries)
+            return FunctionRun(self.of(state.definition), state.definition).task(state, entries)
         except (ConfigurationError, UsageError, FlowError):  # the rest of the document does not depend on it
             return None
 

@@ -31,10 +31,9 @@ from .flow import Result as Returned
 from .judging import Materials, Record, Round, contradictions, judge_round, judgement_of
 from .seam.context import FlowContext
 from .seam.details import Details
-from .seam.identity import sha
 from .seam.outcomes import outcome_with
 from .seam.pending import Pending
-from .seam.results import FlowAnswer, Result
+from .seam.results import FlowAnswer, Result, sha
 from .shaping import shape_of_answer
 
 CORRECTS = "$corrects"

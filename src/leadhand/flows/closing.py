@@ -21,7 +21,7 @@ def policy_of(
 
     A typed answer has to pass ``fits``, besides the schema; ``verifier`` judges in place of a model.
     """
-    run = flow.run_of(definition)
+    run = FunctionRun(flow, definition)
     if definition.shape or definition.check != "off":
         from .answering import close, judge  # an offline run has no judge
 

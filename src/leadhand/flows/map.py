@@ -12,9 +12,8 @@ from leadhand.core.value import Json, is_object
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.function import FunctionFlow
-from .seam.identity import sha
 from .seam.pending import Pending
-from .seam.results import FlowAnswer, Result
+from .seam.results import FlowAnswer, Result, sha
 from .seam.worker import Worker
 
 MAP = "map"

@@ -1,4 +1,4 @@
-"""Hold a run back until a person has approved its plan."""
+"""Plans that a person may have to approve: their ids, and why a run ends whose plans were denied."""
 
 from __future__ import annotations
 

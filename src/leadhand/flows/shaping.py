@@ -27,8 +27,7 @@ from .facts import today
 from .flow import Result as Returned
 from .seam.context import FlowContext
 from .seam.details import Details
-from .seam.identity import sha
-from .seam.results import Result
+from .seam.results import Result, sha
 
 SHAPE = "shape"
 """The role that gives a typed answer."""

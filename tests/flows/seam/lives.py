@@ -14,8 +14,9 @@ from leadhand.core.events import AttemptScheduled, AttemptStarted, Entry, RunCla
 from leadhand.core.evolve import evolve, foreseen, start
 from leadhand.core.ids import step_of
 from leadhand.core.state import RunState
-from leadhand.flows.seam.function import FunctionFlow, FunctionRun
+from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.passes import Pass
+from leadhand.flows.seam.run import FunctionRun
 from leadhand.ports.heads import head_of
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, says
@@ -110,7 +111,7 @@ def begun_again(entries: Iterable[Entry]) -> list[str]:
 
 def pass_over(flow: FunctionFlow, state: RunState) -> tuple[Pass, FunctionRun]:
     """Return a new pass over a state; close the run after it."""
-    bound = flow.run_of(state.definition)
+    bound = FunctionRun(flow, state.definition)
     return bound.advanced(state), bound
 
 

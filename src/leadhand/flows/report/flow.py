@@ -33,6 +33,7 @@ from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Denied, FlowAnswer, Result
+from leadhand.flows.seam.run import FunctionRun
 
 from .agents import AgentResult, BoundAgent, worker_of
 from .briefs import for_stage, for_writer, research_problems, review_checks, with_passages
@@ -93,7 +94,7 @@ class ReportFlow(FunctionFlow):
 
     def _report(self, state: RunState) -> Report | None:
         """Return what a report has so far: the values of a pass over its log."""
-        run = self.run_of(state.definition)
+        run = FunctionRun(self, state.definition)
         now = run.advanced(state)
         while now.missing:  # large data of tools, of which nothing is shown
             now.loaded |= {(key, each.attempts): {} for key, each in now.missing.items()}

@@ -13,9 +13,8 @@ from leadhand.core.value import compact_json, is_list, list_of, object_of, text_
 from leadhand.flows.draft_rounds import DraftRounds, ReportFinding
 from leadhand.flows.passages import Passage
 from leadhand.flows.seam.context import FlowContext
-from leadhand.flows.seam.identity import sha
 from leadhand.flows.seam.pending import Pending
-from leadhand.flows.seam.results import Result
+from leadhand.flows.seam.results import Result, sha
 
 from .shapes import DraftFinding, DraftReview, Finding, Plan, Research, Verdict
 from .stages import WRITER, Stage

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import random
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
 from inspect import cleandoc
-from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from leadhand.core import commands as do
 from leadhand.core.blob import blob_of
-from leadhand.core.decide.attempts import may_begin
 from leadhand.core.evolve.steps import subtask_step
 from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.judgement import Judgement
@@ -28,43 +27,30 @@ from leadhand.flows.desk import Code, Desk
 from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
-from .identity import encoded, sha
+from .function import FunctionFlow
+from .identity import encoded
 from .orders import WORK, asked_order
+from .outcomes import answer_of
 from .passes import Pass
 from .pending import Asking, Join, Pending
-from .results import FlowAnswer, FlowMisuse, Result, StepFailed, said_by
+from .results import FlowMisuse, Result, StepFailed, sha
 from .waits import Waits
 from .worker import Given, Worker, fingerprinted, version_of
 
-
-class Flows(Protocol):
-    """A flow that another one can run."""
-
-    @property
-    def name(self) -> str: ...
-
-    def __call__(self, run: FlowContext, /, **options: Any) -> Coroutine[Any, Any, Any]: ...
-
-
 Judging = Callable[["FlowContext", Result | str, Sequence[Result] | None], Coroutine[Any, Any, Judgement]]
-
-
-async def unjudged(_run: FlowContext, _text: Result | str, _uses: Sequence[Result] | None) -> Judgement:
-    """Judge nothing, for a run that has no judge."""
-    return Judgement()
 
 
 class FlowContext(Waits):
     """A run as its flow sees it. What it returns can be awaited; nothing else can."""
 
-    def __init__(self, of: Pass, state: RunState, request: str | None = None, inside: str = "") -> None:
-        """``inside`` is the step of a flow inside of another one, which has a ``request`` of its own."""
+    def __init__(self, of: Pass, state: RunState) -> None:
         super().__init__(of)
-        self._inside = inside
+        self._inside = ""
+        """The step of a flow inside of another one."""
         self._random = random.Random(state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
-        self.request: str = state.definition.request if request is None else request
+        self.request: str = state.definition.request
         self.earlier: Follows | None = state.definition.follows
         """The run that this one follows up; what it answered was not checked in this run."""
         self.today: date = state.created_at.date()
@@ -76,7 +62,7 @@ class FlowContext(Waits):
         """Why a value does not fit the typed answer that was asked for, one sentence each (None: nobody asked)."""
         self.verifier: Verifier | None = None
         """Who judges in place of a model."""
-        self.judging: Judging = unjudged
+        self.judging: Judging | None = None
         self.judged: dict[str, Any] = {}
         """What was judged in this pass, by digest."""
 
@@ -113,36 +99,45 @@ class FlowContext(Waits):
         step, ``tools`` and ``model`` are used instead of the worker's. An ``optional`` step may fail. The text of a
         ``final`` one is the answer; it is streamed, and may use what was held back for the answer.
         """
-        return self._asked_of(worker, key, tools, model, {**(input or {}), **fields}, optional=optional, final=final)
+        return self.step(
+            self._recorded(worker),
+            key=key or worker.name,
+            input={**(input or {}), **fields},
+            worker=worker,
+            tools=tools,
+            model=model,
+            optional=optional,
+            final=final,
+        )
 
     def begin(self, what: Worker | str, /, *, input: Mapping[str, Any] | None = None, **fields: Any) -> None:
         """Begin early what the first equal ``ask`` of a worker, or ``call`` of a tool, claims. What nobody claims is
         left out."""
         given = {**(input or {}), **fields}
         if isinstance(what, str):
-            self._called(what, None, given, early=True)
+            self._called(what, given, early=True)
         else:
-            self._asked_of(what, None, None, None, given, early=True)
+            self.step(self._recorded(what), key=what.name, input=given, worker=what, early=True)
 
     def asking(self, worker: Worker, *, elements: str, input: Mapping[str, Any] | None = None, **fields: Any) -> Asking:
         """Ask a worker, and read the list ``elements`` of its structured answer while it is written."""
-        given = {**(input or {}), **fields}
-        step = self._asked_of(worker, None, None, None, given, elements=elements)
+        recorded = self._recorded(worker, elements)
+        step = self.step(recorded, key=worker.name, input={**(input or {}), **fields}, worker=worker)
         return self.reading(step, elements)
 
     def reading(self, step: Pending[Result], elements: str) -> Asking:
         """Read the list ``elements`` of the structured answer of a step while it is written."""
-        return Asking(step, elements, self._pass.read)
+        return Asking(step, elements, self._pass.reading)
 
     def call(self, tool: str, /, *, key: str | None = None, optional: bool = False, **args: Any) -> Pending[Result]:
         """Call a tool without a model: logged, limited and approved like any call."""
-        return self._called(tool, key, args, optional=optional)
+        return self._called(tool, args, key, optional=optional)
 
     def _called(
-        self, tool: str, key: str | None, args: Mapping[str, Any], *, optional: bool = False, early: bool = False
+        self, tool: str, args: Mapping[str, Any], key: str | None = None, *, optional: bool = False, early: bool = False
     ) -> Pending[Result]:
         worker = fingerprinted(Recorded(name=f"call.{tool}", loop="code", tools=(tool,), counts=True))
-        return self._step("call", key or tool, worker, args, optional=optional, early=early)
+        return self.step(worker, kind="call", key=key or tool, input=args, optional=optional, early=early)
 
     def do(
         self,
@@ -165,13 +160,11 @@ class FlowContext(Waits):
         worker = fingerprinted(
             Recorded(name=f"do.{name.strip('<>_') or 'function'}", loop="code", code=code, counts=True)
         )
-        step = self._step("do", key or name, worker, given, optional=optional)
 
         def done(desk: Desk) -> Any:
             return function(**desk.brief) if awaits else partial(function, **desk.brief)
 
-        step.code = done
-        return step
+        return self.step(worker, kind="do", key=key or name, input=given, optional=optional, code=done)
 
     def gather(
         self, parts: Iterable[Pending[Any] | Coroutine[Any, Any, Any]], *, return_failures: bool = False
@@ -193,61 +186,41 @@ class FlowContext(Waits):
         this one replaces. Raises ValueError for an order that cannot be carried out; nothing of it runs.
         """
         order = asked_order(self.state, goal, subtasks, repairs, self._pass.orders)
-        key = order.work_order_id
-        self._pass.orders[key] = order
-
-        def commands(_: RunState) -> Sequence[do.Command]:
-            return [do.IssueOrder(order=order, workers=(WORK,))]
+        self._pass.orders[order.work_order_id] = order
+        self._pass.new = [each for each in self._pass.new if not each.begins_early]
 
         def read(now: RunState) -> list[Result]:
-            return [self._result(now, each, None) for each in order.subtask_keys()]
+            return [self._result(now, each) for each in order.subtask_keys()]
 
-        return self._added(Pending(self._pass.waived, key, commands, read), is_known=key in self.state.orders)
+        issue = do.IssueOrder(order=order, workers=(WORK,))
+        return self._pass.add(Pending(order.work_order_id, [issue], read))
 
     def ordered(self, order: Pending[list[Result]]) -> tuple[WorkOrder, list[Pending[Result]]]:
         """Return an order that was issued, with its subtasks to wait for one by one."""
-        found = self._pass.orders[order.key]
-        return found, [self._subtask(key) for key in found.subtask_keys()]
 
-    def _subtask(self, key: str) -> Pending[Result]:
-        part = Pending[Result](self._pass.waived, key, lambda _: (), lambda now: self._result(now, key, None))
-        return self._added(part, is_known=True)
+        def part(key: str) -> Pending[Result]:
+            return self._pass.add(Pending(key, (), lambda now: self._result(now, key)))
+
+        found = self._pass.orders[order.key]
+        return found, [part(key) for key in found.subtask_keys()]
 
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
         """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""
-        begins = self._pass.begins
-
-        def commands(now: RunState) -> Sequence[do.Command]:
-            most = now.definition.limits.batch_size
-            fresh = (
-                do.IssueStep(subtask_step(key, each))
-                for key, each in begins.items()
-                if not self._pass.orders and key not in now.steps and may_begin(now, each)
-            )
-            return [*islice(fresh, None if most is None else max(0, most - len(now.busy)))]
-
-        if not begins:
-            self._pass.new.append(Pending[None](self._pass.waived, "!begin", commands, lambda _: None))
-        begins[subtask_key(order_id(1), position)] = subtask
+        key = subtask_key(order_id(1), position)
+        if not self._pass.orders:
+            self._pass.new.append(Pending(key, [do.IssueStep(subtask_step(key, subtask))], lambda _: None))
 
     def cannot(self, parts: Sequence[Unsupported]) -> None:
         """Record parts of the request that no tool supports."""
-
-        def commands(now: RunState) -> Sequence[do.Command]:
-            fresh = tuple(dict.fromkeys(each for each in parts if each not in now.unsupported))
-            return [do.NoteGaps(parts=fresh)] if fresh else ()
-
-        self._pass.new.append(Pending[None](self._pass.waived, "!cannot", commands, lambda _: None))
+        self._pass.unsupported |= dict.fromkeys(parts)
 
     def reviewed(self, order: str, review: Review) -> Pending[None]:
         """Record the review of an order."""
-        key, judges = f"~{order}", do.Judge(work_order_id=order, review=review)
-        pending = Pending[None](self._pass.waived, key, lambda _: [judges], lambda _: None)
-        return self._added(pending, is_known=key in self.state.settled)
+        return self._pass.add(Pending(f"~{order}", [do.Judge(work_order_id=order, review=review)], lambda _: None))
 
     async def flow(
         self,
-        flow: Flows,
+        flow: FunctionFlow,
         request: str,
         *,
         key: str | None = None,
@@ -261,17 +234,14 @@ class FlowContext(Waits):
         """
         name, given = key or flow.name, {"request": request, "options": options}
         worker = Recorded(name=f"flow.{flow.name}", loop="code", tools=(ALL_TOOLS,)).evolve(**(limits or {}))
-        step = self._step("flow", name, fingerprinted(worker), given)
-        context = FlowContext(self._pass, self.state, request, step.key)
-        context.__dict__ |= {
-            each: getattr(self, each) for each in ("deps", "own", "fits", "verifier", "judging", "judged")
-        }
+        step = self.step(fingerprinted(worker), kind="flow", key=name, input=given)
+        context = copy.copy(self)
+        context.request, context._inside, context._named = request, step.key, {}
         data = failure = None
         try:
-            made = await flow(context, **options)
-            text, value = said_by(made)
-            failure = made.failure if isinstance(made, FlowAnswer) else None
-            data = ResultData(summary=text, value=value) if failure is None else None
+            made = answer_of(await flow(context, **options))
+            failure = made.failure
+            data = ResultData(summary=made.text, value=made.value) if failure is None else None
         except StepFailed as failed:
             failure = failed.failure
         self._pass.conclude(step, [do.Conclude(step.key, failure, data)])
@@ -282,32 +252,12 @@ class FlowContext(Waits):
 
         The same text is not judged again when the flow returns it. Without a judge, no claim has a verdict.
         """
-        return await self.judging(self, result, uses)
+        return Judgement() if self.judging is None else await self.judging(self, result, uses)
 
     def note(self, text: str) -> None:
         """Write a line into the log of the run, once, whatever the passes."""
         key = self._numbered(f"!{sha(text)[:8]}")
-        if key not in self.state.settled:
-            pending = Pending[None](self._pass.waived, key, lambda _: [do.Note(text, key)], lambda _: None)
-            self._pass.add(pending, is_known=False)
-
-    def step(
-        self,
-        worker: Recorded,
-        *,
-        key: str,
-        input: Mapping[str, Any],
-        details: Details = PLAIN,
-        tools: Sequence[str] | None = None,
-        optional: bool = False,
-        final: bool = False,
-        code: Code | None = None,
-    ) -> Pending[Result]:
-        """Ask a worker of a built-in flow, with the details of the step; ``code`` carries it out if the worker's loop
-        says so."""
-        pending = self._step("ask", key, worker, input, tools=tools, optional=optional, final=final, details=details)
-        pending.code = code
-        return pending
+        self._pass.add(Pending(key, [do.Note(text, key)], lambda _: None))
 
     def worker(self, name: str) -> Recorded:
         """Return a worker as the run has recorded it. Raises KeyError for a name that the run does not know."""
@@ -318,44 +268,21 @@ class FlowContext(Waits):
 
     # --- how a step is made ------------------------------------------------------------------------------------------
 
-    def _asked_of(
-        self,
-        worker: Worker,
-        key: str | None,
-        tools: Sequence[str] | None,
-        model: str | None,
-        given: Mapping[str, Any],
-        *,
-        optional: bool = False,
-        final: bool = False,
-        early: bool = False,
-        elements: str = "",
-    ) -> Pending[Result]:
+    def _recorded(self, worker: Worker, elements: str = "") -> Recorded:
         if not isinstance(worker, Worker):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"run.ask takes a Worker, not {worker!r}")
         known = self._named.setdefault(worker.name, worker)
         if (known.base or known) != (worker.base or worker):
             raise FlowMisuse(f"two different workers are called {worker.name!r}: give them different names")
-        return self._step(
-            "ask",
-            key or worker.name,
-            worker.recorded(elements=elements) if elements else worker.recorded(),
-            given,
-            worker=worker,
-            tools=tools,
-            model=model,
-            optional=optional,
-            final=final,
-            early=early,
-        )
+        return worker.recorded(elements=elements) if elements else worker.recorded()
 
-    def _step(
+    def step(
         self,
-        kind: str,
-        name: str,
         recorded: Recorded,
-        given: Mapping[str, Any],
         *,
+        key: str,
+        input: Mapping[str, Any],
+        kind: str = "ask",
         worker: Worker | None = None,
         tools: Sequence[str] | None = None,
         model: str | None = None,
@@ -363,72 +290,58 @@ class FlowContext(Waits):
         final: bool = False,
         early: bool = False,
         details: Details = PLAIN,
+        code: Code | None = None,
     ) -> Pending[Result]:
+        """Ask a worker as the log records it, with the details of the step; built-in flows do so.
+
+        ``worker`` is the one of the program. ``code`` carries the step out if the worker's loop says so.
+        """
         if isinstance(tools, str):
             raise TypeError("`tools` is one text: give a list of names")
         worker = worker or self.own.get(recorded.fingerprint) or self.own.get(recorded.name)
         if self._inside:
-            name, given = f"{self._inside}/{name}", given or {"request": self.request}
-        written = {str(field): encoded(value, str(field)) for field, value in given.items()}
+            key, input = f"{self._inside}/{key}", input or {"request": self.request}
+        written = {str(field): encoded(value, str(field)) for field, value in input.items()}
         digested: dict[str, Json] = {field: each.digested for field, each in written.items()} or {"": self.request}
         if tools is not None or model is not None:
             digested = {"input": digested, "tools": None if tools is None else sorted(tools), "model": model}
-        of = kind, name, sha(digested)
-        of_pass = self._pass
-        if not early and (begun := of_pass.claimed(of)) is not None:
-            begun.optional = optional
-            return begun
-
-        def make() -> Pending[Result]:
-            output = None if worker is None else worker.output
-            while True:
-                key, place = of_pass.identity(of, early=early)
-                known = of_pass.state.steps.get(key)
-                try:
-                    if known is not None and known.ok:
-                        Result(known, output)
-                    break
-                except ValueError:  # its value does not fit the output any more
-                    of_pass.unfit.add(key)
-            worker_key, definition = (known.step.worker, None) if known is not None else self._version(recorded)
-            logged: dict[str, Json] = {field: each.logged for field, each in written.items()}
-            needs = dict.fromkeys(needed for each in written.values() for needed in each.steps)
-            line, inside = of_pass.line(), attempt_id(self._inside, 1) if self._inside else None
-            instructions = self._instructions(worker, logged) or details.instructions
-
-            def commands(_: RunState) -> Sequence[do.Command]:
-                step = Step(
-                    step_id=key,
-                    worker=worker_key,
-                    title=details.title or name.rpartition("/")[2],
-                    input=logged,
-                    needs=tuple(needs),
-                    tools=None if tools is None else tuple(tools),
-                    model=model,
-                    counts=recorded.counts,
-                    final=final,
-                    kind=kind,
-                    key=name,
-                    digest=of[2],
-                    place=place,
-                    line=line,
-                    optional=optional,
-                    doing=details.doing,
-                    instructions=instructions,
-                    judges=details.judges,
-                    parent=inside,
-                )
-                return [do.IssueStep(step, definition)]
-
-            def read(now: RunState) -> Result:
-                return self._result(now, key, output)
-
-            pending = Pending[Result](of_pass.waived, key, commands, read)
-            pending.worker, pending.optional, pending.details, pending.input = worker, optional, details, logged
-            pending.recorded = recorded
-            return self._added(pending, is_known=known is not None)
-
-        return of_pass.begun(of, make) if early else make()
+        of, now = (kind, key, sha(digested)), self._pass
+        known = (now.early.get(of) or now.asked(of)) if early else now.early.pop(of, None)
+        if known is not None:
+            known.optional = known.optional if early else optional
+            return known
+        output = None if worker is None else worker.output
+        id_, place = now.identity(of, output, early=early)
+        logged: dict[str, Json] = {field: each.logged for field, each in written.items()}
+        earlier = now.state.steps.get(id_)
+        worker_key, definition = (earlier.step.worker, None) if earlier is not None else self._version(recorded)
+        step = Step(
+            step_id=id_,
+            worker=worker_key,
+            title=details.title or key.rpartition("/")[2],
+            input=logged,
+            needs=tuple(dict.fromkeys(needed for each in written.values() for needed in each.steps)),
+            tools=None if tools is None else tuple(tools),
+            model=model,
+            counts=recorded.counts,
+            final=final,
+            kind=kind,
+            key=key,
+            digest=of[2],
+            place=place,
+            line=now.line(),
+            optional=optional,
+            doing=details.doing,
+            instructions=self._instructions(worker, logged) or details.instructions,
+            judges=details.judges,
+            parent=attempt_id(self._inside, 1) if self._inside else None,
+        )
+        pending = Pending(id_, [do.IssueStep(step, definition)], lambda now: self._result(now, id_, output))
+        pending.worker, pending.recorded, pending.optional = worker, recorded, optional
+        pending.details, pending.code = details, code
+        if early:
+            now.early[of] = pending
+        return now.add(pending)
 
     def _instructions(self, worker: Worker | None, given: dict[str, Json]) -> str | None:
         """Return the instructions that a worker has for one step alone, with those that the run gives it."""
@@ -449,7 +362,7 @@ class FlowContext(Waits):
                 return name, None
         raise FlowMisuse(f"two versions of the worker {recorded.name} have one fingerprint")
 
-    def _result(self, state: RunState, key: str, output: Any) -> Result:
+    def _result(self, state: RunState, key: str, output: Any = None) -> Result:
         """Return the result of a step; its large data has to be loaded before."""
         step = state.steps[key]
         raw = step.data.raw if step.data is not None else None

@@ -17,8 +17,21 @@ RESERVED = frozenset({"request", "flow", "options", "limits", "deps", "worker"})
 """Names of what every door takes besides the options of a flow."""
 
 
-def named_values(function: Function) -> list[object]:
-    """Return the values that a function names as globals or from its closure, also in functions inside of it."""
+def reached_values(function: Function, flow: type[Any]) -> Iterator[object]:
+    """Yield what a function names as globals or from its closure, what is in its lists, tuples and dicts, and what the
+    functions of its module and the flows (instances of ``flow``) that it names name."""
+    functions: list[Any] = [function]
+    for each in functions:  # it grows
+        values = _named(each)
+        for value in (*values, *chain.from_iterable(_members(value) for value in values)):
+            called: Any = cast("Any", value).function if isinstance(value, flow) else value
+            if not isinstance(called, FunctionType):
+                yield value
+            elif called not in functions and (called is not value or called.__module__ == function.__module__):
+                functions.append(called)
+
+
+def _named(function: Function) -> list[object]:
     names: dict[str, None] = {}
     codes: list[CodeType] = [function.__code__]
     for code in codes:  # it grows
@@ -26,20 +39,6 @@ def named_values(function: Function) -> list[object]:
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]
     around = inspect.getclosurevars(function).nonlocals
     return [*(function.__globals__[name] for name in names if name in function.__globals__), *around.values()]
-
-
-def reached_values(function: Function, flow: type[Any]) -> Iterator[object]:
-    """Yield what is in the lists, tuples and dicts that a function names, and what functions of its module and flows
-    (instances of ``flow``) name that it names."""
-    functions = [function]
-    for each in functions:  # it grows
-        values = named_values(each)
-        for value in (*values, *chain.from_iterable(_members(value) for value in values)):
-            called: Any = cast("Any", value).function if isinstance(value, flow) else value
-            if not isinstance(called, FunctionType):
-                yield value
-            elif called not in functions and (called is not value or called.__module__ == function.__module__):
-                functions.append(called)
 
 
 def _members(value: object) -> Iterable[object]:

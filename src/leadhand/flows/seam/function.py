@@ -11,16 +11,13 @@ from pydantic import BaseModel, ValidationError
 
 from leadhand.core.errors import UsageError
 from leadhand.core.events import Entry
-from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.value import Value, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.refused_options import refusal
 
-from .context import FlowContext
-from .definition import RESERVED, Function, named_values, options_of, reached_values
+from .definition import RESERVED, Function, options_of, reached_values
 from .results import FlowAnswer
-from .run import FunctionRun
 from .worker import Worker, with_tools
 
 
@@ -60,7 +57,7 @@ class FunctionFlow:
         self.__wrapped__ = function
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
 
-    def __call__(self, run: FlowContext, /, **options: Any) -> Coroutine[Any, Any, Any]:
+    def __call__(self, run: Any, /, **options: Any) -> Coroutine[Any, Any, Any]:
         """Return the coroutine of the flow as a part of another flow."""
         return self.function(run, **options)
 
@@ -80,15 +77,12 @@ class FunctionFlow:
 
     @cached_property
     def named(self) -> Sequence[Worker]:
-        """The workers that the function names, with those among their tools."""
-        if self._workers is not None:
-            return ()
-        named = (*with_tools(each for each in named_values(self.function) if isinstance(each, Worker)),)
-        further: dict[str, Worker] = {}  # those that it reaches otherwise; the first of each name
-        for each in reached_values(self.function, FunctionFlow):
-            if isinstance(each, Worker) and not any(each.name == known.name for known in named):
-                further.setdefault(each.name, each)
-        return tuple({each.name: each for each in (*with_tools(further.values()), *named)}.values())
+        """The workers that the function reaches, with those among their tools; the first of each name."""
+        found: dict[str, Worker] = {}
+        for each in reached_values(self.function, FunctionFlow) if self._workers is None else ():
+            if isinstance(each, Worker):
+                found |= {one.name: one for one in with_tools((each,)) if one.name not in found}
+        return tuple(found.values())
 
     @property
     def own(self) -> Mapping[str, Worker]:
@@ -105,10 +99,6 @@ class FunctionFlow:
     def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> Value | None:
         """Return the flow's own part of the run document; ``entries`` are the log of the run."""
         return None
-
-    def run_of(self, definition: RunDefinition) -> FunctionRun:
-        """Return one run of the flow, without the steps that end it."""
-        return FunctionRun(self, definition)
 
 
 @overload

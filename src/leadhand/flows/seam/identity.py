@@ -7,9 +7,7 @@ is a reference to its step in the log.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import inspect
-import json
 from collections.abc import Mapping
 from datetime import date, datetime
 from enum import Enum
@@ -21,30 +19,10 @@ from leadhand.core.state import RunState
 from leadhand.core.text import REDACTED
 from leadhand.core.value import TOO_DEEP, Json, is_list, is_object, json_problem, one_line
 
+from .results import Result
+
 RESULT = "$step"
 """The key of a reference to the result of a step: ``{"$step": id, "attempt": number}``."""
-
-
-class Referred:
-    """What an input refers to: the result of a step, which counts by its ``digest``."""
-
-    __slots__ = ("attempt", "key")
-    key: str
-    attempt: int
-
-    @property
-    def ok(self) -> bool:
-        raise NotImplementedError
-
-    @property
-    def digest(self) -> str:
-        raise NotImplementedError
-
-
-def sha(value: Json) -> str:
-    """Return the first 16 hexadecimal digits of the SHA-256 of a JSON value."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class Encoded(NamedTuple):
@@ -71,7 +49,7 @@ def encoded(value: object, name: str) -> Encoded:
 def _encoded(value: Any, name: str, steps: dict[str, None]) -> tuple[Json, Json]:
     if value is None or (isinstance(value, bool | int | str) and not isinstance(value, Enum)):
         return value, value
-    if isinstance(value, Referred):
+    if isinstance(value, Result):
         if value.ok:
             steps[value.key] = None
         return {RESULT: value.key, "attempt": value.attempt}, {RESULT: value.digest}

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+from pydantic import BaseModel
+
 from leadhand.core.commands import Outcome
 from leadhand.core.outcome import gap_of
 from leadhand.core.state import RunState
-from leadhand.core.value import plain_json
+from leadhand.core.value import compact_json, plain_json
 
 from .passes import Pass
 from .pending import Join, Pending
-from .results import FlowAnswer, Result, StepFailed, said_by
+from .results import FlowAnswer, Result, StepFailed
 
 
 def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None) -> Outcome:
@@ -25,15 +27,19 @@ def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
     returned = now.main.done and error is None
     stated = cast("Outcome", now.main.value) if returned else outcome_with(now, unfinished, state)
     gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
-    early = [*now.unclaimed_early()]
+    early = [each.key for each in now.early.values()]
     if state.orders or stated.answer:
         early += [key for key, each in state.steps.items() if each.is_early]
     others = [key for key in now.unclaimed if now.main.done or key not in state.orders]
     left_out = [each for key in (*others, *early) for each in steps_asked(state, key)]
-    waived = {key for key, each in now.steps.items() if each.optional or (now.main.done and not each.was_awaited)}
+    waived = [
+        key
+        for key, each in now.steps.items()
+        if key in state.steps and (each.optional or each.waived or (now.main.done and not (each.done or each.awaited)))
+    ]
     return stated._replace(
         gaps=[*stated.gaps, *gaps],
-        waived=[*stated.waived, *(key for key in (*waived, *now.waived) if key in state.steps)],
+        waived=[*stated.waived, *waived],
         left_out=left_out,
         returned=returned,
     )
@@ -49,14 +55,23 @@ def steps_asked(state: RunState, key: str) -> Sequence[str]:
 def outcome_with(now: Pass, made: object, state: RunState | None = None) -> Outcome:
     """Return the outcome of a flow that returns ``made`` (None: nothing). Unless it says what its answer rests on, that
     is every result that it has received, but for those that judge."""
-    if isinstance(made, FlowAnswer) and made.uses is not None:
-        used = [each.key for each in made.uses]
+    answer = FlowAnswer() if made is None else answer_of(made)
+    if answer.uses is not None:
+        used = [each.key for each in answer.uses]
     else:
         used = [each.key for each in _received(now) if each.ok and _may_be_evidence(each)]
-        if made is None or (isinstance(made, FlowAnswer) and made.failure is not None):
+        if made is None or answer.failure is not None:
             steps = (state or now.state).steps
             used += [key for key, each in steps.items() if each.step.subtask is not None and each.ok]
-    return _stated(made)._replace(uses=[*dict.fromkeys(used)])
+    return Outcome(
+        answer=answer.text,
+        uses=[*dict.fromkeys(used)],
+        gaps=list(answer.gaps),
+        waived=answer.waived,
+        sources=answer.sources,
+        value=answer.value,
+        judgement=answer.judgement,
+    )
 
 
 def _received(now: Pass) -> Iterator[Result]:
@@ -70,21 +85,21 @@ def _may_be_evidence(result: Result) -> bool:
     return (step.counts or step.final) and not step.judges
 
 
-def _stated(made: object) -> Outcome:
+def answer_of(made: object) -> FlowAnswer:
+    """Return what a flow returned as an answer: text, a result, a pydantic instance, or JSON.
+
+    Raises Unfit for what JSON cannot represent, TypeError for a step.
+    """
     match made:
-        case None:
-            return Outcome()
+        case FlowAnswer():
+            return made._replace(value=plain_json(made.value))
+        case Result():
+            value = made.state.value
+            return FlowAnswer(made.text if value is None else compact_json(value), value=value)
+        case str():
+            return FlowAnswer(made)
         case Pending() | Join():
             raise TypeError("a step that it has not awaited")
-        case FlowAnswer():
-            return Outcome(
-                answer=made.text,
-                value=plain_json(made.value),
-                gaps=list(made.gaps),
-                sources=made.sources,
-                judgement=made.judgement,
-                waived=made.waived,
-            )
         case _:
-            text, value = said_by(made)
-            return Outcome(answer=text, value=value)
+            value = plain_json(made.model_dump(mode="json") if isinstance(made, BaseModel) else made)
+            return FlowAnswer(compact_json(value), value=value)

@@ -18,22 +18,23 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from inspect import iscoroutine
 from itertools import islice, takewhile
 from types import FrameType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from leadhand.core.commands import Command
+from leadhand.core.commands import Command, NoteGaps
 from leadhand.core.errors import Failure
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
-from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.work_order import Unsupported, WorkOrder
 
 from .lines import blocked, place, waits_at
-from .pending import Element, Join, Pending, Task, Waited
+from .pending import Asking, Pending, Task, Waited
 from .results import FlowMisuse, Result
 
 HOW = "a flow awaits only what `run` gives; do the rest in a tool or with run.do"
 _PACKAGE = __name__.rpartition(".")[0].replace(".", "/")
 Identity = tuple[str, str, str]
 """The kind and the name of a step, and the digest of its input."""
+_T = TypeVar("_T")
 
 
 class Stale(Exception):
@@ -58,9 +59,8 @@ class Pass:
         """What was asked for, by key."""
         self.new: list[Pending[Any]] = []
         """What is not in the log yet."""
-        self.waived: set[str] = set()
-        self.unfit: set[str] = set()
-        """Finished steps whose values do not fit the output of their workers any more: they are asked for again."""
+        self.early: dict[Identity, Pending[Any]] = {}
+        """What began early and was not asked for yet."""
         self.unclaimed: dict[str, None] = {}
         """Steps and orders of the log that were not asked for yet."""
         self.strays: list[tuple[str, str]] = []
@@ -73,12 +73,12 @@ class Pass:
         """Why the run ends early, as the function says."""
         self.orders: dict[str, WorkOrder] = {}
         """The work orders that were asked for."""
-        self.begins: dict[str, Subtask] = {}
-        """The subtasks of the first order that can begin before it."""
         self.missing: dict[str, StepState] = {}
         """Steps whose large data has to be loaded before their results can be handed over."""
         self.loaded: dict[tuple[str, int], Json] = {}
         """Large data by step and number of attempts."""
+        self.unsupported: dict[Unsupported, None] = {}
+        """The parts of the request that no tool supports, as the flow says."""
         self.kept: Any = None
         """What a built-in flow keeps of the pass, for doors and for a run that ends early."""
         self._equals: dict[Identity, dict[str, str]] = {}
@@ -87,9 +87,9 @@ class Pass:
         self._last: Counter[str] = Counter()
         """The number of the latest step of each name."""
         self._numbers: Counter[tuple[Identity, str]] = Counter()
-        self._begun: dict[Identity, Pending[Any]] = {}
         self._used: dict[str, tuple[int, int]] = {}
-        self._elements: list[Element] = []
+        self.reading: list[Asking] = []
+        """Who waits for an element of an answer that is being written."""
         self._read: dict[tuple[str, str, int], Any] = {}
         self._ready: list[tuple[int, str]] = []
         self._open: dict[str, Pending[Any]] = {}
@@ -103,20 +103,29 @@ class Pass:
 
     # --- what the context asks for -----------------------------------------------------------------------------------
 
-    def identity(self, of: Identity, *, early: bool = False) -> tuple[str, str]:
+    def identity(self, of: Identity, output: Any = None, *, early: bool = False) -> tuple[str, str]:
         """Return the key and the place of the step of the log that an ask means; a new key without one.
 
-        Of those that this pass has not asked for, it is the one that was first asked for at this place, else the first.
+        Of those that this pass has not asked for, and whose values still fit the ``output`` of their worker, it is the
+        one that was first asked for at this place, else the first.
         """
         equals, path = self._equals.setdefault(of, {}), self.current.path
         self._numbers[of, path] += not early
         place = f"{path}#{'early' if early else self._numbers[of, path]}"
-        free = [key for key in equals if key not in self.steps and key not in self.unfit]
-        key = next((each for each in free if equals[each] == place), free[0] if free else "")
+        free = [key for key in equals if key not in self.steps]
+        here = [key for key in free if equals[key] == place]
+        key = next((each for each in (*here, *free) if self._fits(each, output)), "")
         if not key:
             key = self._new_key(of[1])
             equals[key] = place
         return key, place
+
+    def _fits(self, key: str, output: Any) -> bool:
+        step = self.state.steps.get(key)
+        try:
+            return step is None or not step.ok or Result(step, output).ok
+        except ValueError:
+            return False
 
     def _new_key(self, name: str) -> str:
         base = "".join(each if each.isalnum() or each in "._-/" else "-" for each in name).strip("./") or "step"
@@ -127,35 +136,23 @@ class Pass:
             if key not in self.state.steps and key not in self.steps:
                 return key
 
-    def claimed(self, of: Identity) -> Pending[Any] | None:
-        """Return the step that began early and that an equal ask claims now, if there is one."""
-        return self._begun.pop(of, None)
+    def asked(self, of: Identity) -> Pending[Any] | None:
+        """Return a step that this pass has asked for already, if there is one."""
+        return next((self.steps[key] for key in self._equals.get(of, ()) if key in self.steps), None)
 
-    def begun(self, of: Identity, make: Callable[[], Pending[Any]]) -> Pending[Any]:
-        """Begin what a later equal ask claims, unless it has begun, or was asked for already."""
-        if (known := self._begun.get(of)) is not None:
-            return known
-        asked = next((self.steps[key] for key in self._equals.get(of, ()) if key in self.steps), None)
-        if asked is None:
-            asked = self._begun[of] = make()
-        return asked
-
-    def unclaimed_early(self) -> Iterator[str]:
-        """Yield the keys of what began early and was never asked for."""
-        return (each.key for each in self._begun.values())
-
-    def add(self, pending: Pending[Any], *, is_known: bool) -> None:
-        """Add what was asked for. It is looked up in the log, or issued."""
+    def add(self, pending: Pending[_T]) -> Pending[_T]:
+        """Add what was asked for, and return it. It is looked up in the log, or issued."""
         key = pending.key
         pending.line, pending.closed = self.line(), self.closed
         self.steps[key] = self._open[key] = pending
         self.unclaimed.pop(key, None)
-        if not is_known:
+        if key in self.state.settled:
+            self._settled(key)
+        elif pending.commands and not self.knows(key):
             self.new.append(pending)
             if self.unclaimed:
                 self.strays.append((key, pending.line))
-        elif key in self.state.settled:
-            self._settled(key)
+        return pending
 
     def conclude(self, pending: Pending[Any], commands: Sequence[Command]) -> None:
         """Settle a step of the log by what this pass came to, unless it is settled."""
@@ -168,10 +165,6 @@ class Pass:
             raise TypeError(f"run.gather takes steps and coroutines of the flow, not {type(coroutine).__name__}")
         self.current.branches += 1
         return self._start(Task(coroutine, f"{self.current.path}/{self.current.branches}"))
-
-    def read(self, element: Element) -> None:
-        """Wait for one element of an answer that is being written."""
-        self._elements.append(element)
 
     # --- driving -----------------------------------------------------------------------------------------------------
 
@@ -212,7 +205,9 @@ class Pass:
         state = self.state
         self.new = [each for each in self.new if not self.knows(each.key)]
         for pending in self.new:
-            yield from pending.commands(state)
+            yield from pending.commands
+        if fresh := tuple(each for each in self.unsupported if each not in state.unsupported):
+            yield NoteGaps(fresh)
         for key in [key for key in self.concluded if key in state.settled]:
             del self.concluded[key]
         for key, commands in self.concluded.items():
@@ -253,7 +248,7 @@ class Pass:
         if self.missing:  # it is read again when its data has been loaded
             return False
         heapq.heappop(self._ready)
-        pending.settle(result)
+        pending.result, pending.done = result, True
         if (asked := self.state.questions.get(key[1:])) is not None and asked.answered_at is not None:
             self.now = max(self.now, asked.answered_at)
         for each in cast("list[Any]", result) if isinstance(result, list) else [result]:
@@ -270,25 +265,23 @@ class Pass:
             written = _written(step, name)
             if (index in written and written[index] != value) or (step.ok and index not in written):
                 raise Stale(key)
-        found = False
-        for element in self._elements:
-            step = self.state.steps.get(element.step.key)
-            if step is None:
-                continue
-            written = _written(step, element.name)
-            element.index = min((each for each in written if each >= element.index), default=element.index)
-            if element.index in written:  # those that are not sound are left out while an answer is written
-                element.value = self._read[step.key, element.name, element.index] = written[element.index]
-            elif step.closed:
-                element.over = True
+        waiting, self.reading[:] = [*self.reading], []
+        for reader in waiting:
+            step = self.state.steps.get(reader.step.key)
+            written = {} if step is None else _written(step, reader.name)
+            reader.index = min((each for each in written if each >= reader.index), default=reader.index)
+            if step is not None and reader.index in written:  # unsound ones are left out while an answer is written
+                reader.value = self._read[step.key, reader.name, reader.index] = written[reader.index]
+            elif step is not None and step.closed:
+                reader.over = True
             else:
+                self.reading.append(reader)
                 continue
-            element.done = found = True
-            self._wake(element)
-        self._elements = [each for each in self._elements if not each.done]
-        return found
+            reader.done = True
+            self._wake(reader)
+        return len(self.reading) < len(waiting)
 
-    def _wake(self, done: Waited | Task) -> None:
+    def _wake(self, done: Waited[Any]) -> None:
         watchers, done.watchers = done.watchers, []
         for watcher in watchers:
             if isinstance(watcher, Task):
@@ -296,6 +289,7 @@ class Pass:
                 continue
             watcher.left -= 1
             if not watcher.left:
+                watcher.done = True
                 self._wake(watcher)
 
     def _start(self, task: Task) -> Task:
@@ -321,8 +315,8 @@ class Pass:
         if slow := blocked(waits_at(task.coroutine, self.file), self.clock() - began, HOW):
             self.slow.append(slow)
         if not task.done:
-            if isinstance(waits, Waited | Join):
-                waits.watchers.append(task)
+            if isinstance(waits, Waited):
+                cast("Waited[Any]", waits).watchers.append(task)
                 return
             what = "asyncio.sleep(0)" if waits is None else f"a {type(waits).__module__}.{type(waits).__name__}"
             task.done = True

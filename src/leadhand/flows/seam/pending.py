@@ -6,13 +6,13 @@ Each yields itself to the pass that runs the flow, until it is done.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from leadhand.core.commands import Command
+from leadhand.core.commands import Command, IssueStep
 from leadhand.core.state import RunState
-from leadhand.core.value import Json
 from leadhand.core.worker import Worker as Recorded
+from leadhand.flows.desk import Code
 
 from .details import PLAIN
 from .results import FlowMisuse, Result, StepFailed
@@ -23,23 +23,30 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Waited:
+class Waited(Generic[_T]):
     """Something that tasks of a pass wait for."""
 
-    done = False
-
     def __init__(self) -> None:
+        self.done = False
         self.watchers: list[Task | Join] = []
 
+    def outcome(self) -> _T:
+        """Return what it came to. Raises what it failed with."""
+        raise NotImplementedError
 
-class Task:
+    def __await__(self) -> Generator[Any, None, _T]:
+        while not self.done:
+            yield self
+        return self.outcome()
+
+
+class Task(Waited[Any]):
     """One coroutine of a pass: the function itself, or a branch of a gather."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], path: str = "") -> None:
+        super().__init__()
         self.coroutine, self.path = coroutine, path
         self.branches = 0
-        self.done = False
-        self.watchers: list[Task | Join] = []
         self.value: Any = None
         self.error: BaseException | None = None
 
@@ -49,59 +56,48 @@ class Task:
         return self.value
 
 
-class Pending(Waited, Generic[_T]):
+class Pending(Waited[_T]):
     """A step that was asked for. It is issued at once; awaiting it gives its result.
 
-    ``key`` is its key in ``RunState.settled``, ``commands`` returns what issues it, ``read`` its result once it is
-    settled. The keys of failures that are not gaps are added to ``waived``.
+    ``key`` is its key in ``RunState.settled``, ``commands`` issue it, ``read`` returns its result once it is settled.
     """
 
-    def __init__(
-        self,
-        waived: set[str],
-        key: str,
-        commands: Callable[[RunState], Sequence[Command]],
-        read: Callable[[RunState], _T],
-    ) -> None:
+    def __init__(self, key: str, commands: Sequence[Command], read: Callable[[RunState], _T]) -> None:
         super().__init__()
-        self._waived = waived
         self.key, self.commands, self.read = key, commands, read
         self.worker: Worker | None = None
         self.recorded: Recorded | None = None
         """What the log would record of the worker today."""
         self.details = PLAIN
-        self.input: Mapping[str, Json] = {}
-        self.code: Callable[..., Any] | None = None
-        self.optional = self.awaited = self.closed = False
+        self.code: Code | None = None
+        self.optional = self.waived = self.awaited = self.closed = False
         self.line = ""
         self.result: _T | None = None
 
     @property
-    def was_awaited(self) -> bool:
-        """Whether the flow waited for it, so that its failure counts."""
-        return self.done or self.awaited
-
-    def settle(self, result: _T) -> None:
-        self.result, self.done = result, True
+    def begins_early(self) -> bool:
+        """Whether it is a subtask that no order has yet."""
+        return any(isinstance(each, IssueStep) and each.step.subtask is not None for each in self.commands)
 
     def outcome(self) -> _T:
         """Return the result. Raises StepFailed for one that is not ok, unless the step is optional."""
         self.awaited = True
         result: Any = self.result
         if isinstance(result, Result) and not result.ok and not self.optional:
-            raise StepFailed(result, self._waived)
+            raise StepFailed(result, self._waive)
         return cast("_T", result)
+
+    def _waive(self) -> None:
+        self.waived = True
 
     def __await__(self) -> Generator[Any, None, _T]:
         if asyncio._get_running_loop() is not None and not self.closed:  # else the garbage collector ends its flow
             raise FlowMisuse("a step is awaited in a task of asyncio: use run.gather")
         self.awaited = True
-        while not self.done:
-            yield self
-        return self.outcome()
+        return super().__await__()
 
 
-class Join(Waited):
+class Join(Waited[list[Any]]):
     """Waits for steps, and for coroutines of the flow, each of which is a branch."""
 
     def __init__(self, parts: Sequence[Pending[Any] | Task], *, return_failures: bool) -> None:
@@ -109,16 +105,11 @@ class Join(Waited):
         self._parts, self._return_failures = parts, return_failures
         open_parts = [part for part in parts if not part.done]
         self.left = len(open_parts)
+        self.done = not self.left
         for part in open_parts:
             part.watchers.append(self)
 
-    @property
-    def done(self) -> bool:
-        return not self.left
-
-    def __await__(self) -> Generator[Any, None, list[Any]]:
-        while not self.done:
-            yield self
+    def outcome(self) -> list[Any]:
         found: list[Any] = []
         failed: BaseException | None = None
         for part in self._parts:
@@ -134,29 +125,20 @@ class Join(Waited):
         return found
 
 
-class Element(Waited):
-    """One element of the answer of a step, awaited while the answer is written."""
-
-    def __init__(self, step: Pending[Result], index: int, name: str) -> None:
-        super().__init__()
-        self.step, self.index, self.name = step, index, name
-        self.value: Any = None
-        self.over = False
-
-    def __await__(self) -> Generator[Any, None, Element]:
-        while not self.done:
-            yield self
-        return self
-
-
-class Asking:
+class Asking(Waited[None]):
     """The answer of a worker while it is written: ``async with run.asking(…) as reply: async for element in reply``.
 
-    It is not an asynchronous generator, since the loop of the thread would close that.
+    It is not an asynchronous generator, since the loop of the thread would close that. ``index`` is that of the element
+    that was read last.
     """
 
-    def __init__(self, step: Pending[Result], name: str, read: Callable[[Element], None]) -> None:
-        self._step, self._name, self._read, self._next = step, name, read, 0
+    def __init__(self, step: Pending[Result], name: str, reading: list[Asking]) -> None:
+        """It adds itself to those of the pass that are ``reading`` an element."""
+        super().__init__()
+        self.step, self.name, self._reading = step, name, reading
+        self.index = -1
+        self.value: Any = None
+        self.over = False
 
     async def __aenter__(self) -> Asking:
         return self
@@ -168,19 +150,17 @@ class Asking:
         return self
 
     async def __anext__(self) -> Any:
-        element = Element(self._step, self._next, self._name)
-        self._read(element)
-        await element
-        if element.over:
+        self.index += 1
+        self.done = False
+        self._reading.append(self)
+        await self
+        if self.over:
             raise StopAsyncIteration
-        self._next = element.index + 1
-        return element.value
+        return self.value
 
-    @property
-    def index(self) -> int:
-        """The index of the element that was read last."""
-        return self._next - 1
+    def outcome(self) -> None:
+        pass
 
     async def result(self) -> Result:
         """Return the whole result."""
-        return await self._step
+        return await self.step

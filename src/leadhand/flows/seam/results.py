@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -14,109 +17,101 @@ from leadhand.core.judgement import Judgement
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
-from leadhand.core.value import Json, compact_json, plain_json
-from leadhand.flows.seam.identity import Referred, sha
+from leadhand.core.value import Json
 from leadhand.verify.material import Material
 
-Blobs = Mapping[str, Json]
-"""Large values that were loaded, by the digest of their content."""
+
+def sha(value: Json) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of a JSON value."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class FlowMisuse(Exception):
     """A flow did what no flow may do, such as awaiting something that is not of its run."""
 
 
-class Result(Referred):
+class Result:
     """What a step gave: ``text`` in words, ``value`` as data (an instance of the worker's ``output``, if that is a
     pydantic model), ``raw`` as the tools returned it, and the ``sources``.
 
     ``key`` is the id of the step. A result that is not ``ok`` has a ``failure`` instead. It cannot be changed.
     """
 
-    __slots__ = ("_digest", "_step", "raw", "settled_at", "value")
-    _digest: str
-    _step: StepState
-    raw: Json
+    key: str
+    attempt: int
+    ok: bool
+    """Whether the step was completed; what a review says of it later changes nothing."""
+    failure: Failure | None
+    text: str
     value: Any
-    settled_at: datetime | None
+    raw: Json
+    sources: Sequence[Source]
+    state: StepState
+    """The whole state of the step, for built-in flows."""
 
     def __init__(self, step: StepState, output: Any = None, loaded: Json = None) -> None:
         """``loaded`` is the data that the tools returned, if the log only refers to it.
 
         Raises ValueError if the value does not fit ``output``.
         """
-        data = step.data
+        data, settled = step.data, step.settlements[-1] if step.settlements else None
+        failure = step.failure if settled is None else settled.failure
         raw = None if data is None else loaded if loaded is not None else data.raw
         value = None if data is None else step.value if step.value is not None else data.value
-        self._set(_step=step, key=step.key, attempt=step.attempts, raw=raw, _digest="")
-        if isinstance(output, type) and issubclass(output, BaseModel) and self.ok:
+        ok = data is not None and failure is None
+        if ok and isinstance(output, type) and issubclass(output, BaseModel):
             value = output.model_validate(value)
-        self._set(value=raw if value is None else value)
-        self._set(settled_at=step.settlements[-1].at if step.settlements else None)
-
-    def _set(self, **fields: Any) -> None:
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(
+            key=step.key,
+            attempt=step.attempts,
+            ok=ok,
+            failure=failure,
+            text="" if data is None else data.summary,
+            value=raw if value is None else value,
+            raw=raw,
+            sources=() if data is None else data.sources,
+            state=step,
+        )
 
     def __setattr__(self, name: str, _: object) -> None:
         raise AttributeError(f"the {name} of a result cannot be changed")
 
     @property
-    def ok(self) -> bool:
-        """Whether the step was completed; what a review says of it later changes nothing."""
-        return self._step.data is not None and self.failure is None
-
-    @property
-    def failure(self) -> Failure | None:
-        settled = self._step.settlements
-        return settled[-1].failure if settled else self._step.failure
+    def settled_at(self) -> datetime | None:
+        return self.state.settlements[-1].at if self.state.settlements else None
 
     @property
     def by(self) -> str:
         """The person who settled the step; "" for nobody."""
-        return self._step.settlements[-1].by if self._step.settlements else ""
+        return self.state.settlements[-1].by if self.state.settlements else ""
 
-    @property
-    def text(self) -> str:
-        return self._step.data.summary if self._step.data is not None else ""
-
-    @property
-    def sources(self) -> Sequence[Source]:
-        return self._step.data.sources if self._step.data is not None else ()
-
-    @property
-    def state(self) -> StepState:
-        """The whole state of the step, for built-in flows."""
-        return self._step
-
-    @property
+    @cached_property
     def digest(self) -> str:
         """The digest of what the log has of the result: it stands for the result in the digest of an input."""
-        if not self._digest:
-            step, data = self._step, self._step.data
-            has = None if data is None else step.value if step.value is not None else data.value or data.raw
-            why = [self.failure.message] if self.failure is not None else []
-            self._set(_digest=sha([self.ok, self.text, has, *why]))
-        return self._digest
+        step, data = self.state, self.state.data
+        has = None if data is None else step.value if step.value is not None else data.value or data.raw
+        why = [self.failure.message] if self.failure is not None else []
+        return sha([self.ok, self.text, has, *why])
 
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
-        return f"<Result {self.key}: {self._step.status.value}>"
+        return f"<Result {self.key}: {self.state.status.value}>"
 
 
 class StepFailed(Exception):
     """A step has failed for good. It is a gap of the answer, unless it is waived."""
 
-    def __init__(self, result: Result, waived: set[str]) -> None:
+    def __init__(self, result: Result, waive: Callable[[], None]) -> None:
         self.result, self.failure = result, result.failure
-        self._waived = waived
+        self._waive = waive
         super().__init__(f"{result.key}: {self.failure.message if self.failure is not None else 'it failed'}")
 
     def waive(self) -> None:
         """Do without this step: its failure is not a gap of the answer."""
-        self._waived.add(self.result.key)
+        self._waive()
 
 
 class FlowAnswer(NamedTuple):
@@ -138,24 +133,6 @@ class FlowAnswer(NamedTuple):
     material: Callable[[RunState], Material] | None = None
     waived: Sequence[str] = ()
     failure: Failure | None = None
-
-
-def said_by(made: object) -> tuple[str, Json]:
-    """Return the text and the value of what a flow returned: text, a result, a pydantic instance, or JSON.
-
-    Raises Unfit for what JSON cannot represent.
-    """
-    match made:
-        case FlowAnswer():
-            return made.text, plain_json(made.value)
-        case Result():
-            value = made.state.value
-            return (made.text if value is None else compact_json(value)), value
-        case str():
-            return made, None
-        case _:
-            value = plain_json(made.model_dump(mode="json") if isinstance(made, BaseModel) else made)
-            return compact_json(value), value
 
 
 class Approved(NamedTuple):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from functools import wraps
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,50 +23,47 @@ from leadhand.core.tool import CallState
 from leadhand.core.value import DEEPEST, Json, Value, fitting, one_line, plain_json, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
-from leadhand.flows.flow import ProposedCall, fault_of
+from leadhand.flows.flow import Fits, ProposedCall, fault_of
 from leadhand.flows.flow import Result as Returned
 from leadhand.verify.judge import Verifier
 
-from .context import FlowContext, Judging, unjudged
-from .definition import Function
+from .context import FlowContext, Judging
 from .details import PLAIN, Details
+from .function import FunctionFlow
 from .identity import resolved
 from .orders import WORK, child, work
-from .outcomes import outcome_of, outcome_with, steps_asked
+from .outcomes import answer_of, outcome_of, outcome_with, steps_asked
 from .passes import Pass, Stale
 from .pending import Pending
 from .results import FlowAnswer, FlowMisuse, Retry, StepFailed
-from .worker import Given, Worker, version_of
+from .worker import Given, version_of
 
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
 GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 GO_ON, STOP = "continue", "stop"
 
 
-class Defined(Protocol):
-    """What a run needs of the definition of its flow: see :class:`~leadhand.flows.seam.function.FunctionFlow`."""
+def _of_flow(method: Callable[Concatenate[FunctionRun, _P], _T]) -> Callable[Concatenate[FunctionRun, _P], _T]:
+    """Make a method raise FlowError for whatever the code of the flow raises."""
 
-    @property
-    def name(self) -> str: ...
+    @wraps(method)
+    def guarded(self: FunctionRun, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return method(self, *args, **kwargs)
+        except FlowError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise FlowError(self.failed(error)) from error
 
-    @property
-    def function(self) -> Function: ...
-
-    @property
-    def own(self) -> Mapping[str, Worker]: ...
-
-    @property
-    def unfinished(self) -> Callable[[RunState], FlowAnswer] | None: ...
-
-    def checked_options(self, given: Mapping[str, Any]) -> BaseModel: ...
-
-    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> Value | None: ...
+    return guarded
 
 
 class FunctionRun:
     """One run of a flow: its pass, and what the engine asks about its steps."""
 
-    def __init__(self, flow: Defined, definition: RunDefinition) -> None:
+    def __init__(self, flow: FunctionFlow, definition: RunDefinition) -> None:
         self._flow = flow
         self.name = flow.name
         self._options = flow.checked_options(definition.options)
@@ -74,10 +71,10 @@ class FunctionRun:
         self.passes = 0
         """How many passes were begun."""
         self.deps: Any = None
-        self.fits: Callable[[Json], list[str]] | None = None
+        self.fits: Fits | None = None
         self.verifier: Verifier | None = None
-        self.judging: Judging = unjudged
-        self.ending: Close = _as_it_is
+        self.judging: Judging | None = None
+        self.ending: Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome]] | None = None
         """Ends the flow with further steps, which give its answer a shape and judge it."""
         self.clock: Callable[[], float] = lambda: 0.0
 
@@ -109,11 +106,11 @@ class FunctionRun:
             except (TypeError, ValueError) as error:
                 what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
                 raise FlowMisuse(what) from error
-            answer = made if isinstance(made, FlowAnswer) else FlowAnswer()
+            answer = answer_of(made)
             if answer.failure is not None:
                 context.of.failure = answer.failure
                 return stated
-            return await self.ending(context, stated, answer)
+            return stated if self.ending is None else await self.ending(context, stated, answer)
 
         def begin(of: Pass) -> Coroutine[Any, Any, Any]:
             of.loaded = loaded
@@ -174,7 +171,7 @@ class FunctionRun:
         try:
             return self._next(state)
         except (Exception, SystemExit) as error:  # what a flow is made of is user code: it ends its own run
-            return [do.Finish(failure=self._failed(error))]
+            return [do.Finish(failure=self.failed(error))]
 
     def _next(self, state: RunState) -> Sequence[Command]:
         now = self.advanced(state)
@@ -230,42 +227,39 @@ class FunctionRun:
         )
         return Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, FIX)
 
+    @_of_flow
     def brief(self, state: RunState, step: StepState) -> dict[str, Any]:
         """Return the whole input of a worker, as one JSON object."""
-        with self._calling():
-            return plain_json(self._brief(state, step), 2 * DEEPEST)  # it encloses results
+        given, shows = step.step, self._details(state, step.key).shows
+        if given.subtask is not None:
+            found = work(state, step)
+        elif given.worker == WORK.name:
+            found = child(state, step)
+        elif shows is not None:
+            found = shows(state, step)
+        else:
+            found = resolved({**given.input}, state)
+            found = found if found or given.kind != "ask" else {"request": state.definition.request}
+        return plain_json(found, 2 * DEEPEST)  # it encloses results
 
-    def _brief(self, state: RunState, step: StepState) -> dict[str, Any]:
-        given = step.step
-        if given.subtask is not None or given.worker == WORK.name:
-            return child(state, step) if given.subtask is None else work(state, step)
-        if (shows := self._details(state, given.step_id).shows) is not None:
-            return shows(state, step)
-        found = resolved({**given.input}, state)
-        return found if found or given.kind != "ask" else {"request": state.definition.request}
-
+    @_of_flow
     def problems(
         self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[CallState] = ()
     ) -> list[str]:
         """Return why an answer is not accepted, one sentence each. Raises FlowError."""
-        with self._calling():
-            return self._problems(state, step, Returned(text, value, tuple(calls)))
-
-    def _problems(self, state: RunState, step: StepState, result: Returned) -> list[str]:
         pending = self._pending(state, step.key)
         worker = self._flow.own.get(step.step.worker) if pending is None else pending.worker
         if (checks := self._details(state, step.key).checks) is not None:
-            return list(checks(state, state.steps[step.key], result))
+            return list(checks(state, state.steps[step.key], Returned(text, value, tuple(calls))))
         if worker is None:
             return []
-        value: Any = result.text if result.value is None else result.value
-        request = state.definition.request
+        answer: Any = text if value is None else value
         try:
             if isinstance(worker.output, type) and issubclass(worker.output, BaseModel):
-                value = worker.output.model_validate(value)
+                answer = worker.output.model_validate(answer)
             if worker.validate is not None:
                 given = resolved({**step.step.input}, state)
-                worker.validate(value, Given(request, given, result.text, result.calls, self.deps))
+                worker.validate(answer, Given(state.definition.request, given, text, tuple(calls), self.deps))
         except (Retry, ValidationError) as error:
             return [one_line(error) or "it was not accepted"]
         return []
@@ -281,6 +275,7 @@ class FunctionRun:
             raise FlowError(Failure.of(what, "left_out", FailureClass.UNAVAILABLE, FIX))
         return pending.code
 
+    @_of_flow
     def accepted(
         self,
         state: RunState,
@@ -293,31 +288,30 @@ class FunctionRun:
         """Return the value to record for an answer; ``brief`` is what its worker was given. Raises FlowError."""
         if (keeps := self._details(state, step.key).keeps) is None:
             return value
-        with self._calling():
-            return plain_json(keeps(state, state.steps[step.key], Returned(text, value, tuple(calls), brief)))
+        return plain_json(keeps(state, state.steps[step.key], Returned(text, value, tuple(calls), brief)))
 
+    @_of_flow
     def schema(self, state: RunState, step: StepState) -> dict[str, Any] | None:
         """Return the JSON schema that an answer is asked for with; None: that of its worker."""
-        with self._calling():
-            schema = self._details(state, step.key).schema
-            return None if schema is None else schema(state, step)
+        schema = self._details(state, step.key).schema
+        return None if schema is None else schema(state, step)
 
+    @_of_flow
     def proposed_calls(self, state: RunState, step: StepState, value: Json) -> Sequence[ProposedCall]:
         """Return the tool calls that an answer proposes; their arguments are validated against the tools' schemas."""
-        with self._calling():
-            proposes = self._details(state, step.key).proposes
-            return () if proposes is None else proposes(state, step, value)
+        proposes = self._details(state, step.key).proposes
+        return () if proposes is None else proposes(state, step, value)
 
+    @_of_flow
     def draft(self, state: RunState, step: StepState) -> Callable[[Json], bool] | None:
         """Return what decides whether the ``answer`` of a structured answer is shown while it is written."""
-        with self._calling():
-            draft = self._details(state, step.key).draft
-            return None if draft is None else draft(state, step)
+        draft = self._details(state, step.key).draft
+        return None if draft is None else draft(state, step)
 
+    @_of_flow
     def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
         """Return the flow's own part of the run document. Raises FlowError."""
-        with self._calling():
-            return self._flow.task(state, self._options, entries)
+        return self._flow.task(state, self._options, entries)
 
     def outcome(self, state: RunState) -> Outcome:
         """Return the outcome of the run if it ends now."""
@@ -326,19 +320,10 @@ class FunctionRun:
             unfinished = self._flow.unfinished
             return outcome_of(now, state, None if unfinished is None or now.main.done else unfinished(state))
         except (Exception, SystemExit) as error:  # what was found is not lost with it
-            return AbsentRun().outcome(state)._replace(gaps=[failure_gap("the answer", self._failed(error))])
+            return AbsentRun().outcome(state)._replace(gaps=[failure_gap("the answer", self.failed(error))])
 
-    @contextmanager
-    def _calling(self) -> Generator[None]:
-        """Raise FlowError for whatever the code of a flow raises."""
-        try:
-            yield
-        except FlowError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise FlowError(self._failed(error)) from error
-
-    def _failed(self, error: BaseException) -> Failure:
+    def failed(self, error: BaseException) -> Failure:
+        """Return the failure of a run whose flow has raised an error."""
         return Failure.of(fault_of(f"the flow {self.name}", error), "flow_error", FailureClass.UNAVAILABLE, FIX)
 
     def _details(self, state: RunState, key: str) -> Details:
@@ -350,13 +335,6 @@ class FunctionRun:
     def _pending(self, state: RunState, key: str) -> Pending[Any] | None:
         now = self.advanced(state) if self._pass is None else self._pass
         return now.steps.get(key)
-
-
-Close = Callable[[FlowContext, Outcome, FlowAnswer], Coroutine[Any, Any, Outcome]]
-
-
-async def _as_it_is(_run: FlowContext, outcome: Outcome, _answer: FlowAnswer) -> Outcome:
-    return outcome
 
 
 class AbsentRun:

@@ -16,10 +16,10 @@ from leadhand.core.tool import Effect
 from leadhand.core.value import Json, is_object
 from leadhand.flows.plan_gate import page_id
 
-from .identity import encoded, is_same, sha
+from .identity import encoded, is_same
 from .passes import Pass
 from .pending import Pending
-from .results import Approved, Denied, Result
+from .results import Approved, Denied, Result, sha
 
 _T = TypeVar("_T")
 
@@ -49,10 +49,9 @@ class Waits:
 
         They may answer with one of the ``choices``, or in other words. ``key`` is another id for the question.
         """
-        given = list(choices or ())
-        asked = Question(
-            id=key or f"q-{sha([question, given])[:8]}", text=question, choices=tuple(given), default=default or ""
-        )
+        given = tuple(choices or ())
+        id_ = key or f"q-{sha([question, [*given]])[:8]}"
+        asked = Question(id=id_, text=question, choices=given, default=default or "")
         return self._waits(asked, timeout, lambda reply: reply)
 
     def sleep(self, until: float | timedelta | datetime) -> Pending[None]:
@@ -60,13 +59,12 @@ class Waits:
 
         Time in which a run only waits does not count towards its time limit.
         """
-        seconds = until.total_seconds() if isinstance(until, timedelta) else until
-        given = encoded(seconds, "until").logged
-        if isinstance(seconds, datetime):
-            at = seconds if seconds.tzinfo is not None else seconds.replace(tzinfo=UTC)
-            asked = Question(id=f"t-{sha(given)[:8]}", kind="timer", text="", expires_at=at)
-            return self._waits(asked, None, lambda _: None)
-        return self._waits(Question(id=f"t-{sha(given)[:8]}", kind="timer", text=""), seconds, lambda _: None)
+        until = until.total_seconds() if isinstance(until, timedelta) else until
+        id_ = f"t-{sha(encoded(until, 'until').logged)[:8]}"
+        if isinstance(until, datetime):
+            at = until if until.tzinfo is not None else until.replace(tzinfo=UTC)
+            return self._waits(Question(id=id_, kind="timer", text="", expires_at=at), None, lambda _: None)
+        return self._waits(Question(id=id_, kind="timer", text=""), until, lambda _: None)
 
     def wait_for(self, signal: str, timeout: float | None = None) -> Pending[Json]:
         """Wait for a signal of this name, and return its value; None if none comes within ``timeout`` seconds.
@@ -78,14 +76,8 @@ class Waits:
 
     def _waits(self, asked: Question, timeout_s: float | None, value: Callable[[str], _T]) -> Pending[_T]:
         asked = asked.evolve(id=self._numbered(asked.id))
-        key = f"?{asked.id}"
-        pending = Pending[_T](
-            self._pass.waived,
-            key,
-            lambda _: [do.Ask(asked, timeout_s)],
-            lambda now: value(now.questions[asked.id].reply or ""),
-        )
-        return self._added(pending, is_known=asked.id in self.state.questions)
+        read: Callable[[RunState], _T] = lambda now: value(now.questions[asked.id].reply or "")  # noqa: E731
+        return self._pass.add(Pending(f"?{asked.id}", [do.Ask(asked, timeout_s)], read))
 
     async def approve(
         self, plan: Result | Mapping[str, Any], *, key: str = "", of: Result | None = None
@@ -118,9 +110,8 @@ class Waits:
             asked_for="" if step is None else step.state.step.name,
         )
 
-        def commands(now: RunState) -> list[do.Command]:
-            run = now.definition
-            return [do.Ask(asked, run.limits.approval_timeout_s if run.approve_plan else None)]
+        run = self.state.definition
+        ask = do.Ask(asked, run.limits.approval_timeout_s if run.approve_plan else None)
 
         def read(now: RunState) -> Approved | Denied:
             answered = now.approvals[key]
@@ -129,14 +120,9 @@ class Waits:
             late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
             return Denied(answered.reason or late, answered.by, late=bool(late))
 
-        pending = Pending[Approved | Denied](self._pass.waived, f"?{key}", commands, read)
-        return await self._added(pending, is_known=key in self.state.approvals)
+        return await self._pass.add(Pending(f"?{key}", [ask], read))
 
     def _numbered(self, key: str) -> str:
         """Return a key of a question or a note, with a number if this pass has used it before."""
         self._numbers[key] += 1
         return key if self._numbers[key] == 1 else f"{key}-{self._numbers[key]}"
-
-    def _added(self, pending: Pending[_T], *, is_known: bool) -> Pending[_T]:
-        self._pass.add(pending, is_known=is_known)
-        return pending

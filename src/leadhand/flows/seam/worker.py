@@ -11,7 +11,7 @@ from leadhand.core.tool import CallState, ToolSpec
 from leadhand.core.value import Json, one_line, shown
 from leadhand.core.worker import ALL_TOOLS, LIMITS, CallSettings
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.seam.identity import sha
+from leadhand.flows.seam.results import sha
 
 
 class Given(NamedTuple):

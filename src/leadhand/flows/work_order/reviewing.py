@@ -16,9 +16,8 @@ from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.context_budget import TOKENS_PER_SUBTASK, context_budget, grouped, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
-from leadhand.flows.seam.identity import sha
 from leadhand.flows.seam.pending import Pending
-from leadhand.flows.seam.results import Result
+from leadhand.flows.seam.results import Result, sha
 
 from . import briefs, checks, schemas
 from .roles import RoleName, role, with_role
