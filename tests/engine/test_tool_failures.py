@@ -316,12 +316,14 @@ async def test_a_defect_of_ours_costs_one_subtask_is_seen_in_the_log_and_not_rep
 ):
     from leadhand.engine import attempt
 
-    def broken(used: Any) -> Any:
-        if [result.raw for result in used] == [{"n": 1}]:
-            raise LookupError("a bug")
-        return {"n": 2}
+    whole = attempt.completed
 
-    monkeypatch.setattr(attempt, "_raw", broken)
+    def broken(work: Any, made: Any, *given: Any) -> Any:
+        if [call.args for call in made] == [{"n": 1}]:
+            raise LookupError("a bug")
+        return whole(work, made, *given)
+
+    monkeypatch.setattr(attempt, "completed", broken)
     bench = Bench()
     world = open_world(FakeModels(plan(ask("a", "look", n=1), ask("b", "look", n=2))), [bench.look])
     state = await world.run()

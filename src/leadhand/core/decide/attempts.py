@@ -34,8 +34,7 @@ def issue_step(state: RunState, step: Step, definition: Worker | None = None) ->
     if key in state.steps:
         raise do.Refused(f"the step {key} already exists")
     if step.subtask is not None:
-        most = state.definition.limits.batch_size
-        if not may_begin(state, step.subtask) or (most is not None and len(state.busy) >= most):
+        if not may_begin(state, step.subtask):
             raise do.Refused(f"{key} cannot begin before its order")
     elif not key or ("/" in key and step.parent is None) or key.startswith("wo-"):
         raise do.Refused(f"{key!r} is not a valid step id: it must not contain / or begin with wo-")

@@ -13,7 +13,6 @@ from typing import Any
 
 from leadhand.core import commands as do
 from leadhand.core.blob import blob_of
-from leadhand.core.evolve.steps import subtask_step
 from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
@@ -187,7 +186,6 @@ class FlowContext(Waits):
         """
         order = asked_order(self.state, goal, subtasks, repairs, self._pass.orders)
         self._pass.orders[order.work_order_id] = order
-        self._pass.new = [each for each in self._pass.new if not each.begins_early]
 
         def read(now: RunState) -> list[Result]:
             return [self._result(now, each) for each in order.subtask_keys()]
@@ -206,9 +204,7 @@ class FlowContext(Waits):
 
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
         """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""
-        key = subtask_key(order_id(1), position)
-        if not self._pass.orders:
-            self._pass.new.append(Pending(key, [do.IssueStep(subtask_step(key, subtask))], lambda _: None))
+        self._pass.begins[subtask_key(order_id(1), position)] = subtask
 
     def cannot(self, parts: Sequence[Unsupported]) -> None:
         """Record parts of the request that no tool supports."""

@@ -20,11 +20,13 @@ from itertools import islice, takewhile
 from types import FrameType
 from typing import Any, TypeVar, cast
 
-from leadhand.core.commands import Command, NoteGaps
+from leadhand.core.commands import Command, IssueStep, NoteGaps
+from leadhand.core.decide.attempts import may_begin
 from leadhand.core.errors import Failure
+from leadhand.core.evolve.steps import subtask_step
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
-from leadhand.core.work_order import Unsupported, WorkOrder
+from leadhand.core.work_order import Subtask, Unsupported, WorkOrder
 
 from .lines import blocked, place, waits_at
 from .pending import Asking, Pending, Task, Waited
@@ -73,6 +75,8 @@ class Pass:
         """Why the run ends early, as the function says."""
         self.orders: dict[str, WorkOrder] = {}
         """The work orders that were asked for."""
+        self.begins: dict[str, Subtask] = {}
+        """The subtasks of the first order that can begin before it, by key."""
         self.missing: dict[str, StepState] = {}
         """Steps whose large data has to be loaded before their results can be handed over."""
         self.loaded: dict[tuple[str, int], Json] = {}
@@ -206,6 +210,8 @@ class Pass:
         self.new = [each for each in self.new if not self.knows(each.key)]
         for pending in self.new:
             yield from pending.commands
+        if self.begins and not self.orders:
+            yield from self._early()
         if fresh := tuple(each for each in self.unsupported if each not in state.unsupported):
             yield NoteGaps(fresh)
         for key in [key for key in self.concluded if key in state.settled]:
@@ -213,6 +219,13 @@ class Pass:
         for key, commands in self.concluded.items():
             if key in state.steps:  # else it is issued first
                 yield from commands
+
+    def _early(self) -> Iterator[Command]:
+        """Yield what issues the subtasks that may begin before their order, as many as may run at once."""
+        state, most = self.state, self.state.definition.limits.batch_size
+        fresh = ((key, each) for key, each in self.begins.items() if key not in state.steps and may_begin(state, each))
+        for key, each in islice(fresh, None if most is None else max(0, most - len(state.busy))):
+            yield IssueStep(subtask_step(key, each))
 
     def knows(self, key: str) -> bool:
         """Whether the log has a step, an order, a question or a note."""

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from leadhand.core.commands import Command, IssueStep
+from leadhand.core.commands import Command
 from leadhand.core.state import RunState
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
@@ -73,11 +73,6 @@ class Pending(Waited[_T]):
         self.optional = self.waived = self.awaited = self.closed = False
         self.line = ""
         self.result: _T | None = None
-
-    @property
-    def begins_early(self) -> bool:
-        """Whether it is a subtask that no order has yet."""
-        return any(isinstance(each, IssueStep) and each.step.subtask is not None for each in self.commands)
 
     def outcome(self) -> _T:
         """Return the result. Raises StepFailed for one that is not ok, unless the step is optional."""
