@@ -25,7 +25,6 @@ const HOST: HostLine = {
   draining: false,
   flows: [],
   tools: [],
-  versions: {},
 };
 
 Deno.test("hosts that share a database show their kind and their attempts", () => {
