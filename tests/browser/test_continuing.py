@@ -28,7 +28,7 @@ async def test_a_run_that_ended_at_a_limit_continues_with_more(served: Served, a
     await expect(dialog).to_contain_text("now 1, 1 used")
     await check_accessible(page, within="dialog[open]")
 
-    await expect(dialog.get_by_label("Max. requests")).to_have_value("11")
+    await expect(dialog.get_by_label("Max. requests")).to_have_value("12")
     await dialog.get_by_label("Max. requests").fill("")
     await dialog.get_by_role("button", name="Continue", exact=True).click()
     await expect(dialog.get_by_role("alert")).to_be_visible()

@@ -56,15 +56,15 @@ async def test_runs_wait_in_the_order_of_their_priority_and_say_what_for(cluster
             async def waiting() -> list[dict[str, object]]:
                 return (await client.get("/api/hosts")).json()["queue"]["waiting"]
 
-            found = await until(waiting, lambda runs: all("`pieces`@0" in str(run["reason"]) for run in runs))
+            found = await until(waiting, lambda runs: all("the flow `pieces`" in str(run["reason"]) for run in runs))
             assert [(run["run_id"], run["position"], run["priority"]) for run in found] == [
                 (first, 1, 5), (second, 2, 0), (last, 3, -1)
             ]  # fmt: skip
             document = (await client.get(f"/api/runs/{last}")).json()
             assert (document["priority"], document["queue_position"]) == (-1, 3)
-            assert "`pieces`@0" in document["waits_for"]
+            assert "the flow `pieces`" in document["waits_for"]
             listed = await shown(cluster, "hosts", "list")
-            assert re.search(rf"1 +{first} +5 .*`pieces`@0", listed)
+            assert re.search(rf"1 +{first} +5 .*the flow `pieces`", listed)
             async with cluster.host("host"):
                 await until(waiting, lambda runs: not runs)
                 for run_id in (first, second, last):
@@ -127,7 +127,7 @@ async def test_a_host_leaves_a_run_of_a_flow_that_it_does_not_know(cluster: Clus
             await until(lambda: document_of(cluster, run_id), lambda run: run["waits_for"].startswith("4 "))
             assert cluster.by_process("began").keys() == {later.pid}
             await later.kill()
-            await until(lambda: document_of(cluster, run_id), lambda run: "`later`@0" in run["waits_for"])
+            await until(lambda: document_of(cluster, run_id), lambda run: "the flow `later`" in run["waits_for"])
         cluster.open_gate()
         async with cluster.process(*words, name="later-again") as later:
             later.host = await later.line()
