@@ -22,7 +22,8 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     results = [each for each in used if may_be_used(each, outcome.left_out)]
     gaps = all_gaps(state, outcome, failure)
     named = {gap.step for gap in gaps}
-    rejected = (each for each in used if each not in results and each.key not in named)
+    others = {each.key for each in results} | named
+    rejected = (each for each in used if each.key not in others)
     gaps += [gap_of(state, each) for each in rejected]
     if failure is not None and not gaps and (results or failure.type in (HOOK_BLOCKED, HOOK_FAILED)):
         gaps.append(failure_gap(words.WHOLE_REQUEST, failure))
