@@ -214,7 +214,7 @@ async def test_a_wait_for_a_place_is_shown_until_nobody_waits(
 
 
 async def test_a_wait_for_a_rate_says_how_long_it_lasts(store: Any, open_world: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(slots, "ANNOUNCED_S", 0.02)
+    monkeypatch.setattr(slots, "ANNOUNCED_S", 0.5)  # longer than the store takes on a busy machine
     counted = Counted(rate="10/min")
     world: World = open_world(counting(4), [counted.tool], clock=SystemClock(), store=store)
     driving = world.driving(await world.start())
