@@ -19,6 +19,7 @@ from leadhand.core.conversation import SystemMessage, UserMessage
 from leadhand.core.evolve import replay
 from leadhand.flows import FlowContext, flow
 from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.run import FunctionRun
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, says
 
@@ -73,7 +74,7 @@ async def measured(which: FunctionFlow) -> tuple[float, float, float]:
             cpu, wall = time.process_time() - began, time.perf_counter() - at
             entries = await (await lead.runtime()).store.read(answer.run_id)
     assert answer.status.value == "succeeded"
-    state, run = replay(answer.run_id, entries[:-1]), which.run_of(replay(answer.run_id, entries[:1]).definition)
+    state, run = replay(answer.run_id, entries[:-1]), FunctionRun(which, replay(answer.run_id, entries[:1]).definition)
     began = time.process_time()
     run.advanced(state)
     took = time.process_time() - began
