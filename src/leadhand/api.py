@@ -266,17 +266,9 @@ class Leadhand(InSync):
         checked = arguments.check_request(request, example=EXAMPLE)
         check_options(self._flows, flow, options, elsewhere=inspect.signature(Leadhand).parameters)
         _ = answer_worker(shape, ())
-        own = NewRun(
-            name=name,
-            tags=tags,
-            priority=priority,
-            instructions=instructions,
-            tools=tools,
-            plan_only=plan_only,
-            approve_plan=approve_plan,
-            output=shape,
-            worker=own_worker,
-        )
+        asked_for: Any = {"name": name, "tags": tags, "priority": priority, "instructions": instructions}
+        asked_for |= {"tools": tools, "plan_only": plan_only, "approve_plan": approve_plan}
+        own = NewRun(**asked_for, output=shape, worker=own_worker)
         found: Any = {"model": model, "budget": budget, "bounded": self._bounded, "check": check, "more": limits}
         asked, adapter = asked_settings(self._settings, **found)
         if own_worker is not None:
