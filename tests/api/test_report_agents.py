@@ -131,6 +131,33 @@ async def test_a_stage_that_fails_costs_itself_and_the_report_says_so(home: Path
     assert any(said in gap["reason"] for gap in document["gaps"])
 
 
+class Mended(Agent):
+    """A stage that fails until its code is mended."""
+
+    is_mended = False
+    ran: list[bool] = []
+
+    async def run(self, task: Task) -> AgentResult:
+        self.ran.append(self.is_mended)
+        if not self.is_mended:
+            raise ZeroDivisionError("by zero")
+        return AgentResult(verdict=Verdict.APPROVED)
+
+
+async def test_a_stage_that_failed_is_retried_once_its_code_is_mended(home: Path, monkeypatch: pytest.MonkeyPatch):
+    async with Leadhand(offline=True, agents=[Mended], home=home) as lead:
+        run = await lead.start(TOPIC, flow="report", agents=list(lead.agents), review=False)
+        assert (await run.answer()).status is RunStatus.PARTIAL
+        actions = [each["action"] for each in (await run.document())["outcome"]["actions"]]
+        assert "retry" in actions
+        before, tried = len(run.state.steps), len(Mended.ran)
+        monkeypatch.setattr(Mended, "is_mended", True)
+        await run.retry()
+        await run.answer()
+        assert (len(run.state.steps), Mended.ran[tried:]) == (before, [True])
+        assert run.state.steps["mended.1"].ok
+
+
 async def test_a_class_replaces_a_built_in_stage(home: Path):
     class Strict(Agent):
         name = "reviewer"

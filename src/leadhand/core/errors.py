@@ -54,6 +54,8 @@ NEXT_ACTION: dict[FailureClass, str] = {
 }
 """What a person can do about a failure that says nothing else."""
 
+CODE_FAILED = frozenset({"exception", "wrong_result"})
+"""Types of failures of the project's own code: once it is fixed, the step can be done again."""
 RAN_OUT = frozenset({"time", "allowance"})
 """Types of failures of what a larger limit of the run would have allowed."""
 DENIED = "denied"

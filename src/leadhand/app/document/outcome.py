@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from leadhand.core.approval import ApprovalStatus, approval_id
-from leadhand.core.decide.requests import retriable
+from leadhand.core.decide.requests import broken, retriable
 from leadhand.core.errors import DENIED, Failure, FailureClass
 from leadhand.core.events import RunFinished
 from leadhand.core.evidence import made_calls
@@ -187,7 +187,9 @@ def _actions(state: RunState, gaps: tuple[Gap, ...], proposed: Mapping[str, Json
         if proposed:
             found.append(("resume", dict(proposed)))
         failures = (state.steps[key].failure for key in retriable(state))
-        if any(each is None or each.type != DENIED for each in failures):  # a denied call is not asked for again
+        if broken(state) or any(
+            each is None or each.type != DENIED for each in failures
+        ):  # a denied call is not asked for again
             found.append(("retry", {}))
         found.append(("follow_up", {}))
     clear = bool(proposed) or all(gap.class_ in RETRIED for gap in gaps)

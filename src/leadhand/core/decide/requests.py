@@ -5,7 +5,7 @@ from __future__ import annotations
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.commands import Policy
-from leadhand.core.errors import MAX_TURNS, RAN_OUT
+from leadhand.core.errors import CODE_FAILED, MAX_TURNS, RAN_OUT
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
 from leadhand.core.relations import descendants, open_approvals
@@ -82,11 +82,22 @@ def ran_out(state: RunState) -> list[StepState]:
     ]
 
 
+def broken(state: RunState) -> list[StepState]:
+    """Return what the code of the project failed to do in a run that is over, beside its subtasks: once it is fixed, a
+    retry does it again."""
+    return [
+        each
+        for each in (state.steps.values() if state.finished is not None else ())
+        if not each.counts and each.step.parent is None
+        if each.failure is not None and each.failure.type in CODE_FAILED
+    ]
+
+
 def _done_again(state: RunState) -> list[str]:
-    """What ran out, under its own id: what is continued, else what is done again."""
+    """What ran out, under its own id: what is continued, else what is done again, as is what the code failed to do."""
     found = ran_out(state)
-    stopped = [each.key for each in found if each.stopped is not None]  # what judges its earlier answer is not needed
-    return stopped or [each.key for each in found]
+    stopped = [each for each in found if each.stopped is not None]  # what judges its earlier answer is not needed
+    return [each.key for each in (*(stopped or found), *broken(state))]
 
 
 def used_up(state: RunState, ended: StepState) -> str:
@@ -128,6 +139,8 @@ def why_refused(state: RunState, request: ev.StepRequested, *, resting: bool = F
 
 def _nothing_left(state: RunState) -> str:
     """Return why a retry of all failed steps repeats nothing; "" if something that ran out continues."""
+    if broken(state):
+        return ""
     acted, out = retriable(state, confirmed=True), ran_out(state)
     if state.finished is not None and (why := state.finished.failure) is not None and why.type in FIXED:
         return ""

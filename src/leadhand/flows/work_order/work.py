@@ -104,9 +104,10 @@ class Work:
         is_used_up = len(self.orders) >= self.definition.limits.max_steps
         why = "no further work order was allowed" if is_used_up else "what was ordered before gave nothing more"
         found = [self._unjudged(each) for each in self.usable() if each.key not in self.verdicts]
-        found += [_part(name, f"it is missing, and {why}", more) for name in self.missing]
+        is_reviewed = bool(self.orders) and self.orders[-1].subtask_keys()[0] in self.results
+        found += [_part(name, f"it is missing, and {why}", more) for name in self.missing if is_reviewed]
         found += [_part(each.what, each.reason, UNSUPPORTED, FailureClass.UNAVAILABLE) for each in self.cannot]
-        if self.orders and not found and not self.is_complete and not any(self.open_parts()):
+        if is_reviewed and not found and not self.is_complete and not any(self.open_parts()):
             reason = "the review says that the results are incomplete, but not what is missing"
             found.append(_part("the request as a whole", reason, more))
         return found
