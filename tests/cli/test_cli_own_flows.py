@@ -174,3 +174,26 @@ def test_the_time_of_work_includes_its_waits_for_what_it_delegated_but_not_for_p
     after = {"scheduled_at": "", **times, "continues": "lead/a1"}
     part: Any = {"attempts": {"1": waited, "2": after}}
     assert took(part, datetime.now(UTC)) == seconds
+
+
+TONE = '''
+from leadhand.flows import FlowContext, flow
+
+
+@flow
+async def tone(run: FlowContext):
+    """Say in which tone."""
+    return await run.person("In which tone?", choices=["friendly", "formal"])
+'''
+
+
+@pytest.mark.parametrize(("said", "text"), [("2", "formal"), ("friendly", "friendly"), ("3", "3")])
+def test_the_number_of_a_choice_answers_a_question(leadhand: CommandLine, tmp_path: Path, said: str, text: str):
+    file = tmp_path / f"tone_{said}.py"  # a module of its own
+    flows = ("--flows", str(file))
+    file.write_text(TONE)
+    waiting = leadhand("run", "--offline", *flows, "--flow", "tone", "hello")
+    assert waiting.code == Exit.WAITING
+    run_id = leadhand("runs", "list", "--json").json[0]["run_id"]
+    answered = leadhand("answer", run_id, said, *flows)
+    assert (answered.code, answered.out.strip()) == (0, text)

@@ -38,6 +38,12 @@ def checked(state: RunState, given: str, question_id: str = "") -> tuple[Questio
     return _open(state, question_id), said
 
 
+def chosen(asked: Question, said: str) -> str:
+    """Return the choice whose number somebody said; else what they said, which may be a choice itself."""
+    is_number = said.isdecimal() and said not in asked.choices and 1 <= int(said) <= len(asked.choices)
+    return asked.choices[int(said) - 1] if is_number else said
+
+
 def _open(state: RunState, question_id: str) -> Question:
     """Return the question to answer. Raises UsageError if it is not open."""
     asked = state.questions.get(question_id) if question_id else open_question(state)

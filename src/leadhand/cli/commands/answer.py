@@ -20,7 +20,7 @@ from leadhand.runs import Run
 
 async def answer(
     run_id: RunId,
-    text: Annotated[str, Flag("Your answer, in words.", "TEXT")],
+    text: Annotated[str, Flag("Your answer, in words, or the number of a choice.", "TEXT")],
     /,
     *,
     tools: SameTools = (),
@@ -31,7 +31,7 @@ async def answer(
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
         state = await runtime.load(listing.run_id)
-        questions.checked(state, text)
+        text = questions.chosen(*questions.checked(state, text))
         if listing.owner is not None or listing.detached:
             await questions.reply(runtime, state.run_id, text, by=user())
             say("Answered.")
