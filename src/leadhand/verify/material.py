@@ -80,10 +80,14 @@ def earlier_answer(state: RunState) -> dict[str, Json]:
 
 
 def found_out(state: RunState) -> bool:
-    """Whether there is something to judge: a result of a tool, or a tool with an effect that the run could call."""
+    """Whether there is something to judge: a result of a tool or of a function of the flow, or a tool with an effect
+    that the run could call."""
     if any(tool.acts for tool in state.definition.tools):
         return True
-    return any(each.by or any(call.ok for call in each.made) for each in state.steps.values())
+    steps = state.steps.values()
+    if any(each.by or (each.ok and each.step.kind == "do") for each in steps):
+        return True
+    return any(call.ok for each in steps for call in each.made)
 
 
 def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
@@ -122,7 +126,7 @@ def _returned(state: RunState, result: StepState) -> Json:
 
 def calls_of(state: RunState) -> Iterator[Json]:
     """Yield the calls of a run: those with an effect and those that failed with their arguments, the others without;
-    and those that a person did not allow."""
+    those that a person did not allow; and the functions of a flow, which may have done anything."""
     for step in state.steps.values():
         given = step.step.subtask
         for call in step.made:
@@ -131,6 +135,8 @@ def calls_of(state: RunState) -> Iterator[Json]:
                 facts = {**facts, "args": call.args, **({} if call.ok else {"error": call.error[:LONGEST_ERROR]})}
                 facts |= {"approval": note} if (note := approval_note(state, call, given)) else {}
             yield facts
+        if step.step.kind == "do" and step.closed:
+            yield {"tool": step.step.name, "effect": "unknown", "ok": step.ok}
     for each in state.approvals.values():
         if each.kind == "call" and each.status in (ApprovalStatus.DENIED, ApprovalStatus.EXPIRED):
             error = f"not made, since a person did not allow it: {each.reason}".rstrip(": ")

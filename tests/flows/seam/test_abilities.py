@@ -15,6 +15,7 @@ from leadhand import RunStatus, UsageError, Worker, tool
 from leadhand.core.evolve import replay
 from leadhand.flows import FlowContext, Retry, StepFailed, flow
 from leadhand.testing.scripted_model import fails, gives, says
+from leadhand.verify.material import calls_of, found_out
 
 
 class Sections(BaseModel):
@@ -220,6 +221,24 @@ async def test_large_results_are_loaded_before_the_function_gets_them(tmp_path: 
     shown = next(given for worker, given in lives.asked if worker == "A")
     assert shown["rows"]["raw"] == ROWS
     assert shown["done"] == ROWS
+
+
+async def test_a_function_of_a_flow_is_among_what_was_done_since_it_may_have_done_anything(tmp_path: Path) -> None:
+    async def notify(whom: str) -> str:
+        return f"told {whom}"
+
+    @flow
+    async def notifying(run: FlowContext) -> Any:
+        await run.do(notify, whom="Ann")
+        return await run.ask(b)
+
+    lives = Lives(tmp_path, lambda worker, given: says("Ann was told."))
+    async with lives.life(notifying) as lead:
+        run, answer = await finished(lead, notifying)
+        assert [(each["tool"], each["ok"]) for each in answer.document["done"]] == [("notify", True)]
+        state = replay(run.run_id, await log_of(lead, run.run_id))
+    assert [*calls_of(state)] == [{"tool": "notify", "effect": "unknown", "ok": True}]
+    assert found_out(state)
 
 
 async def test_a_flow_that_changes_its_default_options_gets_them_anew_in_each_pass(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class EvidencePart(Document):
 
 
 class DoneCall(Document):
-    """A call with an effect."""
+    """A call with an effect, or a function of a flow, whose effect nobody knows."""
 
     tool: str
     args: dict[str, Json] = Field(description="As the call was made.")
@@ -90,7 +90,8 @@ def _not_judged(state: RunState) -> str | None:
 def done_calls(state: RunState) -> Iterator[DoneCall]:
     """Yield every call with an effect, from the log; one whose end was not seen is not ok.
 
-    What Leadhand's own tools do inside the run, such as writing its files, is not among them.
+    What Leadhand's own tools do inside the run, such as writing its files, is not among them. A function of a flow
+    (``run.do``) is, since it may have done anything.
     """
     for step in state.steps.values():
         for call in made_calls(step):
@@ -98,6 +99,8 @@ def done_calls(state: RunState) -> Iterator[DoneCall]:
             if call.effect is not Effect.PURE and (tool is None or tool.acts):
                 event, ok = next(reversed(step.event_ids), None), call.ok and call.seen
                 yield DoneCall(tool=call.tool, args=call.args, effect=call.effect, ok=ok, event_id=event)
+        if step.step.kind == "do" and step.closed and step.event_ids:
+            yield DoneCall(tool=step.step.name, args={}, effect=Effect.ONCE, ok=step.ok, event_id=step.event_ids[-1])
 
 
 def calls_made(state: RunState) -> tuple[int, int]:
