@@ -126,7 +126,7 @@ def _returned(state: RunState, result: StepState) -> Json:
 
 def calls_of(state: RunState) -> Iterator[Json]:
     """Yield the calls of a run: those with an effect and those that failed with their arguments, the others without;
-    those that a person did not allow; and the functions of a flow, which may have done anything."""
+    those that a person did not allow; and the functions of a flow, whose effects nobody knows."""
     for step in state.steps.values():
         given = step.step.subtask
         for call in step.made:

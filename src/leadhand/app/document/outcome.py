@@ -91,7 +91,7 @@ def done_calls(state: RunState) -> Iterator[DoneCall]:
     """Yield every call with an effect, from the log; one whose end was not seen is not ok.
 
     What Leadhand's own tools do inside the run, such as writing its files, is not among them. A function of a flow
-    (``run.do``) is, since it may have done anything.
+    (``run.do``) is, since nobody knows its effect.
     """
     for step in state.steps.values():
         for call in made_calls(step):
