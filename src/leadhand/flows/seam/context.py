@@ -308,31 +308,33 @@ class FlowContext(Waits):
             return known
         output = None if worker is None else worker.output
         id_, place = now.identity(of, output, early=early)
-        logged: dict[str, Json] = {field: each.logged for field, each in written.items()}
-        earlier = now.state.steps.get(id_)
-        worker_key, definition = (earlier.step.worker, None) if earlier is not None else self._version(recorded)
-        step = Step(
-            step_id=id_,
-            worker=worker_key,
-            title=details.title or key.rpartition("/")[2],
-            input=logged,
-            needs=tuple(dict.fromkeys(needed for each in written.values() for needed in each.steps)),
-            tools=None if tools is None else tuple(tools),
-            model=model,
-            counts=recorded.counts,
-            final=final,
-            kind=kind,
-            key=key,
-            digest=of[2],
-            place=place,
-            line=now.line(),
-            optional=optional,
-            doing=details.doing,
-            instructions=self._instructions(worker, logged) or details.instructions,
-            judges=details.judges,
-            parent=attempt_id(self._inside, 1) if self._inside else None,
-        )
-        pending = Pending(id_, [do.IssueStep(step, definition)], lambda now: self._result(now, id_, output))
+        commands: tuple[do.Command, ...] = ()
+        if id_ not in now.state.steps:
+            worker_key, definition = self._version(recorded)
+            logged: dict[str, Json] = {field: each.logged for field, each in written.items()}
+            step = Step(
+                step_id=id_,
+                worker=worker_key,
+                title=details.title or key.rpartition("/")[2],
+                input=logged,
+                needs=tuple(dict.fromkeys(needed for each in written.values() for needed in each.steps)),
+                tools=None if tools is None else tuple(tools),
+                model=model,
+                counts=recorded.counts,
+                final=final,
+                kind=kind,
+                key=key,
+                digest=of[2],
+                place=place,
+                line=now.line(),
+                optional=optional,
+                doing=details.doing,
+                instructions=self._instructions(worker, logged) or details.instructions,
+                judges=details.judges,
+                parent=attempt_id(self._inside, 1) if self._inside else None,
+            )
+            commands = (do.IssueStep(step, definition),)
+        pending = Pending(id_, commands, lambda now: self._result(now, id_, output))
         pending.worker, pending.recorded, pending.optional = worker, recorded, optional
         pending.details, pending.code = details, code
         if early:

@@ -76,7 +76,10 @@ class Waits:
 
     def _waits(self, asked: Question, timeout_s: float | None, value: Callable[[str], _T]) -> Pending[_T]:
         asked = asked.evolve(id=self._numbered(asked.id))
-        read: Callable[[RunState], _T] = lambda now: value(now.questions[asked.id].reply or "")  # noqa: E731
+
+        def read(now: RunState) -> _T:
+            return value(now.questions[asked.id].reply or "")
+
         return self._pass.add(Pending(f"?{asked.id}", [do.Ask(asked, timeout_s)], read))
 
     async def approve(
