@@ -29,7 +29,7 @@ def confined(path: str) -> str:
 
     Empty names and ``.`` are dropped, and the text is composed (Unicode NFC), so that two spellings of a path are one
     artifact. Raises UsageError for a path that leaves the folder or that some system would read differently: absolute,
-    with ``..``, with a backslash, a drive, a reserved or an invisible character, or too long.
+    with ``..``, with a backslash, a drive, a reserved name or character, an invisible character, or too long.
     """
     names = [name for name in unicodedata.normalize("NFC", path).split("/") if name not in ("", ".")]
     problem = next((why for why, is_so in _problems(path, names) if is_so), None)
@@ -40,6 +40,10 @@ def confined(path: str) -> str:
     return "/".join(names)
 
 
+# Names that Windows gives to devices, in any case and with any extension.
+_DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
+    f"{device}{number}" for device in ("com", "lpt") for number in range(10)
+}
 _RESERVED = frozenset('\\:*?"<>|\u2044\u2215\u29f8\u2216\u29f5\u29f9')
 """Characters that some system reserves, and those that look like a separator."""
 
@@ -59,6 +63,8 @@ def _problems(path: str, names: list[str]) -> Iterator[tuple[str, bool]]:
         yield f"it contains {shown}, which does not mean the same everywhere", odd
     ends = any(name != name.strip() or name.endswith(".") for name in names)
     yield "a name begins or ends with a space, or ends with a dot", ends
+    device = next((name for name in names if name.casefold().partition(".")[0].rstrip() in _DEVICES), None)
+    yield f"{device} is the name of a device on Windows", device is not None
     longest = max((len(name.encode()) for name in names), default=0)
     yield f"a name is longer than {LONGEST_NAME} bytes", longest > LONGEST_NAME
     yield f"it is longer than {LONGEST_PATH} bytes", len("/".join(names).encode()) > LONGEST_PATH
