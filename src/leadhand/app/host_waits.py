@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from datetime import UTC, datetime
 
-from leadhand.app.listings import all_runs
+from leadhand.app.listings import all_runs, definition_of
 from leadhand.app.membership import is_shared
 from leadhand.app.toolsets import needed_tools
 from leadhand.core.errors import UnreadableRun
@@ -40,11 +40,11 @@ async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[Waiti
         WaitingRun(
             run_id=listing.run_id,
             position=position,
-            priority=0 if isinstance(state, UnreadableRun) else state.definition.priority,
+            priority=priority,
             since=listing.created_at,
-            reason=await _why(store, state, hosts),
+            reason=await _reason(store, listing.run_id, hosts),
         )
-        for position, (listing, state) in enumerate(await _undriven(store), start=1)
+        for position, (listing, priority) in enumerate(await _undriven(store), start=1)
     ]
 
 
@@ -67,18 +67,21 @@ async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -
     return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)
 
 
-async def _why(store: ContextStore, state: RunState | UnreadableRun, hosts: list[HostLine]) -> str:
-    if isinstance(state, UnreadableRun):
-        return f"its log cannot be read here: {state.what}"
+async def _reason(store: ContextStore, run_id: str, hosts: list[HostLine]) -> str:
+    try:
+        return await _why(store, await snapshots.load(store, run_id), hosts)
+    except UnreadableRun as error:
+        return f"its log cannot be read here: {error.what}"
+
+
+async def _why(store: ContextStore, state: RunState, hosts: list[HostLine]) -> str:
     tools = {tool.name for tool in needed_tools(state)}
     return driver_wait(state.definition, tools, hosts, await refusal(store, state.run_id))
 
 
-async def _undriven(store: ContextStore) -> list[tuple[RunListing, RunState | UnreadableRun]]:
-    """Return the detached runs that no process drives, as many as are listed, in the order of the queue.
-
-    The log of a run of a later release may not be readable here.
-    """
+async def _undriven(store: ContextStore) -> list[tuple[RunListing, int]]:
+    """Return the detached runs that no process drives, as many as are listed, in the order of the queue, with their
+    priorities: 0 for a run of a later release, whose log may not be readable here."""
     found = [
         listing
         for status in (RunStatus.QUEUED, RunStatus.RUNNING)
@@ -86,13 +89,13 @@ async def _undriven(store: ContextStore) -> list[tuple[RunListing, RunState | Un
         if listing.orphan
     ]
     oldest = sorted(found, key=lambda each: (each.created_at, each.run_id))[:MOST_LISTED]
-    runs: list[tuple[RunListing, RunState | UnreadableRun]] = []
+    runs: list[tuple[RunListing, int]] = []
     for listing in oldest:
         try:
-            runs.append((listing, await snapshots.load(store, listing.run_id)))
-        except UnreadableRun as error:
-            runs.append((listing, error))
-    return sorted(runs, key=lambda run: 0 if isinstance(run[1], UnreadableRun) else -run[1].definition.priority)
+            runs.append((listing, (await definition_of(store, listing.run_id)).priority))
+        except UnreadableRun:
+            runs.append((listing, 0))
+    return sorted(runs, key=lambda run: -run[1])  # a stable sort: the older first
 
 
 def _refusal(run_id: str) -> str:
