@@ -9,9 +9,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any, Literal, cast, get_type_hints
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
 
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import Limits, SharedBudget, nanousd
@@ -188,6 +189,12 @@ MODELS = ("ask", "profile", "aclose")
 _STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs", "blob", "aclose")
 
 
+@cache
+def _filters() -> type[BaseModel]:
+    kinds: dict[str, Any] = {key: (kind, None) for key, kind in get_type_hints(RunFilter).items()}
+    return create_model("RunFilter", **kinds)
+
+
 def check_filters(limit: object, filters: RunFilter) -> None:
     """Convert the filters of a list of runs, in place. Raises UsageError for those that cannot be used."""
     check_names("runs()", filters, RunFilter.__annotations__)
@@ -200,8 +207,7 @@ def check_filters(limit: object, filters: RunFilter) -> None:
             if not isinstance(given[key], kind):
                 raise UsageError(f"there is no {key} {shown(given[key])}", f"Choose from: {', '.join(kind)}.")
     try:
-        kinds: dict[str, Any] = {key: (kind, None) for key, kind in get_type_hints(RunFilter).items()}
-        create_model("RunFilter", **kinds).model_validate(given, strict=True)
+        _filters().model_validate(given, strict=True)
     except ValidationError as error:
         found = error.errors(include_url=False)[0]
         what = f"invalid value for {found['loc'][0]}: {shown(found['input'])}"

@@ -77,18 +77,19 @@ class NewRun:
         run_priority(self.priority)
         flags(plan_only=self.plan_only, approve_plan=self.approve_plan)
         checked = {"name": run_name(self.name), "tags": run_tags(self.tags)}
-        checked |= {"instructions": _instructions(self.instructions), "tools": self.only_tools}
+        names = None if self.tools is None else tuple(_names(self.tools))
+        checked |= {"instructions": _instructions(self.instructions), "tools": names}
         for field, value in checked.items():
             object.__setattr__(self, field, value)
 
     @property
     def only_tools(self) -> tuple[str, ...] | None:
         """The names of the only tools that the run may use."""
-        return None if self.tools is None else tuple(_names(self.tools))
+        return cast("tuple[str, ...] | None", self.tools)
 
     @property
     def instructions_by_worker(self) -> dict[str, str]:
-        return _instructions(self.instructions)
+        return cast("dict[str, str]", self.instructions)
 
     def following(self, earlier: RunDefinition, flow: FunctionFlow) -> NewRun:
         """Return this as a follow-up: where no others are given, it has the instructions and tools of the earlier run,
