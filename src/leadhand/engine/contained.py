@@ -56,8 +56,9 @@ async def _without_exit(call: Awaitable[Any]) -> Any:
 def watched(call: Coroutine[Any, Any, Any], tell: Callable[[str], None]) -> Generator[Any, Any, Any]:
     """Await a coroutine, and ``tell`` at which lines it blocked the loop."""
     error: BaseException | None = None
+    line = waits_at(call, ours=str(OURS))
     while True:
-        line, began = waits_at(call, ours=str(OURS)), time.monotonic()
+        began = time.monotonic()
         try:
             waits = call.send(None) if error is None else call.throw(error)
         except StopIteration as stop:
@@ -66,6 +67,7 @@ def watched(call: Coroutine[Any, Any, Any], tell: Callable[[str], None]) -> Gene
             after = waits_at(call, ours=str(OURS))
             if slow := blocked(line if after == "?" else after, time.monotonic() - began, HOW):
                 tell(slow)
+            line = after
         try:
             yield waits
             error = None
