@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.commands import Policy
@@ -74,23 +76,23 @@ def ran_out(state: RunState) -> list[StepState]:
 
     Children are left out: they continue with what asked for them.
     """
-    return [
-        each
-        for each in (state.steps.values() if state.finished is not None else ())
-        if not each.counts and each.step.parent is None
-        if each.stopped is not None or (each.failure is not None and each.failure.type in RAN_OUT)
-    ]
+    ended = _beside_subtasks(state)
+    return [each for each in ended if each.stopped is not None or _failed(each, RAN_OUT)]
 
 
 def broken(state: RunState) -> list[StepState]:
     """Return what the code of the project failed to do in a run that is over, beside its subtasks: once it is fixed, a
     retry does it again."""
-    return [
-        each
-        for each in (state.steps.values() if state.finished is not None else ())
-        if not each.counts and each.step.parent is None
-        if each.failure is not None and each.failure.type in CODE_FAILED
-    ]
+    return [each for each in _beside_subtasks(state) if _failed(each, CODE_FAILED)]
+
+
+def _beside_subtasks(state: RunState) -> list[StepState]:
+    every = state.steps.values() if state.finished is not None else ()
+    return [each for each in every if not each.counts and each.step.parent is None]
+
+
+def _failed(step: StepState, types: Collection[str]) -> bool:
+    return step.failure is not None and step.failure.type in types
 
 
 def _done_again(state: RunState) -> list[str]:
