@@ -100,7 +100,6 @@ def _with_needs(subtask: ProposedSubtask, moved: Mapping[str, str]) -> ProposedS
 def _is_new(work: Work, subtask: ProposedSubtask) -> bool:
     """Whether a call was not made before in this run, so that it can give something new; False also where a rejected
     subtask did something irreversible with the same tool, so that it might be repeated in other words."""
-
     return subtask.tool is None or not any(
         earlier.state.subtask.args == subtask.args or (earlier.state.acted and not work.is_accepted(key))
         for key, earlier in work.results.items()

@@ -48,9 +48,9 @@ class Work:
         """The subtasks that others were done instead of."""
         self.cannot: tuple[Unsupported, ...] = ()
         self.missing: Sequence[str] = ()
-        """What the latest review found missing."""
-        self.is_complete = self.may_order = False
-        """Whether the latest review found everything there, and whether another order can follow."""
+        """What the review of the latest order found missing."""
+        self.is_complete, self.may_order = True, False
+        """Whether that review found everything there, and whether another order can follow."""
 
     def note_cannot(self, parts: Sequence[Unsupported]) -> None:
         """Note parts of the request that no tool supports."""
@@ -58,8 +58,9 @@ class Work:
         self.run.cannot(parts)
 
     def ordered(self, order: WorkOrder) -> None:
-        """Add an order that was issued."""
+        """Add an order that was issued, of which no review says anything yet."""
         self.orders.append(order)
+        self.missing, self.is_complete = (), True
         self.superseded |= {each.repairs_subtask for each in order.subtasks if each.repairs_subtask is not None}
 
     def reviewed(self, results: Mapping[str, Result], review: Review, failures: Mapping[str, Failure]) -> None:
@@ -104,10 +105,9 @@ class Work:
         is_used_up = len(self.orders) >= self.definition.limits.max_steps
         why = "no further work order was allowed" if is_used_up else "what was ordered before gave nothing more"
         found = [self._unjudged(each) for each in self.usable() if each.key not in self.verdicts]
-        is_reviewed = bool(self.orders) and self.orders[-1].subtask_keys()[0] in self.results
-        found += [_part(name, f"it is missing, and {why}", more) for name in self.missing if is_reviewed]
+        found += [_part(name, f"it is missing, and {why}", more) for name in self.missing]
         found += [_part(each.what, each.reason, UNSUPPORTED, FailureClass.UNAVAILABLE) for each in self.cannot]
-        if is_reviewed and not found and not self.is_complete and not any(self.open_parts()):
+        if not found and not self.is_complete and not any(self.open_parts()):
             reason = "the review says that the results are incomplete, but not what is missing"
             found.append(_part("the request as a whole", reason, more))
         return found
