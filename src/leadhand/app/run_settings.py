@@ -30,7 +30,7 @@ from leadhand.core.run import RunDefinition
 from leadhand.core.text import check_names, did_you_mean
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import shown
-from leadhand.core.worker import EVERY_WORKER, LONGEST_INSTRUCTIONS, WILDCARDS, Worker
+from leadhand.core.worker import EVERY_WORKER, LONGEST_INSTRUCTIONS, WILDCARDS, Worker, with_more
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.ports import Models
@@ -179,12 +179,10 @@ def instructed(workers: Sequence[Worker], given: Mapping[str, str]) -> tuple[Wor
     if unknown := [name for name in given if name not in (EVERY_WORKER, *names)]:
         what = f"there are instructions for the worker {unknown[0]!r}, which this run does not have"
         raise UsageError(what, f"Its workers are: {', '.join(names)}.{did_you_mean(unknown[0], names)}")
-    found: list[Worker] = []
-    for worker in workers:
-        more = ("", "") if worker.loop == "code" else (given.get(EVERY_WORKER, ""), given.get(worker.name, ""))
-        parts = [worker.instructions, *more]
-        found.append(worker.evolve(instructions="\n\n".join(filter(None, parts))))
-    return tuple(found)
+    return tuple(
+        each if each.loop == "code" else each.evolve(instructions=with_more(each.instructions, each.name, given))
+        for each in workers
+    )
 
 
 def check_plan(flow: FunctionFlow, run: NewRun) -> None:

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import operator
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -49,6 +50,12 @@ def output_schema(output: Any) -> dict[str, Any] | None:
 def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """The schema of a model. It is kept, since every run of a flow has the same workers."""
     return model.model_json_schema()
+
+
+def with_more(instructions: str, name: str, more: Mapping[str, str]) -> str:
+    """Return the instructions of a worker with the ``more`` that a run gives, by name: those of every worker, and its
+    own."""
+    return "\n\n".join(filter(None, (instructions, more.get(EVERY_WORKER), more.get(name))))
 
 
 class Worker(Value):

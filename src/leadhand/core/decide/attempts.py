@@ -23,7 +23,7 @@ from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED, indeterminate, out_of_time, to_raise
 from leadhand.core.work_order import OpenCall, Step, Subtask, references
 from leadhand.core.work_result import ResultData, WorkResult
-from leadhand.core.worker import EVERY_WORKER, WILDCARDS, Worker
+from leadhand.core.worker import WILDCARDS, Worker, with_more
 
 from .retries import Retry, retry
 
@@ -75,8 +75,7 @@ def define(state: RunState, workers: Sequence[Worker]) -> list[ev.AnyEvent]:
     more = state.definition.instructions
     found: list[ev.AnyEvent] = []
     for each in fresh:
-        own = () if each.loop == "code" else (more.get(EVERY_WORKER, ""), more.get(each.name, ""))
-        text = "\n\n".join(filter(None, (each.instructions, *own)))
+        text = each.instructions if each.loop == "code" else with_more(each.instructions, each.name, more)
         found.append(ev.WorkerDefined(attempt="", worker=each.evolve(instructions=text)))
     return found
 

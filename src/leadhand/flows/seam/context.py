@@ -20,7 +20,7 @@ from leadhand.core.state import RunState
 from leadhand.core.value import Json, object_of, shown
 from leadhand.core.work_order import ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import ResultData, Review
-from leadhand.core.worker import ALL_TOOLS, EVERY_WORKER
+from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code, Desk
 from leadhand.verify.judge import Verifier
@@ -346,8 +346,7 @@ class FlowContext(Waits):
         if worker is None or isinstance(worker.instructions, str):
             return None
         text = worker.instructions(Given(self.request, given or {"request": self.request}, deps=self.deps))
-        more = self.state.definition.instructions
-        return "\n\n".join(filter(None, (cleandoc(text), more.get(EVERY_WORKER), more.get(worker.name))))
+        return with_more(cleandoc(text), worker.name, self.state.definition.instructions)
 
     def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:
         """Return the name under which the run knows a worker, and its definition if the run does not know it yet."""
