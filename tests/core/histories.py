@@ -15,10 +15,13 @@ from core.invariants import check_budget, check_state, check_step, reserved_tota
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
+from leadhand.core.commands import FlowError
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.decide import decide, due, when_idle
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.evidence import unproven_call
 from leadhand.core.evolve import evolve, start
+from leadhand.core.evolve.steps import answered_value
 from leadhand.core.ids import model_call_id, tool_call_id
 from leadhand.core.judgement import Check
 from leadhand.core.lifecycle import AttemptStatus
@@ -26,7 +29,7 @@ from leadhand.core.limits import NOTHING, Limits, Money, Usage
 from leadhand.core.plan_approval import open_plan
 from leadhand.core.relations import open_question
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
-from leadhand.core.state import AttemptState, ModelTurn, RunState
+from leadhand.core.state import AttemptState, ModelTurn, RunState, StepState
 from leadhand.core.tool import Effect, Source, ToolSpec
 from leadhand.core.work_order import OpenCall, result_reference
 from leadhand.core.work_result import ResultData, WorkResult
@@ -128,7 +131,7 @@ class History:
     def command(self, command: do.Command) -> bool:
         """Have a command decided and what follows committed; False when it was refused."""
         try:
-            events = decide(self.state, command, self.now, self.policy)
+            events = decide(self.state, command, self.now, self.policy.outcome)
         except do.Refused as refusal:
             self.refusal = str(refusal)
             return False
@@ -263,7 +266,24 @@ class History:
         return call_id
 
     def returns(self, attempt: AttemptState, result: WorkResult) -> None:
+        """Return what a host has checked."""
+        problem = self._problem(self.state.steps[_step(attempt)], result) if result.ok else None
+        result = result if problem is None else WorkResult.failed("task", problem)
         self.write(ev.AttemptReturned(attempt=attempt.attempt, result=result))
+
+    def _problem(self, step: StepState, result: WorkResult) -> Failure | None:
+        if (subtask := step.step.subtask) is not None:
+            fixed = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
+            approvals = [self.state.approvals.get(call.call_id) for call in step.evidence]
+            approved = [each.approval_id for each in approvals if each is not None and each.by]
+            if (unproven := unproven_call(subtask, fixed, step.evidence, approved)) is not None:
+                return unproven
+        text = result.data.summary if result.data is not None else ""
+        try:
+            found = self.policy.problems(self.state, step, answered_value(step, result), text, step.evidence)
+        except FlowError as error:
+            return error.failure
+        return failure("invalid", "bad_thought", "; ".join(found)) if found else None
 
     def fails(self, attempt: AttemptState, class_: FailureClass, type_: str = "made_up") -> None:
         self.returns(attempt, WorkResult.failed("task", failure(class_, type_)))

@@ -245,7 +245,7 @@ def _check_end(state: RunState) -> None:
     _check_judgement(state, finished)
     for command in ANY_COMMAND:
         try:
-            decide(state, command, state.created_at, policy_of(WORK_ORDER, state.definition.evolve(options={})))
+            decide(state, command, state.created_at, policy_of(WORK_ORDER, state.definition.evolve(options={})).outcome)
         except do.Refused:
             continue
         raise AssertionError(f"a finished run accepted {command}")

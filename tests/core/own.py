@@ -31,7 +31,7 @@ class Commanded:
     def next(self, state: RunState) -> Sequence[do.Command]:
         return []
 
-    def problems(self, state: RunState, step: StepState, value: Json, text: str, calls: Any = ()) -> list[str]:
+    def problems(self, *_: object) -> list[str]:
         return []
 
     def accepted(self, state: RunState, step: StepState, value: Json, *_: object) -> Json:

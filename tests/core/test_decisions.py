@@ -64,10 +64,10 @@ def test_deciding_changes_nothing_by_itself(history: History):
     wanted = [*due(history.state), *following, do.SetStatus(RunStatus.PAUSED), do.Finish()]
     for command in wanted:
         try:
-            first = decide(history.state, command, history.now, history.policy)
+            first = decide(history.state, command, history.now, history.policy.outcome)
         except do.Refused:
             continue
-        again = decide(history.state, command, history.now, history.policy)
+        again = decide(history.state, command, history.now, history.policy.outcome)
         assert again == first, "the same state decided differently"
     assert differences(history.state, before) == {}
 
@@ -88,7 +88,7 @@ def test_deciding_changes_nothing_by_itself(history: History):
 def test_a_command_about_something_that_is_not_there_is_refused(command: do.Command):
     history = History()
     with pytest.raises(do.Refused):
-        decide(history.state, command, NOON, history.policy)
+        decide(history.state, command, NOON, history.policy.outcome)
 
 
 @pytest.mark.parametrize("at_rest", [RunStatus.PAUSED, RunStatus.WAITING])
@@ -108,7 +108,7 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
     )
     end = do.Finish(cancelled=status is RunStatus.CANCELLED)
     try:
-        finished = decide(history.state, end, history.now, history.policy)[-1]
+        finished = decide(history.state, end, history.now, history.policy.outcome)[-1]
     except do.Refused:
         return False
     assert isinstance(finished, ev.RunFinished)
@@ -124,7 +124,7 @@ def test_a_run_does_not_succeed_by_being_told_so():
 
     history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
 
-    finished = decide(history.state, do.Finish(), NOON, Boasting())[-1]
+    finished = decide(history.state, do.Finish(), NOON, Boasting().outcome)[-1]
 
     assert isinstance(finished, ev.RunFinished)
     assert finished.status is RunStatus.PARTIAL
@@ -135,7 +135,7 @@ def test_a_run_does_not_succeed_by_being_told_so():
 def test_a_run_does_not_end_in_a_state_that_is_no_end(history: History):
     for command in (do.Finish(), do.Finish(failure=failure("exhausted", "time")), do.Finish(cancelled=True)):
         try:
-            finished = decide(history.state, command, history.now, history.policy)[-1]
+            finished = decide(history.state, command, history.now, history.policy.outcome)[-1]
         except do.Refused:
             continue
         assert isinstance(finished, ev.RunFinished)
@@ -279,7 +279,7 @@ def test_a_review_cannot_accept_what_was_not_completed():
     verdicts = [{"subtask": key, "verdict": "accept"} for key in ("wo-001.0", "wo-001.1")]
     review = Review.model_validate({"verdicts": verdicts, "complete": True, "answer": "all is well"})
 
-    (event,) = decide(history.state, do.Judge(work_order_id="wo-001", review=review), NOON, history.policy)
+    (event,) = decide(history.state, do.Judge(work_order_id="wo-001", review=review), NOON, history.policy.outcome)
 
     assert isinstance(event, ev.ResultsJudged)
     assert [verdict.verdict for verdict in event.review.verdicts] == ["accept", "drop"]

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from core.histories import History, definition
 from leadhand.core import commands as do
 from leadhand.core.errors import Failure
-from leadhand.core.evidence import unsupported_claim
+from leadhand.core.evidence import unproven_call
 from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows.seam.results import Result
 from leadhand.flows.work_order.checks import plan_problems, review_problems
 from leadhand.flows.work_order.work import Work
@@ -163,8 +162,8 @@ def unproven(*calls: tuple[str, bool], tool: str | None = "look") -> Failure | N
     attempt = history.live[0]
     for position, (name, ok) in enumerate(calls):
         history.calls_tool(attempt, history.state.tools[name], ok=ok, position=position)
-    result = WorkResult(task_name="a", ok=True, data=ResultData(summary="done"))
-    return unsupported_claim(history.state, history.state.steps["wo-001.0"], result)
+    step = history.state.steps["wo-001.0"]
+    return unproven_call(step.subtask, step.subtask.args, step.evidence)
 
 
 def test_a_result_counts_when_the_log_shows_what_it_claims():

@@ -114,8 +114,8 @@ async def test_nothing_of_an_answer_that_a_hook_blocks_is_in_the_end_of_its_run(
     history.thinks(history.live[0], {"answer": "It is 4711."})
     history.command(Settle(step="plan"))
     history.policy.next(history.state)
-    ended = decide(history.state, Finish(), history.now, history.policy)
-    (end,) = await guarded(NoNumbers(), history.policy, history.state, ended, history.now)  # type: ignore[arg-type]
+    ended = decide(history.state, Finish(), history.now, history.policy.outcome)
+    (end,) = await guarded(NoNumbers(), history.policy.outcome, history.state, ended, history.now)  # type: ignore[arg-type]
 
     assert "4711" in str(ended)
     assert "4711" not in str(end)

@@ -38,7 +38,7 @@ from leadhand.engine import forking
 from leadhand.engine.answer_guard import guarded
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems, supplied_problems
-from leadhand.flows.seam.run import AbsentRun
+from leadhand.flows.seam.run import absent_outcome
 from leadhand.ports.heads import RunHead
 from leadhand.ports.runs import RunListing
 
@@ -97,11 +97,11 @@ async def _stopped(runtime: Runtime, state: RunState) -> RunStatus:
     try:
         runtime.flows.of(state.definition)
     except LeadhandError:
-        policy = AbsentRun()
         try:
             if (asked := stopping(state)) is not None:
                 now = datetime.now(UTC)
-                events = await guarded(runtime.hooks, policy, state, decide(state, asked, now, policy), now)
+                ended = decide(state, asked, now, absent_outcome)
+                events = await guarded(runtime.hooks, absent_outcome, state, ended, now)
                 await runtime.log(state.run_id).append(*events, epoch=state.epoch)
         finally:
             await runtime.store.release(state.run_id, state.epoch)

@@ -1,14 +1,13 @@
-"""The interface between the core and a flow: the commands, and the methods of a flow that the core calls."""
+"""The interface between the core and a flow: the commands, and the outcome of a run."""
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from .approval import Approval, Question
 from .errors import Failure
 from .judgement import Judgement
 from .run import Gap, RunStatus
-from .state import RunState, StepState
-from .tool import CallState
 from .value import Json
 from .work_order import Step, Unsupported, WorkOrder
 from .work_result import ResultData, Review
@@ -101,7 +100,10 @@ class Expire(NamedTuple):
 
 
 class DecideRequest(NamedTuple):
-    """Decide the oldest pending request of a person."""
+    """Decide the oldest pending request of a person. ``workers`` are those of steps that the flow defines otherwise
+    today, by step: a retry is carried out by them."""
+
+    workers: Mapping[str, Worker] = MappingProxyType({})
 
 
 class SetStatus(NamedTuple):
@@ -182,21 +184,3 @@ class FlowError(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
-
-
-class Policy(Protocol):
-    """What the core asks of the flow of a run: whether results count, and what the outcome is."""
-
-    def problems(
-        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[CallState] = ()
-    ) -> list[str]:
-        """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
-        ...
-
-    def outcome(self, state: RunState) -> Outcome:
-        """Return the outcome of the run if it ends now."""
-        ...
-
-    def changed_worker(self, state: RunState, key: str) -> Worker | None:
-        """Return the worker of a step as a function defines it today; None if it is as the step has it."""
-        ...

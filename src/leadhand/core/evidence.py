@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from .errors import Failure, FailureClass
-from .state import RunState, StepState
+from .state import StepState
 from .tool import CallState
 from .value import Json
 from .words.failures import unproven, written_call
 from .work_order import Subtask, result_reference
-from .work_result import ResultData, WorkResult
-
-
-def unsupported_claim(state: RunState, step: StepState, result: WorkResult) -> Failure | None:
-    """Return why an ok result does not count: the call that its subtask orders was not made. None if it counts."""
-    if not result.ok or (subtask := step.step.subtask) is None:
-        return None
-    fixed = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
-    asked = ((call, state.approvals.get(call.call_id)) for call in step.evidence)
-    approved = [call.call_id for call, by in asked if by is not None and by.by and by.args == call.args]
-    return unproven_call(subtask, fixed, step.evidence, approved)
+from .work_result import ResultData
 
 
 def unproven_call(

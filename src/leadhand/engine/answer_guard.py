@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
-from leadhand.core.commands import Policy
+from leadhand.core.commands import Outcome
 from leadhand.core.events import AnyEvent, RunFinished
 from leadhand.core.evolve import foreseen
 from leadhand.core.outcome import concluded, failure_gap
@@ -15,7 +16,7 @@ from leadhand.engine.hooks import Hooks
 
 
 async def guarded(
-    hooks: Hooks, policy: Policy, state: RunState, events: list[AnyEvent], now: datetime
+    hooks: Hooks, outcome_of: Callable[[RunState], Outcome], state: RunState, events: list[AnyEvent], now: datetime
 ) -> list[AnyEvent]:
     """Return the events that follow from ``state``; if the last one ends the run, with an answer that its hooks let
     pass.
@@ -24,10 +25,12 @@ async def guarded(
         return events
     *first, _ = events
     before = foreseen(state, first, now) if first else state
-    return [*first, await _guarded_end(hooks, policy, before, end)]
+    return [*first, await _guarded_end(hooks, outcome_of, before, end)]
 
 
-async def _guarded_end(hooks: Hooks, policy: Policy, state: RunState, end: RunFinished) -> RunFinished:
+async def _guarded_end(
+    hooks: Hooks, outcome_of: Callable[[RunState], Outcome], state: RunState, end: RunFinished
+) -> RunFinished:
     """Return the end of a run with an answer that its hooks let pass.
 
     An answer that they block is replaced by the plain list of results or, if they block that too, by the reason. The
@@ -38,7 +41,7 @@ async def _guarded_end(hooks: Hooks, policy: Policy, state: RunState, end: RunFi
     if failure is None:
         return end
     cancelled = end.status is RunStatus.CANCELLED
-    outcome = policy.outcome(state)
+    outcome = outcome_of(state)
     gaps = [*outcome.gaps, failure_gap("the answer", failure)]
     without = outcome._replace(answer="", value=None, gaps=gaps, judgement=None)
     plain = concluded(state, without, end.failure, cancelled=cancelled)

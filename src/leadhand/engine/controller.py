@@ -140,7 +140,7 @@ class Controller:
         events, after = self._decisions(first)
         if not events:
             return False
-        events = await guarded(self._hooks, self._policy, self._state, events, self._clock.now())
+        events = await guarded(self._hooks, self._policy.outcome, self._state, events, self._clock.now())
         jobs = self._dispatcher.jobs(self._state, events)
         self._head = head_of(after)
         entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs, head=self._head)
@@ -197,13 +197,15 @@ class Controller:
         reason, issued = "", set[str]()
         for command in commands:
             name = command.step.step_id if isinstance(command, do.IssueStep) else ""
+            if isinstance(command, do.DecideRequest):
+                command = do.DecideRequest(self._policy.changed_workers(state))
             if isinstance(command, do.Finish) and events:
                 later.append(command)
                 break
             try:
                 if name in issued:
                     raise do.Refused(f"{name} is assigned already")
-                events += decide(state, command, now, self._policy)
+                events += decide(state, command, now, self._policy.outcome)
                 issued |= {name} - {""}
             except do.Refused as refusal:
                 reason = str(refusal)

@@ -129,7 +129,7 @@ class FlowContract:
         commands = due(state) or ([] if state.finished is not None else policy.next(state) or when_idle(state))
         for command in commands:
             try:
-                events = decide(state, command, _NOW, policy)
+                events = decide(state, command, _NOW, policy.outcome)
             except do.Refused as refused:
                 raise AssertionError(f"the flow returned a command that is refused: {refused}") from refused
             if events:
@@ -189,6 +189,9 @@ class FlowContract:
         if found is not None and found.asks and used[-1].call_id not in step.attempt.answers:
             waits = OpenCall(call_id=used[-1].call_id, kind="asks", tool=used[-1].tool)
             return [*calls, ev.AttemptParked(attempt=attempt, open_calls=(waits,))]
+        if problems := policy.problems(state, step, value, text, used):
+            failure = Failure.of("; ".join(problems), "bad_thought", FailureClass.INVALID)
+            return [*calls, called, ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, failure))]
         recorded = policy.accepted(state, step, value, text, used, brief)
         result = WorkResult(
             task_name=key,

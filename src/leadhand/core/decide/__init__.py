@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import assert_never
@@ -10,7 +10,6 @@ from typing import assert_never
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval
-from leadhand.core.commands import Policy
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import foreseen
 from leadhand.core.lifecycle import RUN
@@ -27,10 +26,12 @@ from .attempts import failure_of, under_way
 from .requests import decide_request
 
 
-def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
+def decide(
+    state: RunState, command: do.Command, now: datetime, outcome: Callable[[RunState], do.Outcome]
+) -> list[ev.AnyEvent]:
     """Return the events that follow from ``command``; ``state`` does not include them yet.
 
-    ``policy`` is the flow, which decides whether results count and what the outcome is. Raises
+    ``outcome`` returns what the flow makes of the run if it ends. Raises
     :class:`~leadhand.core.commands.Refused` if the state does not allow the command.
     """
     if state.finished is not None and not isinstance(command, do.DecideRequest):
@@ -53,7 +54,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.Start():
             return attempts.start(state, command.step)
         case do.Settle():
-            return attempts.settle(state, command.step, now, policy)
+            return attempts.settle(state, command.step, now)
         case do.Lose():
             return attempts.lost(state, command.attempt, command.failure)
         case do.Answer():
@@ -70,14 +71,14 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
                 raise do.Refused(f"{command.approval_id} is not open")
             return [ev.ApprovalAnswered(approval_id=command.approval_id, approve=False, expired=True)]
         case do.DecideRequest():
-            return decide_request(state, policy)
+            return decide_request(state, command.workers)
         case do.SetStatus():
             if command.slept_s:
                 return [ev.RunStatusSet(status=RunStatus.RUNNING, slept_s=command.slept_s)]
             allowed = may_become(state, command.status)
             return [ev.RunStatusSet(status=command.status, reason=command.reason)] if allowed else []
         case do.Finish():
-            return finish(state, command, now, policy)
+            return finish(state, command, now, outcome)
         case _:
             assert_never(command)
 
@@ -179,24 +180,26 @@ def may_become(state: RunState, status: RunStatus) -> bool:
     return status in RUN[state.status]
 
 
-def finish(state: RunState, command: do.Finish, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
+def finish(
+    state: RunState, command: do.Finish, now: datetime, outcome: Callable[[RunState], do.Outcome]
+) -> list[ev.AnyEvent]:
     """End a run. Its flow states the outcome; status, sources and gaps follow from the evidence."""
-    ended = _end_attempts(state, command.failure, policy)
+    ended = _end_attempts(state, command.failure)
     after = foreseen(state, ended, now) if ended else state
-    finished = concluded(after, policy.outcome(after), command.failure, cancelled=command.cancelled)
+    finished = concluded(after, outcome(after), command.failure, cancelled=command.cancelled)
     if not may_become(state, finished.status):
         raise do.Refused(f"a run that is {state.status} cannot end as {finished.status}")
     return [*ended, finished]
 
 
-def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> list[ev.AnyEvent]:
+def _end_attempts(state: RunState, failure: Failure | None) -> list[ev.AnyEvent]:
     """End the attempts that run or wait when their run ends; attempts that have returned are judged but not retried."""
     cause = failure or Failure.of("the run ended first", "run_ended", FailureClass.REJECTED, ASK_AGAIN)
     ended: list[ev.AnyEvent] = []
     for key in state.unsettled:
         step, attempt = state.steps[key], under_way(state, key)
         if attempt.result is not None:
-            ended.append(attempts.settled(step, attempt.attempt, failure_of(state, step, attempt.result, policy)))
+            ended.append(attempts.settled(step, attempt.attempt, failure_of(state, step, attempt.result)))
     inner = (key for key, each in state.steps.items() if each.is_inner)
     for key in (*inner, *state.live, *state.parked):
         ended += attempts.conclude(state, key, cause)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.commands import Policy
 from leadhand.core.errors import CODE_FAILED, MAX_TURNS, RAN_OUT
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
@@ -17,14 +16,15 @@ from leadhand.core.state import ModelTurn, RunState, StepState
 from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import references
 from leadhand.core.work_result import ResultData
+from leadhand.core.worker import Worker
 
 from .attempts import define
 
 
-def decide_request(state: RunState, policy: Policy) -> list[ev.AnyEvent]:
+def decide_request(state: RunState, today: Mapping[str, Worker]) -> list[ev.AnyEvent]:
     """Decide the oldest pending request of a person. Raises Refused when no request is pending.
 
-    Steps of a function are retried with their workers as the function defines them today.
+    ``today`` are workers that the flow defines otherwise today, by the steps that they carry out.
     """
     if not state.pending_requests:
         raise do.Refused("no request is pending")
@@ -38,8 +38,7 @@ def decide_request(state: RunState, policy: Policy) -> list[ev.AnyEvent]:
         events.append(ev.RunStatusSet(status=RunStatus.RUNNING, by=by))
     if what == "retry":
         keys = request.steps or (*retriable(state, confirmed=request.confirmed), *_done_again(state))
-        found = {key: policy.changed_worker(state, key) for key in keys}
-        changed = {key: worker for key, worker in found.items() if worker is not None}
+        changed = {key: today[key] for key in keys if key in today}
         workers = {key: worker.name for key, worker in changed.items()}
         fresh = define(state, [*{each.name: each for each in changed.values()}.values()])
         decided = ev.RequestDecided(what=what, by=by, steps=keys, args=request.args, workers=workers)

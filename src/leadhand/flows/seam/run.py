@@ -144,8 +144,12 @@ class FunctionRun:
         asked = step.order or (step.key if step.step.digest else "")
         return not asked or asked in self._pass.steps
 
-    def changed_worker(self, state: RunState, key: str) -> Recorded | None:
-        """Return the worker of a step as the function defines it today; None if it is as the step has it."""
+    def changed_workers(self, state: RunState) -> dict[str, Recorded]:
+        """Return the workers that the function defines otherwise today, by the steps that they carry out."""
+        found = {key: self._changed_worker(state, key) for key in state.steps}
+        return {key: worker for key, worker in found.items() if worker is not None}
+
+    def _changed_worker(self, state: RunState, key: str) -> Recorded | None:
         pending = self._pending(state, key)
         today, known = None if pending is None else pending.recorded, state.worker(state.steps[key].step.worker)
         if today is None or known is None or known.fingerprint == today.fingerprint:
@@ -320,7 +324,7 @@ class FunctionRun:
             unfinished = self._flow.unfinished
             return outcome_of(now, state, None if unfinished is None or now.main.done else unfinished(state))
         except (Exception, SystemExit) as error:  # what was found is not lost with it
-            return AbsentRun().outcome(state)._replace(gaps=[failure_gap("the answer", self.failed(error))])
+            return absent_outcome(state)._replace(gaps=[failure_gap("the answer", self.failed(error))])
 
     def failed(self, error: BaseException) -> Failure:
         """Return the failure of a run whose flow has raised an error."""
@@ -337,16 +341,6 @@ class FunctionRun:
         return now.steps.get(key)
 
 
-class AbsentRun:
-    """Stands for a flow that is not in this process, to stop its run."""
-
-    def problems(
-        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[CallState] = ()
-    ) -> list[str]:
-        return ["it could not be checked, since the flow of the run is not loaded"]
-
-    def outcome(self, state: RunState) -> Outcome:
-        return Outcome(uses=[each.key for each in state.steps.values() if each.counts and each.ok])
-
-    def changed_worker(self, state: RunState, key: str) -> Recorded | None:
-        return None
+def absent_outcome(state: RunState) -> Outcome:
+    """Return the outcome of a run that is stopped where its flow is not loaded."""
+    return Outcome(uses=[each.key for each in state.steps.values() if each.counts and each.ok])
