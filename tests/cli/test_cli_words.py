@@ -137,7 +137,5 @@ def test_the_duration_of_a_run_includes_its_rest_as_in_lists_of_runs() -> None:
         rested=timedelta(hours=1, minutes=50),
     )
     assert lasted(run) == "2 h"
-    waiting = RunState(
-        run_id="run_1", definition=definition(), created_at=start, rest_since=start + timedelta(minutes=1)
-    )
+    waiting = RunState(run_id="run_1", definition=definition(), created_at=start, last_at=start + timedelta(minutes=1))
     assert lasted(waiting) == "1 min"

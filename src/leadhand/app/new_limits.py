@@ -134,7 +134,7 @@ def _needed(state: RunState, name: str, short: Money, wait_s: float) -> float:
     counting = [each for each in state.steps.values() if each.counts and each.superseded_by is None]
     left = sum(not each.ok for each in counting) if counting else _UNPLANNED
     if name == "timeout":
-        used = (state.rest_since or state.last_at or state.created_at) - state.created_at - state.rested
+        used = (state.last_at or state.created_at) - state.created_at - state.rested
         worked = sum(each.ok for each in counting) or done  # plans, reviews and answers take other times
         need = used.total_seconds() * (1 + left / max(worked, 1)) + wait_s
         return min(need / (1 - 1 / HELD_BACK_SHARE), need + LONGEST_HELD_BACK_S)

@@ -306,7 +306,6 @@ class RunState:
     finished: RunFinished | None = None
     finished_at: datetime | None = None
     last_at: datetime | None = None
-    rest_since: datetime | None = None
     rested: timedelta = timedelta(0)
     relimited: bool = False
     reopened: int = 0

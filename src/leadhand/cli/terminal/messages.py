@@ -257,8 +257,8 @@ def spending(state: RunState) -> str:
 
 
 def lasted(state: RunState) -> str:
-    """Return the time from the start of a run to its end, or until it last rested or had an event."""
-    return duration(duration_s(state, state.rest_since or state.last_at or state.created_at))
+    """Return the time from the start of a run to its end, or until its latest event."""
+    return duration(duration_s(state, state.last_at or state.created_at))
 
 
 def say_table(rows: Iterable[tuple[str, str]]) -> None:

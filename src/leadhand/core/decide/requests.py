@@ -112,7 +112,7 @@ def used_up(state: RunState, ended: StepState) -> str:
         return "" if made < most else f"{ended.step.name} has made all of its {most:,} turns"
     if failure.type == "time":
         end = state.work_deadline if work else state.deadline
-        left = end is None or state.rest_since is None or state.rest_since < end
+        left = end is None or state.last_at is None or state.last_at < end
         return "" if left else f"the time limit of {limits.timeout_s:g} s is used up"
     # Whether a call fits is known only when it is reserved, and a budget of several runs may have room again.
     return "" if state.relimited or state.definition.budgets else failure.message

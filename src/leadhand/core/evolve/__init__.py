@@ -113,6 +113,8 @@ def draft(state: RunState) -> RunState:
 def apply_entry(state: RunState, entry: ev.Entry) -> None:
     """Apply one more entry to a draft."""
     state.seq = entry.seq
+    if state.last_at is not None and (_rests(state) or isinstance(entry.event, ev.RunClaimed)):
+        state.rested += entry.at - state.last_at  # until a take-over, no process drove the run
     _APPLY[type(entry.event)](state, entry, entry.event)
     state.last_at = entry.at
 
@@ -124,14 +126,16 @@ _VALUES = tuple(f.name for f in fields(RunState) if f.default_factory is MISSING
 def _claimed(state: RunState, entry: ev.Entry, event: ev.RunClaimed) -> None:
     state.epoch = entry.epoch
     state.owner = event.owner
-    if state.rest_since is None and state.last_at is not None:
-        # Between the last event and the take-over no process drove the run.
-        state.rested += entry.at - state.last_at
+
+
+def _rests(state: RunState) -> bool:
+    """Whether the time that passes does not count: the run has ended, is paused, or waits for others."""
+    return state.status is not RunStatus.RUNNING or dozes(state)
 
 
 def _status_set(state: RunState, entry: ev.Entry, event: ev.RunStatusSet) -> None:
     if event.slept_s:
-        if state.rest_since is None:
+        if not _rests(state):
             state.rested += timedelta(seconds=event.slept_s)
         return
     if event.by:  # it had ended
@@ -140,18 +144,10 @@ def _status_set(state: RunState, entry: ev.Entry, event: ev.RunStatusSet) -> Non
         state.finished = state.finished_at = state.cancel_by = state.pause_reason = None
         state.reopened = entry.seq
     state.status, state.status_seq = event.status, entry.seq
-    match event.status:
-        case RunStatus.RUNNING:
-            if state.rest_since is not None:
-                state.rested += entry.at - state.rest_since
-                state.rest_since = None
-            state.resume_wanted = False
-        case RunStatus.PAUSED:
-            state.rest_since = state.rest_since or entry.at
-            state.pause_reason = None
-            state.resume_wanted = False
-        case RunStatus.WAITING:
-            state.rest_since = state.rest_since or entry.at
+    if event.status is not RunStatus.WAITING:
+        state.resume_wanted = False
+    if event.status is RunStatus.PAUSED:
+        state.pause_reason = None
 
 
 def _finished(state: RunState, entry: ev.Entry, event: ev.RunFinished) -> None:
@@ -159,7 +155,6 @@ def _finished(state: RunState, entry: ev.Entry, event: ev.RunFinished) -> None:
     state.finished = event
     state.finished_at = entry.at
     state.relimited = False
-    state.rest_since = state.rest_since or entry.at
 
 
 def _run_requested(state: RunState, _entry: ev.Entry, event: ev.RunRequested) -> None:
@@ -208,7 +203,6 @@ def _asked(state: RunState, entry: ev.Entry, event: ev.QuestionAsked) -> None:
 def _answered(state: RunState, entry: ev.Entry, event: ev.QuestionAnswered) -> None:
     asked = state.questions.get(event.question_id)
     if asked is not None and asked.reply is None:  # the first answer counts
-        _rest(state, entry)
         _reply(state, entry, asked, event.text, event.by)
 
 
@@ -218,14 +212,7 @@ def _signal_sent(state: RunState, entry: ev.Entry, event: ev.SignalSent) -> None
     if asked is None:
         state.signals[event.name] = (*state.signals.get(event.name, ()), event.value)
     else:
-        _rest(state, entry)
         _reply(state, entry, asked, compact_json(event.value), event.by)
-
-
-def _rest(state: RunState, entry: ev.Entry) -> None:
-    """Do not count the time in which a run has only waited for a timer or a signal."""
-    if dozes(state) and state.rest_since is None and state.last_at is not None:
-        state.rested += entry.at - state.last_at
 
 
 def _reply(state: RunState, entry: ev.Entry, asked: Question, reply: str, by: str) -> None:
