@@ -10,11 +10,11 @@ from typing import Any, TypedDict, cast
 
 from leadhand.app.arguments import FIELDS, RANGES, limits
 from leadhand.app.settings import HELD_BACK_SHARE, LONGEST_HELD_BACK_S, reserves
-from leadhand.core.decide.requests import ran_out, retriable, turns_of
-from leadhand.core.errors import MAX_TURNS, RAN_OUT, Failure, UsageError
+from leadhand.core.decide.requests import ran_out, repeated
+from leadhand.core.errors import MAX_TURNS, UsageError
 from leadhand.core.events import RunChanged
 from leadhand.core.limits import NANO, Money, usd
-from leadhand.core.state import RunState
+from leadhand.core.state import ModelTurn, RunState, StepState
 from leadhand.core.text import check_names
 from leadhand.core.words.failures import SETTINGS
 
@@ -71,7 +71,7 @@ def _lead_turns(state: RunState) -> tuple[str, int]:
     for each in state.steps.values():
         worker = state.worker(each.step.worker)
         if each.step.final and worker is not None and worker.loop == "turns":
-            return worker.name, turns_of(each)
+            return worker.name, sum(isinstance(call, ModelTurn) for call in each.calls)
     leads = next((worker.name for worker in state.definition.workers if worker.delegates), None)
     if leads is None:
         how = "Leave out max_turns: it is for research, and for runs that a worker leads."
@@ -90,11 +90,11 @@ def proposed_limits(state: RunState) -> NewLimits:
     """Return higher limits with which a run that a limit ended can finish; {} for another run."""
     if state.finished is None:
         return {}
-    again = (state.steps[key].failure for key in retriable(state))
-    failures = [*_ran_out(state), *(each for each in again if each is not None and each.type in RAN_OUT)]
+    ended = _ran_out(state)
+    failures = [each.failure for each in ended if each.failure is not None]
     reached: dict[str, float | None] = {}
-    for failure in failures:
-        reached |= _reached(state, failure)
+    for each in ended:
+        reached |= _reached(state, each)
     short = Money()
     for each in (failure.short_of for failure in failures if failure.short_of is not None):
         short = Money(*map(max, short.row, each.row))
@@ -108,11 +108,13 @@ def proposed_limits(state: RunState) -> NewLimits:
     return cast("NewLimits", proposed)
 
 
-def _reached(state: RunState, failure: Failure) -> dict[str, float | None]:
-    """Return the limits of the run that ``failure`` reached, by name; None: one that is not set."""
-    limits = state.definition.limits
+def _reached(state: RunState, step: StepState) -> dict[str, float | None]:
+    """Return the limits of the run that a step reached, by name; None: one that is not set."""
+    limits, failure = state.definition.limits, step.failure
+    if failure is None:
+        return {}
     if failure.type == MAX_TURNS:
-        worker = next((state.worker(each.step.worker) for each in ran_out(state) if each.failure == failure), None)
+        worker = state.worker(step.step.worker)
         return {} if worker is None else {MAX_TURNS: worker.max_turns or limits.max_turns}
     if failure.short_of is not None:
         kinds = (kind for kind, short in asdict(failure.short_of).items() if short)
@@ -153,12 +155,22 @@ def _rounded_up(value: float) -> int | float:
     return int(rounded) if rounded == int(rounded) else float(rounded)
 
 
-def _ran_out(state: RunState) -> list[Failure]:
-    return [each.failure for each in ran_out(state) if each.failure is not None]
+def _ran_out(state: RunState) -> list[StepState]:
+    """Return what a retry repeats because a limit was used up."""
+    return [each for each in (state.steps[key] for key in repeated(state)) if ran_out(each)]
 
 
 def advice_to_raise(state: RunState) -> str:
     """Return how a run that ended because of a limit is continued; "" for another one."""
-    advice = next((failure.next_action for failure in _ran_out(state)), "")
+    advice = next((each.failure.next_action for each in _ran_out(state) if each.failure is not None), "")
     command = " ".join(("leadhand runs resume", state.run_id, *flags_of(proposed_limits(state))))
     return f"To continue it, {advice.removesuffix(', and resume the run')}: {command}" if advice else ""
+
+
+def what_to_raise(state: RunState, given: NewLimits) -> str:
+    """Return how a run continues of which a retry would run out again: with limits other than those ``given``."""
+    again = [state.steps[key] for key in repeated(state)]
+    if state.definition.budgets or any(each.counts or not ran_out(each) for each in again):
+        return ""
+    helpful = proposed_limits(state) or given
+    return "" if given.keys() & helpful.keys() else advice_to_raise(state)

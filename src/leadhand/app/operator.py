@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Unpack
 from leadhand.app.arguments import flag, json_arguments, json_value, text
 from leadhand.app.clock import new_run_id
 from leadhand.app.model_selection import prices_needed
-from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed
+from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed, what_to_raise
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import A_KEY, NEW_BUDGET, reserves
 from leadhand.app.toolsets import check_tools, needed_tools
@@ -22,7 +22,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
 from leadhand.core.blob import BLOB_KEY
 from leadhand.core.decide import decide, stopping
-from leadhand.core.decide.requests import ACTED, retriable, why_refused
+from leadhand.core.decide.requests import ACTED, repeated, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import foreseen, replay
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
@@ -230,6 +230,8 @@ async def ask(
     """Record a request; ``here``: this process grants it if no other drives the run. Raises as :func:`want` does."""
     before = await runtime.load(run_id)
     changed = _change(runtime, before, limits or {}, request.by)
+    if request.what == "retry" and not request.steps and (how := what_to_raise(before, limits or {})):
+        raise UsageError("a limit is used up", how, continued=before.definition)
     paused, driven = before.status is RunStatus.PAUSED, (await runtime.store.run(run_id)).owner is not None
     after = _after(before, changed)
     check(after, request, resting=paused or not driven)
@@ -250,10 +252,7 @@ def check(state: RunState, request: ev.StepRequested, *, resting: bool = False) 
     if objection.endswith(ACTED):
         raise UsageError(objection, "To do it anyway, pass --yes, or confirmed=True in Python.")
     if objection:
-        used = request.what == "retry" and not request.steps and advice_to_raise(state)
-        what = "answer" if state.status is RunStatus.SUCCEEDED else "subtasks"
-        how = used or f"See its {what}: leadhand runs show {state.run_id}"
-        raise UsageError(objection, how, continued=state.definition if used else None)
+        raise UsageError(objection, f"See what it did: leadhand runs show {state.run_id}")
     if request.what == "supply" and (faults := supplied_problems(state, request.steps[0], request.raw)):
         raise UsageError(f"the result does not fit: {'; '.join(faults)}", "Pass it as data that fits.")
     if request.what == "retry" and request.args is not None:
@@ -269,7 +268,7 @@ def tools_for(state: RunState, request: ev.StepRequested) -> list[ToolSpec]:
     """The tools that a run needs to carry out a request: those of the retried and the unblocked subtasks."""
     keys, again = set(request.steps), set[str]()
     if request.what == "retry":
-        keys = keys or set(retriable(state, confirmed=request.confirmed))
+        keys = keys or set(repeated(state, confirmed=request.confirmed))
         again = set(keys)
     if request.what != "skip":
         again |= set(blocked_by(state, keys))

@@ -251,7 +251,7 @@ class RunState:
     be asked, or the next attempt can start. ``reserved`` holds, by attempt, the reservations of its open model calls;
     ``allowed`` the tools that a person approved for the whole run; ``answers`` the earlier answers of a reopened run;
     ``workers`` the workers defined during the run, ``makers`` the steps that defined them; ``pending_requests`` the
-    undecided requests of people. ``relimited``: its limits have changed since it last ended; ``reopened`` is the number
+    undecided requests of people. ``reopened`` is the number
     of the event that reopened it last (0: none). ``settled`` has, in the order of the log, the steps and orders that
     are settled, the questions that are answered (``?`` and their ids) and the notes (``!``), by the number of the
     event; ``unanswered`` are the open questions, with the times at which they expire, and ``signals`` those that came
@@ -307,7 +307,6 @@ class RunState:
     finished_at: datetime | None = None
     last_at: datetime | None = None
     rested: timedelta = timedelta(0)
-    relimited: bool = False
     reopened: int = 0
     settled: dict[str, int] = field(default_factory=FrozenDict[str, int])
     redone: int = 0

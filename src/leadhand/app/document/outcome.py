@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from leadhand.core.approval import ApprovalStatus, approval_id
-from leadhand.core.decide.requests import broken, retriable
+from leadhand.core.decide.requests import ran_out, repeated
 from leadhand.core.errors import DENIED, Failure, FailureClass
 from leadhand.core.events import RunFinished
 from leadhand.core.evidence import made_calls
@@ -189,10 +189,8 @@ def _actions(state: RunState, gaps: tuple[Gap, ...], proposed: Mapping[str, Json
     if state.status in (RunStatus.PARTIAL, RunStatus.FAILED):
         if proposed:
             found.append(("resume", dict(proposed)))
-        failures = (state.steps[key].failure for key in retriable(state))
-        if broken(state) or any(
-            each is None or each.type != DENIED for each in failures
-        ):  # a denied call is not asked for again
+        again = (state.steps[key] for key in repeated(state))  # a denied call is not asked for again
+        if any((each.counts or not ran_out(each)) and (f := each.failure) and f.type != DENIED for each in again):
             found.append(("retry", {}))
         found.append(("follow_up", {}))
     clear = bool(proposed) or all(gap.class_ in RETRIED for gap in gaps)

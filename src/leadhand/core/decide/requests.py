@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.errors import CODE_FAILED, MAX_TURNS, RAN_OUT
+from leadhand.core.errors import CODE_FAILED, RAN_OUT
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
 from leadhand.core.relations import descendants, open_approvals
-from leadhand.core.rights import is_work
 from leadhand.core.run import RunStatus
-from leadhand.core.state import ModelTurn, RunState, StepState
+from leadhand.core.state import RunState, StepState
 from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import references
 from leadhand.core.work_result import ResultData
@@ -37,7 +36,7 @@ def decide_request(state: RunState, today: Mapping[str, Worker]) -> list[ev.AnyE
     if state.finished is not None:
         events.append(ev.RunStatusSet(status=RunStatus.RUNNING, by=by))
     if what == "retry":
-        keys = request.steps or (*retriable(state, confirmed=request.confirmed), *_done_again(state))
+        keys = request.steps or tuple(repeated(state, confirmed=request.confirmed))
         changed = {key: today[key] for key in keys if key in today}
         workers = {key: worker.name for key, worker in changed.items()}
         fresh = define(state, [*{each.name: each for each in changed.values()}.values()])
@@ -54,73 +53,28 @@ def decide_request(state: RunState, today: Mapping[str, Worker]) -> list[ev.AnyE
     return [*events, ev.StepSettled(step=step.key, ok=True, data=data, by=by)]
 
 
-def retriable(state: RunState, *, confirmed: bool = False) -> list[str]:
+def repeated(state: RunState, *, confirmed: bool = False) -> list[str]:
     """Return the steps that a retry of all repeats: those that failed or were skipped, and were not replaced.
 
-    Steps that made, or may have made, an irreversible call are included only if ``confirmed``.
+    Of what is no subtask, these are the steps of a run that is over which a limit stopped (they continue) or ended, or
+    which the code of the project failed to do. Children continue with what asked for them, and blocked steps start
+    with what they need. Subtasks that made, or may have made, an irreversible call are included only if ``confirmed``.
     """
+    failed = (each for each in state.steps.values() if each.status in UNSUCCESSFUL and each.superseded_by is None)
+    found = (each for each in failed if not each.given_up)
     return [
-        key
-        for key, subtask in state.steps.items()
-        if subtask.counts
-        and subtask.status in UNSUCCESSFUL
-        and subtask.superseded_by is None
-        and not subtask.given_up  # included in the retry of what it needs
-        and (confirmed or not subtask.acted)
+        each.key for each in found if ((confirmed or not each.acted) if each.counts else _begins_again(state, each))
     ]
 
 
-def ran_out(state: RunState) -> list[StepState]:
-    """Return what failed in a run that is over, beside its subtasks, because a limit was used up.
-
-    Children are left out: they continue with what asked for them.
-    """
-    ended = _beside_subtasks(state)
-    return [each for each in ended if each.stopped is not None or _failed(each, RAN_OUT)]
+def _begins_again(state: RunState, step: StepState) -> bool:
+    over = state.finished is not None and step.step.parent is None
+    return over and (ran_out(step) or (step.failure is not None and step.failure.type in CODE_FAILED))
 
 
-def broken(state: RunState) -> list[StepState]:
-    """Return what the code of the project failed to do in a run that is over, beside its subtasks: once it is fixed, a
-    retry does it again."""
-    return [each for each in _beside_subtasks(state) if _failed(each, CODE_FAILED)]
-
-
-def _beside_subtasks(state: RunState) -> list[StepState]:
-    every = state.steps.values() if state.finished is not None else ()
-    return [each for each in every if not each.counts and each.step.parent is None]
-
-
-def _failed(step: StepState, types: Collection[str]) -> bool:
-    return step.failure is not None and step.failure.type in types
-
-
-def _done_again(state: RunState) -> list[str]:
-    """What ran out, under its own id: what is continued, else what is done again, as is what the code failed to do."""
-    found = ran_out(state)
-    stopped = [each for each in found if each.stopped is not None]  # what judges its earlier answer is not needed
-    return [each.key for each in (*(stopped or found), *broken(state))]
-
-
-def used_up(state: RunState, ended: StepState) -> str:
-    """Return which limit would end at once again what ran out, in a clause; "" if none would, as far as is known."""
-    failure, worker = ended.failure, state.worker(ended.step.worker)
-    if failure is None or worker is None:
-        return ""
-    limits, work = state.definition.limits, is_work(state, ended)
-    if failure.type == MAX_TURNS:
-        most, made = worker.max_turns or limits.max_turns, turns_of(ended)
-        return "" if made < most else f"{ended.step.name} has made all of its {most:,} turns"
-    if failure.type == "time":
-        end = state.work_deadline if work else state.deadline
-        left = end is None or state.last_at is None or state.last_at < end
-        return "" if left else f"the time limit of {limits.timeout_s:g} s is used up"
-    # Whether a call fits is known only when it is reserved, and a budget of several runs may have room again.
-    return "" if state.relimited or state.definition.budgets else failure.message
-
-
-def turns_of(step: StepState) -> int:
-    """Return how many model calls a step that runs, or that a limit stopped, has made."""
-    return sum(isinstance(call, ModelTurn) for call in step.calls)
+def ran_out(step: StepState) -> bool:
+    """Whether a step failed because a limit was used up."""
+    return step.stopped is not None or (step.failure is not None and step.failure.type in RAN_OUT)
 
 
 def why_refused(state: RunState, request: ev.StepRequested, *, resting: bool = False) -> str:
@@ -128,62 +82,39 @@ def why_refused(state: RunState, request: ev.StepRequested, *, resting: bool = F
 
     ``resting``: no process drives the run, so nothing is really running.
     """
-    if request.what != "retry" and len(request.steps) != 1:
-        return "it concerns one step: name it"
-    if request.args is not None and len(request.steps) != 1:
-        return "new arguments apply to one subtask: name it"
-    if not request.steps and not retriable(state, confirmed=request.confirmed):
-        return _nothing_left(state)
-    reasons = (_missing(state, key) or _step_refused(state, request, key, resting) for key in request.steps)
+    if (request.what != "retry" or request.args is not None) and len(request.steps) != 1:
+        return "it concerns one subtask: name it"
+    if not request.steps and not repeated(state, confirmed=request.confirmed):
+        if state.finished is not None and (why := state.finished.failure) is not None and why.type in FIXED:
+            return ""
+        acted = repeated(state, confirmed=True)
+        return f"{acted[0]} {ACTED}" if acted else "nothing has failed"
+    reasons = (_step_refused(state, request, key, resting) for key in request.steps)
     return next((each for each in reasons if each), "")
 
 
-def _nothing_left(state: RunState) -> str:
-    """Return why a retry of all failed steps repeats nothing; "" if something that ran out continues."""
-    if broken(state):
-        return ""
-    acted, out = retriable(state, confirmed=True), ran_out(state)
-    if state.finished is not None and (why := state.finished.failure) is not None and why.type in FIXED:
-        return ""
-    reasons = [used_up(state, each) for each in out]
-    if out:
-        return reasons[0] if all(reasons) else ""
-    if acted:
-        return f"{acted[0]} {ACTED}"
-    succeeded = state.finished is not None and state.finished.status is RunStatus.SUCCEEDED
-    return "the run has succeeded, and nothing is left to do" if succeeded else "no subtask has failed"
-
-
-def _missing(state: RunState, key: str) -> str:
-    """Return why this key does not name a current subtask, "" if it does."""
-    step = state.steps.get(key)
+def _step_refused(state: RunState, request: ev.StepRequested, key: str, resting: bool) -> str:
+    step, what = state.steps.get(key), request.what
     if step is None or not step.counts:
         return f"no subtask {key!r}; the run has {sum(each.counts for each in state.steps.values())}"
-    return "" if step.superseded_by is None else f"{key} was replaced by {step.superseded_by}: use that key"
-
-
-def _step_refused(state: RunState, request: ev.StepRequested, key: str, resting: bool) -> str:
-    step, what = state.steps[key], request.what
-    if what == "retry" and request.args is not None and step.is_early:
+    if step.superseded_by is not None:
+        return f"{key} was replaced by {step.superseded_by}: use that key"
+    if request.args is not None and step.is_early:
         return "the plan is not complete: give it other arguments once it belongs to an order"
-    unknown = [each for each in references(request.args or {}) if each not in step.step.needs]
-    if unknown:
+    if unknown := [each for each in references(request.args or {}) if each not in step.step.needs]:
         return f"{key} does not need {unknown[0]}, so no argument can refer to it"
-    if what == "retry" and step.accepted:
-        return f"{key} was accepted: to change it, fork the run"
-    if what == "retry" and (not step.closed or (step.ok and not step.order and not step.step.digest)):
-        return f"{key} is {step.status}, so it cannot be retried"
     if what == "retry":
+        if step.accepted:
+            return f"{key} was accepted: to change it, fork the run"
+        if not step.closed or (step.ok and not step.order and not step.step.digest):
+            return f"{key} is {step.status}, so you cannot retry it"
         return f"{key} {ACTED}" if step.acted and not request.confirmed else ""
     attempts = (state.steps[name].attempt for name in (key, *descendants(state, key)))
-    running = any(attempt is not None and attempt.status is AttemptStatus.RUNNING for attempt in attempts)
-    if running and not resting:
+    if not resting and any(each is not None and each.status is AttemptStatus.RUNNING for each in attempts):
         return f"{key} is running: pause the run first, or wait"
-    if what == "skip":
-        return f"{key} is {step.status} and cannot be skipped" if step.by or step.ok else ""
-    if not request.may_approve and asks_people(state, key):
-        return f"{key} {ASKING}"
-    return f"{key} is already {step.status}" if step.ok else ""
+    if step.ok or (what == "skip" and step.by):
+        return f"{key} is {step.status}, so you cannot {what} it"
+    return f"{key} {ASKING}" if what == "supply" and not request.may_approve and asks_people(state, key) else ""
 
 
 def asks_people(state: RunState, key: str) -> bool:

@@ -154,7 +154,6 @@ def _finished(state: RunState, entry: ev.Entry, event: ev.RunFinished) -> None:
     state.status = event.status
     state.finished = event
     state.finished_at = entry.at
-    state.relimited = False
 
 
 def _run_requested(state: RunState, _entry: ev.Entry, event: ev.RunRequested) -> None:
@@ -185,7 +184,6 @@ def _run_changed(state: RunState, _entry: ev.Entry, event: ev.RunChanged) -> Non
             needs_prices=state.definition.needs_prices or event.needs_prices,
         )
         state.definition = with_turns(definition, event.turns) if event.turns else definition
-        state.relimited = True
     labels = {"name": event.name, "tags": event.tags}
     if given := {name: label for name, label in labels.items() if label is not None}:
         state.definition = state.definition.evolve(**given)

@@ -13,7 +13,7 @@ from leadhand.app import operator, questions
 from leadhand.app.arguments import limits
 from leadhand.app.document.shapes import RunDocument
 from leadhand.app.follow_ups import load_earlier
-from leadhand.core.decide.requests import ACTED, asks_people, retriable
+from leadhand.core.decide.requests import ACTED, asks_people, repeated
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.plan_approval import is_gated
 from leadhand.core.run import RunStatus
@@ -185,9 +185,9 @@ def _check_policy(service: Service, state: RunState, principal: Principal) -> No
 
 def _check_taken_back(state: RunState, asked: RetryBody) -> None:
     """Raise Problem (409, unconfirmed) if a subtask made, or may have made, an irreversible call."""
-    named = asked.subtasks or retriable(state, confirmed=True)
-    acted = [key for key in named if key in state.steps and state.steps[key].acted]
-    if acted and (asked.subtasks or not retriable(state)):
+    named = asked.subtasks or repeated(state, confirmed=True)
+    acted = [key for key in named if state.steps[key].counts and state.steps[key].acted]
+    if acted and (asked.subtasks or not repeated(state)):
         raise unconfirmed(
             f"{acted[0]} {ACTED}",
             'Send "confirmed": true to do it anyway.',
