@@ -152,7 +152,7 @@ def _check_readiness(state: RunState) -> None:
             case StepStatus.PENDING if step.attempt is not None:
                 assert step.attempt.status not in (AttemptStatus.RUNNING, AttemptStatus.PARKED), f"{key} has begun"
             case StepStatus.PENDING:
-                assert (key in state.ready) + (key in state.blocked or key in state.awaited) == 1, f"{key} is nowhere"
+                assert (key in state.ready) + (key in state.blocked or bool(waits)) == 1, f"{key} is nowhere"
             case StepStatus.RUNNING:
                 assert step.attempt is not None
                 assert key not in state.parked
@@ -172,14 +172,12 @@ def _check_readiness(state: RunState) -> None:
                 assert subtask.failure is not None
         if key in state.ready:
             assert all(state.steps[needed].status is StepStatus.COMPLETED for needed in needs)
-        if key in state.awaited and key not in state.blocked:
-            assert state.awaited[key] == len(waits) > 0
         if key in state.blocked:
             cause = state.blocked[key]
             assert cause in needs
             assert state.steps[cause].status in (StepStatus.FAILED, StepStatus.DROPPED)
     pending = {key for key, subtask in state.steps.items() if subtask.status is StepStatus.PENDING}
-    assert pending >= set(state.ready) | set(state.blocked) | set(state.awaited)
+    assert pending >= set(state.ready) | set(state.blocked)
 
 
 def _check_orders(state: RunState) -> None:

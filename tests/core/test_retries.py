@@ -8,27 +8,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.histories import NOON, failure
+from core.histories import History, failure
+from leadhand.core import commands as do
+from leadhand.core import events as ev
 from leadhand.core.decide.retries import (
     FIRST_DELAY_S,
     LONGEST_DELAY_S,
     MAX_LOSSES,
     REPAIRABLE,
-    Retry,
     backoff_s,
-    retry,
+    retry_after_s,
 )
 from leadhand.core.errors import NEXT_ACTION, Failure, FailureClass
-from leadhand.core.limits import Limits
+from leadhand.core.limits import LONGEST_WAIT_S, Limits
 from leadhand.core.tool import Effect, ToolSpec
+from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.work_result import WorkResult
 
 LOOK = ToolSpec(name="look", description="Look.", parameters={"type": "object"}, retries=2)
 CLASSES = st.sampled_from(list(FailureClass))
 
 
-def again(what: Failure, before: tuple[FailureClass, ...] = (), **more: Any) -> Retry | None:
-    asked = {"key": "run_1/wo-001.0/a2", "limits": Limits(), "tool": LOOK, "now": NOON, **more}
-    return retry(what, before=before, **asked)
+def again(what: Failure, before: tuple[FailureClass, ...] = (), **more: Any) -> float | None:
+    asked = {"key": "run_1/wo-001.0/a2", "limits": Limits(), "tool": LOOK, **more}
+    return retry_after_s(what, before.count(what.class_), **asked)
 
 
 @settings(max_examples=2 * settings().max_examples)
@@ -53,17 +56,15 @@ def test_a_retry_is_the_same_for_the_same_log_and_respects_the_delay_of_the_fail
     class_: FailureClass,
     before: list[FailureClass],
     type_: str,
-    retry_after_s: float | None,
+    wait_s: float | None,
     tool: ToolSpec | None,
     key: str,
 ):
-    what = failure(class_, type_).evolve(retry_after_s=retry_after_s)
+    what = failure(class_, type_).evolve(retry_after_s=wait_s)
     made = [again(what, tuple(before), key=key, tool=tool) for _ in range(2)]
 
     assert made[0] == made[1]
-    if made[0] is not None and made[0].not_before is not None:
-        assert made[0].not_before > NOON
-        assert (made[0].not_before - NOON).total_seconds() >= (retry_after_s or 0) - 0.001
+    assert made[0] is None or made[0] >= min(wait_s or 0, LONGEST_WAIT_S)
 
 
 @given(CLASSES.filter(lambda class_: class_ is not FailureClass.RATE_LIMITED), st.sampled_from(["x", *REPAIRABLE]))
@@ -97,28 +98,38 @@ def test_what_would_only_fail_again_is_never_tried_again(class_: str):
 
 @pytest.mark.parametrize("type_", sorted(REPAIRABLE))
 def test_what_the_gate_found_is_told_to_a_new_attempt(type_: str):
-    told = again(failure("invalid", type_, "the result cites nothing"))
+    following = retried(failure("invalid", type_, "the result cites nothing"))
 
-    assert told is not None
-    assert told.afresh is (type_ != "cut_answer"), "what was found out before an answer that was too long is kept"
+    assert (following.continues is None) is (type_ != "cut_answer"), "what was found out before a cut answer is kept"
     limit = "it is too long"  # a model is told a number of words
-    assert told.feedback == (limit if type_ == "cut_answer" else "the result cites nothing")
+    assert following.feedback == (limit if type_ == "cut_answer" else "the result cites nothing")
     assert again(failure("invalid", "bad_arguments")) is None
 
 
 def test_a_new_attempt_never_goes_silently_past_a_call_that_is_made_only_once():
-    told = again(failure("invalid", "unproven"), tool=LOOK.evolve(effect=Effect.ONCE))
-
-    assert told is not None
-    assert not told.afresh
+    assert retried(failure("invalid", "unproven"), tool="send").continues == "wo-001.0/a1"
 
 
 @pytest.mark.parametrize("class_", ["transient", "lost", "rate_limited"])
 def test_what_failed_in_passing_goes_on_where_it_was(class_: str):
-    told = again(failure(class_))
+    assert retried(failure(class_)).continues == "wo-001.0/a1"
 
-    assert told is not None
-    assert not told.afresh
+
+def retried(what: Failure, tool: str = "look") -> ev.AttemptScheduled:
+    """The attempt after one that called its tool, and failed."""
+    history = History()
+    subtask = Subtask(name="a", tool=tool, args={"n": 1})
+    history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=(subtask,))))
+    history.decide_all()
+    attempt = history.state.steps["wo-001.0"].attempt
+    assert attempt is not None
+    history.starts(attempt)
+    history.calls_tool(attempt, history.state.tools[tool], ok=True)
+    history.returns(attempt, WorkResult.failed("task", what))
+    history.command(do.Settle("wo-001.0"))
+    event = history.log[-1].event
+    assert isinstance(event, ev.AttemptScheduled)
+    return event
 
 
 def test_every_class_of_failure_says_what_a_person_can_do():

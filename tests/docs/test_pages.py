@@ -8,7 +8,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -24,7 +23,7 @@ from leadhand.cli.catalogue import COMMANDS
 from leadhand.cli.errors import Exit
 from leadhand.cli.parser import flags_of
 from leadhand.core import errors
-from leadhand.core.decide.retries import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, retry
+from leadhand.core.decide.retries import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, retry_after_s
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Limits
 from leadhand.flows.work_order.reviewing import SHARD
@@ -198,14 +197,7 @@ def test_every_failure_class_has_its_row() -> None:
 def test_what_the_table_says_of_retries_is_what_the_code_does(row: list[str]) -> None:
     class_, does = row[0].strip("`"), row[2]
     failure = Failure.model_validate({"message": "it failed", "type": "unproven", "class": class_})
-    again = retry(
-        failure,
-        key="run/wo-001.0/a2",
-        before=(),
-        limits=Limits(),
-        tool=None,
-        now=datetime.now(UTC),
-    )
+    again = retry_after_s(failure, 0, "run/wo-001.0/a2", Limits(), None)
     says_not = bool(re.search(r"\b(Never|Does not (try|start))\b", does)) or class_ == "insufficient"
     assert (again is None) == says_not, does
 

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from threading import Event
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ from pydantic_core import to_json
 
 from leadhand.core.approval import Preview
 from leadhand.core.asks import Ask, Delegate, WriteArtifact
-from leadhand.core.decide.attempts import retry
+from leadhand.core.decide.retries import retry_after_s
 from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.tool import CachedFrom, CallState, Effect, ToolReturn, ToolSpec
@@ -147,14 +148,13 @@ class ToolCalls:
 
     def _wait_s(self, work: Work, tool: ToolSpec, result: CallState, tries: int) -> float | None:
         """Return the seconds after which a call is made again that failed ``tries`` times before; None if it is not."""
-        failure, now, passing = result.failure, self._clock.now(), FailureClass.TRANSIENT
-        if failure is None or failure.class_ is not passing or work.names(tool.name):
+        failure = result.failure
+        if failure is None or failure.class_ is not FailureClass.TRANSIENT or work.names(tool.name):
             return None
         key, limits = f"{work.run_id}/{result.call_id}/{tries}", work.definition.limits
-        before = (passing,) * tries
-        again = retry(failure, key=key, before=before, limits=limits, tool=tool, now=now)
-        at = again.not_before if again is not None else None
-        return None if at is None or (work.deadline and at >= work.deadline) else (at - now).total_seconds()
+        wait_s = retry_after_s(failure, tries, key, limits, tool)
+        left_s = (work.deadline - self._clock.now()).total_seconds() if work.deadline else inf
+        return None if wait_s is None or wait_s >= left_s else wait_s
 
     async def _make(
         self,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, policy_of
-from leadhand.core.errors import MAX_TURNS, Failure
+from leadhand.core.errors import MAX_TURNS, Failure, FailureClass
 from leadhand.core.evolve.steps import WORKER, can_continue
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.plan_approval import is_gated
-from leadhand.core.relations import children_of
 from leadhand.core.rights import is_work, tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import AttemptState, RunState, StepState
@@ -23,7 +22,7 @@ from leadhand.core.work_order import OpenCall, Step, Subtask, references
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import WILDCARDS, Worker, with_more
 
-from .retries import Retry, retry
+from .retries import CUT, TOO_LONG, retry_after_s
 
 
 def issue_step(state: RunState, step: Step, definition: Worker | None = None) -> list[ev.AnyEvent]:
@@ -107,35 +106,35 @@ def settle(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
         )
         return [ev.AttemptParked(attempt=attempt.attempt, open_calls=questions)]
     failure = failure_of(state, step, attempt.result)
-    following = attempt_id(key, attempt.number + 1)
-    again = None if failure is None or state.cancel_by is not None else _retry(state, step, failure, following, now)
+    again = None if failure is None or state.cancel_by is not None else _retry(state, step, attempt, failure, now)
     if failure is None or again is None:
         return [settled(step, attempt.attempt, failure)]
     deadline = state.work_deadline if is_work(state, step) else state.deadline
     if deadline is not None and again.not_before is not None and again.not_before >= deadline:
         return [settled(step, attempt.attempt, _too_late(state, failure))]
-    return [
-        settled(step, attempt.attempt, failure, final=False),
-        ev.AttemptScheduled(
-            attempt=following,
-            continues=None if again.afresh else attempt.attempt,
-            not_before=again.not_before,
-            feedback=again.feedback,
-        ),
-    ]
+    return [settled(step, attempt.attempt, failure, final=False), again]
 
 
-def _retry(state: RunState, step: StepState, failure: Failure, following: str, now: datetime) -> Retry | None:
-    """Return the retry of a step after a failure, as the attempt ``following``; None if the failure is final."""
-    subtask = step.step.subtask
-    return retry(
-        failure,
-        key=f"{state.run_id}/{following}",
-        before=step.failures,
-        limits=state.definition.limits,
-        tool=state.tools.get(subtask.tool or "") if subtask is not None else None,
-        now=now,
-        acted=any(call.effect is Effect.ONCE or children_of(state, call.call_id) for call in step.evidence),
+def _retry(
+    state: RunState, step: StepState, attempt: AttemptState, failure: Failure, now: datetime
+) -> ev.AttemptScheduled | None:
+    """Return the retry of a step after a failure, with the reason if it is to be repaired; None if that is final.
+
+    The repair starts a new conversation, unless the answer was only too long, or the old one had effects.
+    """
+    subtask, following = step.step.subtask, attempt_id(step.key, attempt.number + 1)
+    tool = state.tools.get(subtask.tool or "") if subtask is not None else None
+    count, key = step.failures.count(failure.class_), f"{state.run_id}/{following}"
+    wait_s = retry_after_s(failure, count, key, state.definition.limits, tool)
+    if wait_s is None:
+        return None
+    repairs, cut = failure.class_ is FailureClass.INVALID, failure.type == CUT
+    acted = step.has_acted or step.key in state.children
+    return ev.AttemptScheduled(
+        attempt=following,
+        continues=None if repairs and not cut and not acted else attempt.attempt,
+        not_before=now + timedelta(seconds=wait_s) if wait_s else None,
+        feedback=TOO_LONG if cut else failure.message if repairs else "",  # a model does not know its limit
     )
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from leadhand.core.errors import AWAY, Failure, FailureClass
 from leadhand.core.limits import LONGEST_WAIT_S, Limits
-from leadhand.core.tool import Effect, ToolSpec
+from leadhand.core.tool import ToolSpec
 
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
@@ -16,34 +14,10 @@ MAX_LOSSES = 5
 """The number of lost attempts after which a subtask fails, since the subtask itself may crash the process."""
 
 
-class Retry(NamedTuple):
-    """A retry. ``afresh`` starts a new conversation; otherwise the next attempt continues the last one."""
-
-    not_before: datetime | None
-    afresh: bool
-    feedback: str = ""
-
-
-def retry(
-    failure: Failure,
-    *,
-    key: str,
-    before: tuple[FailureClass, ...],
-    limits: Limits,
-    tool: ToolSpec | None,
-    now: datetime,
-    acted: bool = False,
-) -> Retry | None:
-    """Return the retry after ``failure``, or None if it is final.
-
-    ``acted``: a ``once`` call of the lineage was made, or another worker carried out a task for it, so the attempt can
-    be continued but not started again.
-    ``before`` are the classes of the earlier failures of this step. ``key`` is the next attempt's id: the jitter
-    of the back-off is hashed from it, so that decisions are reproducible.
-    """
-    count = sum(1 for earlier in before if earlier is failure.class_)
+def retry_after_s(failure: Failure, count: int, key: str, limits: Limits, tool: ToolSpec | None) -> float | None:
+    """Return the seconds to wait for the retry after a failure, of which class there were ``count`` before; None if
+    the failure is final. The jitter of the back-off is hashed from ``key``, so that decisions are reproducible."""
     delay = 0.0
-    afresh = False
     match failure.class_:
         case FailureClass.TRANSIENT:
             if failure.type == AWAY or count >= (limits.max_retries if tool is None else tool.retries):
@@ -52,23 +26,13 @@ def retry(
         case FailureClass.RATE_LIMITED:
             # Not counted as a failed attempt: retries end at the run's deadline, and the back-off slows them down.
             delay = backoff_s(min(count, 6), key)
-        case FailureClass.INVALID:
-            if count >= limits.max_repairs or failure.type not in REPAIRABLE:
-                return None
-            # An answer that was too long is written again in the same conversation.
-            afresh = failure.type != CUT and not acted and (tool is None or tool.effect is not Effect.ONCE)
-        case FailureClass.LOST:
-            if count >= MAX_LOSSES:
-                return None
+        case FailureClass.INVALID if count < limits.max_repairs and failure.type in REPAIRABLE:
+            pass
+        case FailureClass.LOST if count < MAX_LOSSES:
+            pass
         case _:
             return None
-    delay = max(delay, failure.retry_after_s or 0.0)
-    wait = timedelta(seconds=min(delay, LONGEST_WAIT_S))
-    not_before = now + wait if wait else None
-    feedback = failure.message if failure.class_ is FailureClass.INVALID else ""
-    if failure.type == CUT:  # a model knows neither its limit nor how to raise it
-        feedback = TOO_LONG
-    return Retry(not_before=not_before, afresh=afresh, feedback=feedback)
+    return min(max(delay, failure.retry_after_s or 0.0), LONGEST_WAIT_S)
 
 
 CUT = "cut_answer"

@@ -142,7 +142,6 @@ def _status_set(state: RunState, entry: ev.Entry, event: ev.RunStatusSet) -> Non
         if state.finished is not None:
             state.answers = (*state.answers, state.finished)
         state.finished = state.finished_at = state.cancel_by = state.pause_reason = None
-        state.reopened = entry.seq
     state.status, state.status_seq = event.status, entry.seq
     if event.status is not RunStatus.WAITING:
         state.resume_wanted = False

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.evidence import made_calls
 from leadhand.core.ids import step_of
-from leadhand.core.lifecycle import SETTLED, StepStatus
+from leadhand.core.lifecycle import StepStatus
 from leadhand.core.relations import blocked_by, children_of, descendants, open_approvals
 from leadhand.core.state import ModelTurn, RunState, Settlement, StepState
 from leadhand.core.value import FrozenDict
@@ -17,7 +16,7 @@ from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import Step, references
 from leadhand.core.work_result import Verdict, VerdictKind
 
-from .steps import needs_settled, put, reopened
+from .steps import put
 
 
 def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided) -> None:
@@ -29,12 +28,9 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
     if event.args is None:
         again += [child for key in event.steps for child in _continued(state, key)]
     wanted = list(dict.fromkeys([*again, *blocked_by(state, set(again))]))
-    _reopen_orders(state, wanted)
     for key in wanted:
         step = state.steps[key]
         given = step.step
-        if given.judges in state.orders:
-            reopened(state, given.judges, 0)
         if event.args is not None and key in again:
             given = _with_args(given, event.args)
             step = step._replace(stopped=None)  # another task begins afresh
@@ -53,13 +49,6 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
             by_hand=by_hand,
         )
         put(state, fresh)
-
-
-def _reopen_orders(state: RunState, keys: list[str]) -> None:
-    """Open the orders of settled steps again."""
-    orders = Counter(step.order for key in keys if (step := state.steps[key]).order and step.closed)
-    for name, count in orders.items():
-        reopened(state, name, count)
 
 
 def _with_args(step: Step, args: dict[str, Any]) -> Step:
@@ -113,7 +102,7 @@ def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -
     request = next(iter(state.pending_requests), None)
     if request is not None and request.what in ("skip", "supply") and request.steps == (key,):
         state.pending_requests = state.pending_requests[1:]
-    step, was, ok = state.steps[key], state.steps[key].status, event.ok
+    step, ok = state.steps[key], event.ok
     verdict = Verdict(subtask=key, verdict=VerdictKind.ACCEPT, reason=f"supplied by {event.by}")
     if event.failure is not None:
         verdict = Verdict(subtask=key, verdict=VerdictKind.DROP, reason=event.failure.message)
@@ -134,15 +123,8 @@ def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -
         settlements=(*step.settlements, Settlement(entry.seq, entry.at, event.failure, by=event.by)),
     )
     put(state, settled)
-    if was not in SETTLED:
-        needs_settled(state, key, ok=ok)
-        return
-    if step.order:
-        reopened(state, step.order, 0)
-    if ok:
-        freed = blocked_by(state, {key})
-        _reopen_orders(state, freed)
-        for dependent in freed:
+    if step.closed and ok:
+        for dependent in blocked_by(state, {key}):
             put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None, verdict=None))
 
 

@@ -9,7 +9,7 @@ from leadhand.core.approval import EFFECT
 from leadhand.core.errors import INTERRUPTED, MAX_TURNS, RAN_OUT, Failure, FailureClass
 from leadhand.core.evidence import made_calls, with_evidence
 from leadhand.core.ids import split_attempt, step_of
-from leadhand.core.lifecycle import SETTLED, UNSUCCESSFUL, AttemptStatus, StepStatus
+from leadhand.core.lifecycle import AttemptStatus, StepStatus
 from leadhand.core.relations import ancestors, children_of, parent_of
 from leadhand.core.state import (
     NOT_COMPACTED,
@@ -33,7 +33,7 @@ WORKER = "work"
 
 
 def put(state: RunState, after: StepState) -> None:
-    """Set a step, and keep the maps of steps true: which one it is in follows from its attempt."""
+    """Set a step, and keep true what follows from it: the maps of steps, its order, and the reviews of its result."""
     key = after.step.step_id
     before = state.steps.get(key)
     state.steps[key] = after
@@ -44,34 +44,28 @@ def put(state: RunState, after: StepState) -> None:
             getattr(state, was).pop(key, None)
         if now is not None:
             getattr(state, now)[key] = None
-    if (was is None and now is not None) or after.status in SETTLED:
-        for steps in (state.ready, state.awaited, state.blocked):
-            steps.pop(key, None)
+    if before is None or before.status is not after.status or (was is None) is not (now is None):
+        await_needs(state, key)
     if after.step.counts:
         _count(state, before, after)
-    if after.status in SETTLED and (before is None or before.settlements is not after.settlements):
-        if before is not None and before.status in SETTLED:
+    was_closed = before is not None and before.closed
+    ends = after.closed and (before is None or before.settlements is not after.settlements)
+    if ends or (was_closed and not after.closed):
+        state.settled.pop(key, None)
+        if ends:
+            state.settled[key] = state.seq
+        if was_closed:
             state.redone = state.seq
-        state.settled.pop(key, None)
-        state.settled[key] = state.seq
-    elif before is not None and before.status in SETTLED and after.status not in SETTLED:
-        state.settled.pop(key, None)
-        state.redone = state.seq
-    if before is not None and before.status in SETTLED and before.status is not after.status:
-        _again(state, after)
+            _void(state, after)
+    if before is not None and before.status is not after.status and (was_closed or after.closed):
+        for dependent in state.dependents.get(key, ()):
+            await_needs(state, dependent)
     if "parked" in (was, now):
         note_due(state, key)
-    if after.step.parent is not None and (before is None or before.closed is not after.closed):
+    if before is not None and after.order and was_closed is not after.closed:
+        _open(state, after.order, 1 if was_closed else -1)
+    if after.step.parent is not None and (before is None or was_closed is not after.closed):
         note_due(state, step_of(after.step.parent))
-
-
-def _again(state: RunState, after: StepState) -> None:
-    """Determine again what waits once a settled step has another status: the step itself, and those that need it."""
-    if after.status is StepStatus.PENDING:
-        await_needs(state, after.step.step_id)
-    for key in [*state.ready, *state.awaited, *state.blocked]:
-        if after.step.step_id in state.steps[key].step.needs:
-            await_needs(state, key)
 
 
 def note_due(state: RunState, key: str) -> None:
@@ -112,46 +106,29 @@ def _count(state: RunState, before: StepState | None, after: StepState) -> None:
 
 
 def await_needs(state: RunState, key: str) -> None:
-    """Determine whether a new or unblocked step is ready, waits for open needs, or is blocked by failed ones."""
-    needs = {needed: state.steps[needed].status for needed in state.steps[key].step.needs}
-    lost = next((needed for needed, status in needs.items() if status in UNSUCCESSFUL), None)
-    awaited = [needed for needed, status in needs.items() if status is not StepStatus.COMPLETED]
-    for steps in (state.awaited, state.ready, state.blocked):
-        steps.pop(key, None)
-    if lost is not None:
+    """Determine whether a step may start, or is blocked by what it needs."""
+    step = state.steps[key]
+    state.ready.pop(key, None)
+    state.blocked.pop(key, None)
+    if step.status is not StepStatus.PENDING or step.attempt is not None:
+        return
+    needs = ((needed, state.steps.get(needed)) for needed in step.step.needs)
+    open_needs = [(needed, each) for needed, each in needs if each is None or not each.ok]
+    if lost := next((needed for needed, each in open_needs if each is not None and each.closed), None):
         state.blocked[key] = lost
-    elif awaited:
-        state.awaited[key] = len(awaited)
-        for needed in awaited:
-            dependents = state.dependents.get(needed, ())
-            if key not in dependents:
-                state.dependents[needed] = (*dependents, key)
-    else:
+    elif not open_needs:
         state.ready[key] = None
 
 
-def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
-    """Update the count of a settled step's order, and release or block the steps that need it."""
-    step = state.steps[key]
-    if step.order:
-        order = state.orders[step.order]
-        state.orders[step.order] = order._replace(open=order.open - 1)
-        if order.open == 1:
-            state.settled.pop(step.order, None)
-            state.settled[step.order] = state.seq
-    for dependent in state.dependents.pop(key, ()):
-        if not ok:
-            if state.steps[dependent].status is StepStatus.PENDING:
-                state.blocked.setdefault(dependent, key)
-        elif dependent in state.awaited:  # else it is already blocked by another of its needs
-            state.awaited[dependent] -= 1
-            if not state.awaited[dependent]:
-                del state.awaited[dependent]
-                if dependent not in state.blocked:
-                    state.ready[dependent] = None
-
-
 # --- orders ----------------------------------------------------------------------------------------------------------
+
+
+def _open(state: RunState, name: str, count: int) -> None:
+    """Count the subtasks of an order that are not settled."""
+    order = state.orders[name] = state.orders[name]._replace(open=state.orders[name].open + count)
+    state.settled.pop(name, None)
+    if not order.open:
+        state.settled[name] = state.seq
 
 
 def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> None:
@@ -160,35 +137,29 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
     state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled)
     if not unsettled:
         state.settled[order.work_order_id] = state.seq
-    fresh: list[str] = []
     for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
         if key in state.steps:  # it began while the plan was being written
             put(state, state.steps[key]._replace(order=order.work_order_id, position=position))
             continue
-        fresh.append(key)
         add(state, subtask_step(key, subtask), order.work_order_id, position)
         if subtask.repairs_subtask is not None:
             repaired = state.steps[subtask.repairs_subtask]
             put(state, repaired._replace(superseded_by=key))
             put(state, state.steps[key]._replace(by_hand=repaired.by_hand))
-    for key in fresh:
-        await_needs(state, key)
 
 
-def reopened(state: RunState, name: str, count: int) -> None:
-    """Open an order again, of which ``count`` subtasks are repeated, or one has changed. Its review is void, and so are
-    those of the orders after it."""
-    order = state.orders[name]
-    state.orders[name] = order._replace(open=order.open + count)
-    if count:
-        state.settled.pop(name, None)
-    for key, each in [*state.orders.items()][[*state.orders].index(name) :]:
-        if each.review is not None:
-            _void(state, key)
+def _void(state: RunState, changed: StepState) -> None:
+    """Forget the reviews of the order of a step that is another one now, or that it judges, and of those after it: what
+    they rejected is as it was settled."""
+    names = [*state.orders]
+    for name in {changed.order, changed.step.judges}.intersection(names):
+        for key in names[names.index(name) :]:
+            _void_review(state, key)
 
 
-def _void(state: RunState, name: str) -> None:
-    """Forget the review of an order: what it rejected is as it was settled."""
+def _void_review(state: RunState, name: str) -> None:
+    if state.orders[name].review is None:
+        return
     state.orders[name] = state.orders[name]._replace(review=None)
     state.settled.pop(f"~{name}", None)
     for step in (state.steps[key] for key in state.orders[name].order.subtask_keys()):
@@ -236,14 +207,14 @@ def issued(state: RunState, entry: ev.Entry, event: ev.StepIssued) -> None:
         add(state, event.step)
         if event.step.kind == "flow":  # its own steps carry it out
             put(state, state.steps[key]._replace(status=StepStatus.RUNNING))
-            return
-        await_needs(state, key)
     if key in state.ready:  # without needs, the same event schedules its first attempt
         _schedule(state, state.steps[key], AttemptState(attempt=f"{key}/a1", number=1), entry.seq)
 
 
 def add(state: RunState, step: Step, order: str = "", position: int = 0) -> None:
     """Add a new step to the state."""
+    for needed in step.needs:
+        state.dependents[needed] = (*state.dependents.get(needed, ()), step.step_id)
     put(state, StepState(step=step, order=order, position=position))
     if (parent := parent_of(step)) is not None:
         state.children[parent] = state.children.get(parent, 0) + 1
@@ -338,8 +309,8 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     end = Settlement(entry.seq, entry.at, event.failure, attempt.number if event.attempt and attempt is not None else 0)
     changed = step._replace(failures=failures, failure=event.failure, settlements=(*step.settlements, end))
     if not event.final:
+        # The next event schedules its retry.
         put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
-        await_needs(state, event.step)  # the next event schedules its retry
         return
     result = attempt.result if attempt is not None and event.ok else None
     data = result.data if result is not None else event.data
@@ -360,7 +331,6 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
         stopped=stopped,
     )
     put(state, settled)
-    needs_settled(state, event.step, ok=event.ok)
 
 
 def can_continue(state: RunState, step: StepState, failure: Failure | None) -> bool:
