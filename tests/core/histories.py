@@ -273,10 +273,9 @@ class History:
 
     def _problem(self, step: StepState, result: WorkResult) -> Failure | None:
         if (subtask := step.step.subtask) is not None:
-            fixed = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
             approvals = [self.state.approvals.get(call.call_id) for call in step.evidence]
             approved = [each.approval_id for each in approvals if each is not None and each.by]
-            if (unproven := unproven_call(subtask, fixed, step.evidence, approved)) is not None:
+            if (unproven := unproven_call(subtask, step.evidence, approved)) is not None:
                 return unproven
         text = result.data.summary if result.data is not None else ""
         try:

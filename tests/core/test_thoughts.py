@@ -163,7 +163,7 @@ def unproven(*calls: tuple[str, bool], tool: str | None = "look") -> Failure | N
     for position, (name, ok) in enumerate(calls):
         history.calls_tool(attempt, history.state.tools[name], ok=ok, position=position)
     step = history.state.steps["wo-001.0"]
-    return unproven_call(step.subtask, step.subtask.args, step.evidence)
+    return unproven_call(step.subtask, step.evidence)
 
 
 def test_a_result_counts_when_the_log_shows_what_it_claims():

@@ -13,34 +13,29 @@ from .work_order import Subtask, result_reference
 from .work_result import ResultData
 
 
-def unproven_call(
-    subtask: Subtask, args: Mapping[str, Json], calls: Iterable[CallState], approved: Container[str] = ()
-) -> Failure | None:
-    """Compare ``calls`` with the one that a subtask orders: its tool with the arguments ``args``.
+def unproven_call(subtask: Subtask, calls: Iterable[CallState], approved: Container[str] = ()) -> Failure | None:
+    """Compare ``calls`` with the one that a subtask orders: its tool with its arguments, except references to results.
 
     None if it was made and succeeded, or was changed in a way that the log shows: by a person (``approved`` holds the
     id of the call), by a hook, or by the worker after the tool refused the ordered arguments. Otherwise the failure of
-    the ordered call, or that it was not made. References to results are compared where ``args`` holds their values.
+    the ordered call, or that it was not made.
     """
+    args = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
     mine = [call for call in calls if call.tool == subtask.tool]
     if subtask.tool is None or any(
         call.ok and (_same_arguments(args, call.args) or call.call_id in approved or call.by or call.changed_by)
         for call in mine
     ):
         return None
-    refusal = next((c.failure for c in reversed(mine) if c.failure is not None and _same_arguments(args, c.args)), None)
+    failures = [(_same_arguments(args, call.args), call.failure) for call in mine if call.failure is not None]
+    refusal = next((failure for same, failure in reversed(failures) if same), None)
     instead = next((call for call in reversed(mine) if call.ok), None)
     if instead is None:
-        failures = [call.failure for call in mine if call.failure is not None]
-        return refusal or next(reversed(failures), None) or unproven(f"{subtask.tool} was not called")
-    made = written_call(instead.tool, instead.args)
-    if refusal is None:
-        fixed = {name: value for name, value in args.items() if result_reference(subtask.args.get(name)) is None}
-        said = f"{made} was called instead of {written_call(subtask.tool, args)}"
-        return None if _same_arguments(fixed, instead.args) else unproven(said)
-    if refusal.class_ is FailureClass.INVALID:
+        return refusal or (failures[-1][1] if failures else unproven(f"{subtask.tool} was not called"))
+    if refusal is not None and refusal.class_ is FailureClass.INVALID:
         return None
-    return refusal.evolve(message=f"{refusal.message} ({made} was called instead: no proof)")
+    made = written_call(instead.tool, instead.args)
+    return unproven(f"{made} was called instead of {written_call(subtask.tool, args)}")
 
 
 def _same_arguments(ordered: Mapping[str, Json], made: Mapping[str, Json]) -> bool:

@@ -9,7 +9,7 @@ from leadhand.core import events as ev
 from leadhand.core.ids import order_id
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.state import RunState
-from leadhand.core.work_order import WorkOrder, tie_problems
+from leadhand.core.work_order import WorkOrder
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.core.worker import Worker
 
@@ -18,22 +18,15 @@ from .attempts import define
 
 def issue_order(state: RunState, order: WorkOrder, workers: Sequence[Worker] = ()) -> list[ev.AnyEvent]:
     """Issue an order that can be carried out."""
-    if order.work_order_id in state.orders:
-        raise do.Refused(f"{order.work_order_id} was already issued, and an order cannot change")
     expected = order_id(len(state.orders) + 1)
     if order.work_order_id != expected:
         raise do.Refused(f"the next order is {expected}, not {order.work_order_id}")
-    keys = order.subtask_keys()
-    for key, subtask in zip(keys, order.subtasks, strict=True):
+    repaired = [each.repairs_subtask for each in order.subtasks if each.repairs_subtask is not None]
+    if len({*repaired}) < len(repaired) or not all(_repairable(state, key) for key in repaired):
+        raise do.Refused("a subtask does not need repair, or is repaired twice")
+    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
         if key in state.steps and (not state.steps[key].is_early or state.steps[key].subtask != subtask):
             raise do.Refused(f"{key} is another subtask")
-    found = tie_problems(order, {key for key, step in state.steps.items() if step.order})
-    repaired = [subtask.repairs_subtask for subtask in order.subtasks if subtask.repairs_subtask is not None]
-    found += [f"{key!r} does not need repair" for key in repaired if not _repairable(state, key)]
-    if len({*repaired}) != len(repaired) or len({*keys}) != len(order.subtasks):
-        found.append("two subtasks have one key, or repair the same one")
-    if found:
-        raise do.Refused("; ".join(found))
     return [*define(state, workers), ev.OrderIssued(order=order)]
 
 

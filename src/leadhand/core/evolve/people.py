@@ -6,17 +6,16 @@ from typing import Any
 
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
-from leadhand.core.evidence import made_calls
 from leadhand.core.ids import step_of
 from leadhand.core.lifecycle import StepStatus
 from leadhand.core.relations import blocked_by, children_of, descendants, open_approvals
-from leadhand.core.state import ModelTurn, RunState, Settlement, StepState
+from leadhand.core.state import ModelTurn, RunState
 from leadhand.core.value import FrozenDict
 from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import Step, references
 from leadhand.core.work_result import Verdict, VerdictKind
 
-from .steps import put
+from .steps import ended, put, settled
 
 
 def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided) -> None:
@@ -98,34 +97,21 @@ def _open_again(state: RunState, key: str, call_id: str) -> None:
 
 def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     """Settle a step by a person's decision; the steps that it had blocked are retried."""
-    key = event.step
+    key, was_closed = event.step, state.steps[event.step].closed
     request = next(iter(state.pending_requests), None)
     if request is not None and request.what in ("skip", "supply") and request.steps == (key,):
         state.pending_requests = state.pending_requests[1:]
-    step, ok = state.steps[key], event.ok
     verdict = Verdict(subtask=key, verdict=VerdictKind.ACCEPT, reason=f"supplied by {event.by}")
     if event.failure is not None:
         verdict = Verdict(subtask=key, verdict=VerdictKind.DROP, reason=event.failure.message)
     for name in (key, *descendants(state, key)):
         _withdraw(state, name, event.by)
-    for name in descendants(state, key):
-        if not state.steps[name].closed:
-            put(state, _ended(state.steps[name])._replace(status=StepStatus.DROPPED, failure=skipped(event.by, "")))
-    settled = (step if step.closed else _ended(step))._replace(
-        status=StepStatus.COMPLETED if ok else StepStatus.DROPPED,
-        data=event.data,
-        value=event.data.raw if event.data is not None else None,
-        failure=event.failure,
-        verdict=verdict,
-        by=event.by,
-        acted=step.has_acted,
-        made=made_calls(step),
-        settlements=(*step.settlements, Settlement(entry.seq, entry.at, event.failure, by=event.by)),
-    )
-    put(state, settled)
-    if step.closed and ok:
-        for dependent in blocked_by(state, {key}):
-            put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None, verdict=None))
+        if name != key and not state.steps[name].closed:
+            put(state, ended(state.steps[name])._replace(status=StepStatus.DROPPED, failure=skipped(event.by, "")))
+    settled(state, entry, event)
+    put(state, state.steps[key]._replace(verdict=verdict))
+    for dependent in blocked_by(state, {key}) if was_closed and event.ok else ():
+        put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None, verdict=None))
 
 
 def _withdraw(state: RunState, name: str, by: str) -> None:
@@ -134,8 +120,3 @@ def _withdraw(state: RunState, name: str, by: str) -> None:
         if step_of(asked.attempt) == name:
             state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=by)
             del state.asking[asked.approval_id]
-
-
-def _ended(step: StepState) -> StepState:
-    """Return a step without its attempt, with what it has done."""
-    return step._replace(attempt=None, calls=(), running=(), acted=step.has_acted, made=made_calls(step))

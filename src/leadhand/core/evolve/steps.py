@@ -298,7 +298,7 @@ def _settle_reservations(state: RunState, attempt: str) -> None:
 
 
 def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
-    """Settle an attempt as the controller judged it, or a step without one."""
+    """Settle an attempt as the controller judged it, or a step without one, or as a person decided."""
     step = state.steps[event.step]
     attempt = step.attempt
     if event.attempt and (attempt is None or attempt.attempt != event.attempt):
@@ -306,31 +306,36 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     failures = step.failures
     if event.attempt and event.failure is not None and event.failure.type != INTERRUPTED:
         failures = (*failures, event.failure.class_)
-    end = Settlement(entry.seq, entry.at, event.failure, attempt.number if event.attempt and attempt is not None else 0)
+    number = attempt.number if event.attempt and attempt is not None else 0
+    end = Settlement(entry.seq, entry.at, event.failure, number, event.by)
     changed = step._replace(failures=failures, failure=event.failure, settlements=(*step.settlements, end))
     if not event.final:
         # The next event schedules its retry.
         put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
         return
-    result = attempt.result if attempt is not None and event.ok else None
-    data = result.data if result is not None else event.data
-    if data is not None and result is not None:
-        data = with_evidence(data, result.used, step.evidence)
-    # The result of a subtask is text; for other steps, the model's JSON is the value.
-    structured = event.ok and step.step.subtask is None
+    result = attempt.result if attempt is not None and event.ok and not event.by else None
+    data = event.data
+    if result is not None and result.data is not None:
+        data = with_evidence(result.data, result.used, step.evidence)
+    value = event.data.raw if event.by and event.data is not None else None
+    if event.ok and not event.by and step.step.subtask is None:  # the result of a subtask is text
+        value = answered_value(step, result)
     stopped = (attempt or step.stopped) if can_continue(state, step, event.failure) else None
-    settled = changed._replace(
-        status=StepStatus.COMPLETED if event.ok else StepStatus.FAILED,
-        attempt=None,
+    failed = StepStatus.DROPPED if event.by else StepStatus.FAILED
+    settled = ended(changed)._replace(
+        status=StepStatus.COMPLETED if event.ok else failed,
         calls=step.calls if stopped is not None else (),
-        running=(),
         data=data,
-        value=answered_value(step, result) if structured else None,
-        acted=step.has_acted,
-        made=made_calls(step),
+        value=value,
+        by=event.by,
         stopped=stopped,
     )
     put(state, settled)
+
+
+def ended(step: StepState) -> StepState:
+    """Return a step without its attempt, with what it has done."""
+    return step._replace(attempt=None, calls=(), running=(), acted=step.has_acted, made=made_calls(step))
 
 
 def can_continue(state: RunState, step: StepState, failure: Failure | None) -> bool:
