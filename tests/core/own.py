@@ -89,7 +89,7 @@ def decided(history: History, key: str, *wanted: Ask, tool: str = "look", turn: 
     """Have what a tool asks for decided; return the events that this makes."""
     call_id = asks(history, key, *wanted, tool=tool, turn=turn)
     before = len(history.log)
-    assert history.command(do.Answer([call_id])), history.refusal
+    assert history.command(do.Answer(call_id)), history.refusal
     return [entry.event for entry in history.log[before:]]
 
 

@@ -54,8 +54,8 @@ def test_the_whole_result_of_a_child_goes_back_to_the_call_that_asked_for_it():
 
     data = ResultData(summary="a hill, and a lake", raw={"height": 80}, sources=(page("hill"),), sample=True)
     comes_back(history, child.step_id, data)
-    assert due(history.state) == [do.Answer(["a/t1/c0"])]
-    assert history.command(do.Answer(["a/t1/c0"]))
+    assert due(history.state) == [do.Answer("a/t1/c0")]
+    assert history.command(do.Answer("a/t1/c0"))
 
     returned = call_of(history, "a/t1/c0")
     assert (returned.ok, returned.tool, returned.args) == (True, "research", {"n": 1})
@@ -118,7 +118,7 @@ def test_a_call_may_have_several_others_do_something_and_is_answered_with_all_th
 
     comes_back(history, "a/t1/c0.1", ResultData(summary="two was found", raw={"n": 2}, sources=(page("two"),)))
     assert due(history.state) == [], "it was answered before all of them were there"
-    assert not history.command(do.Answer(["a/t1/c0"]))
+    assert not history.command(do.Answer("a/t1/c0"))
     comes_back(
         history, "a/t1/c0", ResultData(summary="one was found", raw={"n": 1}, sources=(page("one"),), sample=True)
     )
@@ -186,7 +186,7 @@ def test_a_task_that_is_under_way_is_not_started_again():
             open_calls=tuple(OpenCall(call_id=f"a/t1/c{n}", kind="asks", tool="look") for n in (0, 1)),
         )
     )
-    assert due(history.state) == [do.Answer(["a/t1/c0", "a/t1/c1"])]
+    assert due(history.state) == [do.Answer("a/t1/c0")]
     history.decide_all()
 
     assert [key for key in history.state.steps if key != "a"] == ["a/t1/c0"]
@@ -360,7 +360,7 @@ def test_what_cannot_be_granted_is_refused_with_the_reason_and_nothing_is_half_d
 def test_what_a_call_asks_for_is_decided_once():
     history = working()
     call_id = asks(history, "a", Delegate(worker="looker"))
-    decide = do.Answer([call_id])
+    decide = do.Answer(call_id)
     assert due(history.state) == [decide]
 
     assert history.command(decide)
@@ -374,8 +374,8 @@ def test_what_a_call_asks_for_is_decided_once():
 def test_what_no_call_asks_for_is_not_decided(key: str):
     history = working()
 
-    assert not history.command(do.Answer([f"{key}/t1/c0"]))
-    assert not history.command(do.Answer([f"{key}/t1/c0"]))
+    assert not history.command(do.Answer(f"{key}/t1/c0"))
+    assert not history.command(do.Answer(f"{key}/t1/c0"))
 
 
 def test_a_cancelled_run_ends_what_others_were_asked_to_do():

@@ -74,9 +74,9 @@ class Lose(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Answer open calls of parked attempts: decide what each asks for, or give it the results of its children."""
+    """Answer an open call of a parked attempt: decide what it asks for, or give it the results of its children."""
 
-    calls: Sequence[str]
+    call_id: str
 
 
 class Judge(NamedTuple):

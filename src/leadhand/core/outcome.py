@@ -138,12 +138,10 @@ def gap_of(state: RunState, step: StepState, ending: Failure | None = None) -> G
     if step.ok or (verdict is not None and verdict.verdict is VerdictKind.DROP):
         reason = (verdict.reason if verdict is not None else "") or (words.REJECTED if step.ok else words.DROPPED)
         return gap(step, FailureClass.INSUFFICIENT, reason, words.more_steps(state))
-    if state.cancel_by is not None:
-        return gap(step, FailureClass.REJECTED, words.CANCELLED.format(by=state.cancel_by), words.ASK_AGAIN)
-    cause = used_up(state) or ending
+    cause = ending or used_up(state)
     if cause is None:
         return gap(step, FailureClass.EXHAUSTED, words.NOT_CARRIED_OUT, words.ASK_AGAIN)
-    return gap(step, FailureClass.EXHAUSTED, words.NOT_STARTED.format(cause=cause.message), cause.next_action)
+    return gap(step, cause.class_, words.NOT_STARTED.format(cause=cause.message), cause.next_action)
 
 
 def gap(step: StepState, class_: FailureClass, reason: str, action: str) -> Gap:

@@ -58,7 +58,7 @@ def decide(
         case do.Lose():
             return attempts.lost(state, command.attempt, command.failure)
         case do.Answer():
-            return asks.answer(state, command.calls, now)
+            return asks.answer(state, command.call_id, now)
         case do.Judge():
             return orders.judge(state, command.work_order_id, command.review)
         case do.Ask():
@@ -114,8 +114,7 @@ def due(state: RunState) -> list[do.Command]:
     asked = open_question(state)
     if state.status is RunStatus.WAITING and asked is not None and asked.holds:
         return []
-    if calls := list(asks.due_calls(state)):
-        wanted.append(do.Answer(calls))
+    wanted += [do.Answer(call_id) for call_id in islice(asks.due_calls(state), 1)]  # each beside those before it
     wanted += [do.Conclude(key, needs_failed(cause)) for key, cause in state.blocked.items()]
     answered: list[do.Command] = [do.Start(key) for key in state.due if under_way(state, key).answered]
     if state.status is RunStatus.WAITING and (
@@ -161,12 +160,8 @@ def when_idle(state: RunState, refused: str = "", held: int = 0) -> list[do.Comm
     """
     if state.status is not RunStatus.RUNNING or len(state.live) + len(state.unsettled) > held:
         return []
-    if state.parked:
-        return [do.SetStatus(RunStatus.WAITING, f"{len(state.parked)} waiting for an answer")]
-    if open_plan(state) is not None:
-        return [do.SetStatus(RunStatus.WAITING, "the plan waits for approval")]
-    if open_question(state) is not None:
-        return [do.SetStatus(RunStatus.WAITING, "a question waits for an answer")]
+    if state.parked or open_plan(state) or open_question(state):
+        return [do.SetStatus(RunStatus.WAITING, f"{len(state.parked) or 1} waiting for an answer")]
     if state.unanswered:  # a timer, or a signal
         return []
     message = f"the flow {state.definition.flow} returned no commands, but the run has not ended"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from leadhand.core import commands as do
@@ -11,7 +11,7 @@ from leadhand.core import events as ev
 from leadhand.core.artifact import confined
 from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.errors import UsageError
-from leadhand.core.evolve import apply_events, draft
+from leadhand.core.evolve import foreseen
 from leadhand.core.ids import step_of_call
 from leadhand.core.relations import ancestors, call_of, child_id, children_of, parent_of
 from leadhand.core.rights import MAX_DEPTH, tools_of
@@ -44,21 +44,11 @@ def waits(state: RunState, attempt: AttemptState) -> bool:
     )
 
 
-def answer(state: RunState, calls: Iterable[str], now: datetime) -> list[ev.AnyEvent]:
-    """Answer open calls, one after the other: grant everything that a call asks for, say why not, or give it the
-    results of its children.
+def answer(state: RunState, call_id: str, now: datetime) -> list[ev.AnyEvent]:
+    """Answer an open call: grant everything that it asks for, say why not, or give it the results of its children.
 
-    Raises Refused if a call is not open, or its children are not settled.
+    Raises Refused if it is not open, or its children are not settled.
     """
-    after, events = draft(state), list[ev.AnyEvent]()
-    for call_id in calls:
-        made = _answer(after, call_id, now)
-        apply_events(after, made, now)
-        events += made
-    return events
-
-
-def _answer(state: RunState, call_id: str, now: datetime) -> list[ev.AnyEvent]:
     step = state.steps.get(step_of_call(call_id))
     attempt = step.attempt if step is not None else None
     call = step.open_call(call_id) if step is not None else None
@@ -68,17 +58,12 @@ def _answer(state: RunState, call_id: str, now: datetime) -> list[ev.AnyEvent]:
         return [_results_of(call_id, given)]
     granted: list[ev.AnyEvent] = []
     returned, children = step.returned(call_id), 0
-    wanted = returned.asks if returned is not None else ()
-    after = draft(state) if len(wanted) > 1 else state  # each ask is judged beside those before it
-    for ask in wanted:
-        problem = _problem(after, step, ask)
-        if problem:
+    for ask in returned.asks if returned is not None else ():
+        after = foreseen(state, granted, now) if granted else state  # it is judged beside those before it
+        if problem := _problem(after, step, ask):
             return [ev.CallAnswered(call_id=call_id, ok=False, content=problem)]
-        event = _granted(after, step, attempt, ask, child_id(call_id, children))
+        granted.append(_granted(after, step, attempt, ask, child_id(call_id, children)))
         children += isinstance(ask, Delegate)
-        granted.append(event)
-        if after is not state:
-            apply_events(after, [event], now)
     return granted if children else [*granted, ev.CallAnswered(call_id=call_id, ok=True, content="")]
 
 

@@ -111,7 +111,9 @@ def settle(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
         return [settled(step, attempt.attempt, failure)]
     deadline = state.work_deadline if is_work(state, step) else state.deadline
     if deadline is not None and again.not_before is not None and again.not_before >= deadline:
-        return [settled(step, attempt.attempt, _too_late(state, failure))]
+        seconds = state.definition.limits.timeout_s
+        message = f"{failure.message}; the run's time limit ({seconds:g} s) ends before the next attempt"
+        return [settled(step, attempt.attempt, out_of_time(message, seconds, failure.retry_after_s))]
     return [settled(step, attempt.attempt, failure, final=False), again]
 
 
@@ -174,13 +176,6 @@ def conclude(state: RunState, key: str, failure: Failure | None, data: ResultDat
     attempt, why = under_way(state, key), unseen_effect(step) or failure
     ended = [_lost(key, attempt.attempt, why)] if key in state.live else []
     return [*ended, settled(step, attempt.attempt, why)]
-
-
-def _too_late(state: RunState, failure: Failure) -> Failure:
-    """Return the failure of an attempt whose retry would begin after the run's deadline."""
-    seconds = state.definition.limits.timeout_s
-    message = f"{failure.message}; the run's time limit ({seconds:g} s) ends before the next attempt"
-    return out_of_time(message, seconds, failure.retry_after_s)
 
 
 def failure_of(state: RunState, step: StepState, result: WorkResult) -> Failure | None:

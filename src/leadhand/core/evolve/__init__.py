@@ -6,7 +6,7 @@ of a hundred events costs one copy. One event changes a bounded number of entrie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -72,19 +72,8 @@ def fold(state: RunState, entries: Iterable[ev.Entry]) -> RunState:
 
 def foreseen(state: RunState, events: Iterable[ev.AnyEvent], at: datetime) -> RunState:
     """Return the state after events that are not written yet, if they are the next ones of the log."""
-    return fold(state, _entries(state, events, at))
-
-
-def apply_events(draft: RunState, events: Iterable[ev.AnyEvent], at: datetime) -> None:
-    """Apply events to a draft that are not written yet."""
-    for entry in _entries(draft, events, at):
-        apply_entry(draft, entry)
-
-
-def _entries(state: RunState, events: Iterable[ev.AnyEvent], at: datetime) -> Iterator[ev.Entry]:
-    """Yield the entries that events will be, if they are the next ones of the log."""
-    for seq, event in enumerate(events, state.seq + 1):
-        yield ev.Entry(seq=seq, at=at, epoch=state.epoch, event=event)
+    numbered = enumerate(events, state.seq + 1)
+    return fold(state, (ev.Entry(seq=seq, at=at, epoch=state.epoch, event=event) for seq, event in numbered))
 
 
 class _Draft(RunState):
@@ -166,10 +155,6 @@ def _run_requested(state: RunState, _entry: ev.Entry, event: ev.RunRequested) ->
             state.pause_reason = None
 
 
-def _settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
-    (people.settled_by_person if event.by else steps.settled)(state, entry, event)
-
-
 def _step_requested(state: RunState, _entry: ev.Entry, event: ev.StepRequested) -> None:
     state.pending_requests = (*state.pending_requests, event)
 
@@ -243,7 +228,7 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.ResultsJudged: steps.judged,
     ev.StepIssued: steps.issued,
     ev.StepRequested: _step_requested,
-    ev.StepSettled: _settled,
+    ev.StepSettled: people.settled,
     ev.RequestDecided: people.request_decided,
     ev.AttemptScheduled: steps.scheduled,
     ev.AttemptStarted: steps.started,

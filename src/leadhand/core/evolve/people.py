@@ -15,7 +15,8 @@ from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import Step, references
 from leadhand.core.work_result import Verdict, VerdictKind
 
-from .steps import ended, put, settled
+from . import steps
+from .steps import ended, put
 
 
 def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided) -> None:
@@ -95,8 +96,11 @@ def _open_again(state: RunState, key: str, call_id: str) -> None:
     put(state, step._replace(calls=calls, stopped=stopped))
 
 
-def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
-    """Settle a step by a person's decision; the steps that it had blocked are retried."""
+def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
+    """Settle a step; if a person decided so, what it asked for ends, and the steps that it had blocked are retried."""
+    if not event.by:
+        steps.settled(state, entry, event)
+        return
     key, was_closed = event.step, state.steps[event.step].closed
     request = next(iter(state.pending_requests), None)
     if request is not None and request.what in ("skip", "supply") and request.steps == (key,):
@@ -108,7 +112,7 @@ def settled_by_person(state: RunState, entry: ev.Entry, event: ev.StepSettled) -
         _withdraw(state, name, event.by)
         if name != key and not state.steps[name].closed:
             put(state, ended(state.steps[name])._replace(status=StepStatus.DROPPED, failure=skipped(event.by, "")))
-    settled(state, entry, event)
+    steps.settled(state, entry, event)
     put(state, state.steps[key]._replace(verdict=verdict))
     for dependent in blocked_by(state, {key}) if was_closed and event.ok else ():
         put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None, verdict=None))

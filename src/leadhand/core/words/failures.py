@@ -25,7 +25,6 @@ DROPPED = "the lead dropped it"
 REJECTED = "the review rejected the result"
 NOT_CARRIED_OUT = "it was not carried out"
 NOT_STARTED = "it was not started: {cause}"
-CANCELLED = "the run was cancelled by {by} before it started"
 NO_EVIDENCE = "the answer rests on no result"
 WITHHELD = "The answer is withheld: {cause}."
 
