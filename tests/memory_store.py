@@ -54,7 +54,7 @@ class RunRecord:
         self.run_id = run_id
         self.entries: list[Entry] = []
         self.head = RunHead(0)
-        self._budget = Budget.of(definition, shared)
+        self._budget = Budget(Account(definition.limits.ceiling), shared)
         self._over: set[str] = set()
         self._line: dict[str, Any] = {
             "run_id": run_id,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from leadhand.core.limits import Ceiling
+from leadhand.core.limits import Ceiling, Money
 from leadhand.core.relations import ancestors, parent_of
 from leadhand.core.rights import tools_of
 from leadhand.core.run import RunDefinition
@@ -120,14 +120,19 @@ def scopes_of(state: RunState, step: Step) -> tuple[Ceiling, ...]:
     return tuple(found)
 
 
-def stages_after(run: RunDefinition, given: Step, worker: Worker) -> int:
-    """Return how many closing stages of a run follow a step of a worker; all of them follow other work."""
+def kept_after(run: RunDefinition, given: Step, worker: Worker) -> Money:
+    """Return what a step of a worker leaves for the closing stages of a run after it: their parts of what is held back,
+    which are equal. All of it is left by other work."""
+    stages, held_back = run.closing_stages, run.held_back
     if worker.name in run.judging:
-        return 0
-    if worker.name == run.shape:
-        return int(bool(run.judging))
-    if given.judges:
-        return run.closing_stages - 1
-    if given.final and not worker.delegates:  # a lead leaves what is held back to the answer
-        return run.closing_stages - 2
-    return run.closing_stages
+        after = 0
+    elif worker.name == run.shape:
+        after = int(bool(run.judging))
+    elif given.judges:
+        after = stages - 1
+    elif given.final and not worker.delegates:  # a lead leaves what is held back to the answer
+        after = stages - 2
+    else:
+        return held_back
+    parts = held_back.tokens * after // stages, held_back.nanousd * after // stages
+    return Money(min(after, held_back.requests), *parts)

@@ -159,8 +159,7 @@ class AttemptParked(Observation):
 class ModelCallBegan(Observation):
     """A model is about to be called. This entry takes the upper bound ``reserved`` from the run's allowance.
 
-    What is held back is for the last ``stages`` of the run, in equal parts: the evaluation, the answer, its shape and
-    its judgement. A call leaves the parts of those ``after`` it. ``reserved`` is also taken from ``within``, the
+    It leaves what is ``kept`` of it for the steps that close the run. ``reserved`` is also taken from ``within``, the
     allowances of the call's step and its ancestors, and from ``shared``, those that many runs share.
 
     ``request`` is what the model is sent: a blob of instructions, tools and schema, then each message, large ones as
@@ -172,8 +171,7 @@ class ModelCallBegan(Observation):
     call_id: str
     model: str
     reserved: Money = NOTHING
-    stages: int = Field(default=2, ge=2)
-    after: int = Field(default=2, ge=0)
+    kept: Money = Field(default=NOTHING, exclude_if=partial(operator.eq, NOTHING))
     within: tuple[Ceiling, ...] = Field(default=(), exclude_if=operator.not_)
     shared: tuple[Ceiling, ...] = Field(default=(), exclude_if=operator.not_)
     request: tuple[Annotated[Blob | Message, Field(union_mode="left_to_right")], ...] = Field(
