@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, GetJsonSchemaHandler, RootModel
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler, RootModel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from leadhand.app.document import Document
-from leadhand.core.events import Event
+from leadhand.core.events import AnyEvent
 
 _PLACE = {
     "seq": {"type": "integer", "description": "The event's number in its run, from 1."},
@@ -30,7 +30,7 @@ class EventWords(Document):
     topics: tuple[str, ...]
 
 
-class EventDocument(RootModel[Event]):
+class EventDocument(RootModel[Annotated[AnyEvent, Field(discriminator="type")]]):
     """Any event together with its place in the log and its words: the type of an event of a page."""
 
     model_config = ConfigDict(defer_build=True)
