@@ -1,12 +1,12 @@
 """Artifacts: named files that a run produces, stored by digest, each version under its path within the run."""
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from collections.abc import Iterator
+from datetime import datetime
 
 from .errors import UsageError
+from .value import Value
 
 ALGORITHM = "sha256:"
 LONGEST_PATH = 500
@@ -17,6 +17,19 @@ MEMORY = "memory/"
 """The folder whose files later runs of the same flow can read."""
 MAX_DEPTH = 16
 """The maximum number of names in one path."""
+
+
+class FileVersion(Value):
+    """One version of a file, by the digest of its content; ``by`` is the step that wrote it, and ``run_id`` the earlier
+    run that it comes from ("": this run)."""
+
+    path: str
+    digest: str
+    size: int
+    media_type: str
+    at: datetime
+    by: str = ""
+    run_id: str = ""
 
 
 def digest_of(content: bytes) -> str:

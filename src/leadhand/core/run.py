@@ -2,13 +2,13 @@
 
 import operator
 from collections.abc import Mapping
-from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from .artifact import FileVersion
 from .errors import FailureClass
 from .judgement import Check
 from .limits import NOTHING, Concurrency, Limits, Money, SharedBudget
@@ -78,17 +78,6 @@ class Follows(Value):
     sources: tuple[Source, ...] = ()
 
 
-class EarlierFile(Value):
-    """The newest version of a file that an earlier run wrote, at ``at``; this run may read its content by digest."""
-
-    path: str
-    digest: str
-    size: int
-    media_type: str
-    run_id: str
-    at: datetime
-
-
 class RunDefinition(Value):
     """Everything that is fixed when a run starts. Resuming the run uses these values, even if newer ones exist.
 
@@ -141,7 +130,7 @@ class RunDefinition(Value):
     submission: str = ""
     forked_from: ForkPoint | None = None
     follows: Follows | None = Field(default=None, exclude_if=operator.not_)
-    earlier: tuple[EarlierFile, ...] = Field(default=(), exclude_if=operator.not_)
+    earlier: tuple[FileVersion, ...] = Field(default=(), exclude_if=operator.not_)
     nested_workers: bool = Field(default=False, exclude_if=operator.not_)
     shape: str = Field(default="", exclude_if=operator.not_)
     check: Check = Field(default="off", exclude_if=partial(operator.eq, "off"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from leadhand.core.worker import Worker
 
 from .approval import Approval, Question
+from .artifact import FileVersion
 from .asks import Todo
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
@@ -224,20 +225,6 @@ class StepState(NamedTuple):
         return self.acted or any(call.effect is Effect.ONCE for call in (*self.evidence, *self.running))
 
 
-class ArtifactVersion(NamedTuple):
-    """One version of a file of the run, by the digest of its content; ``by`` is the step that wrote it.
-
-    ``run_id`` is the earlier run that a file comes from ("": this run).
-    """
-
-    digest: str
-    size: int
-    media_type: str
-    by: str
-    at: datetime
-    run_id: str = ""
-
-
 @dataclass(slots=True, kw_only=True, frozen=not TYPE_CHECKING)  # the fold that makes a state assigns its fields
 class RunState:
     """The whole state of a run, which cannot be changed; nor can its maps, once a fold returned it.
@@ -293,9 +280,7 @@ class RunState:
     reserved: dict[str, dict[str, Money]] = field(default_factory=FrozenDict[str, dict[str, Money]])
     workers: dict[str, Worker] = field(default_factory=FrozenDict[str, Worker])
     makers: dict[str, str] = field(default_factory=FrozenDict[str, str])
-    artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(
-        default_factory=FrozenDict[str, tuple[ArtifactVersion, ...]]
-    )
+    artifacts: dict[str, tuple[FileVersion, ...]] = field(default_factory=FrozenDict[str, tuple[FileVersion, ...]])
     todos: tuple[Todo, ...] = ()
     pending_requests: tuple[StepRequested, ...] = ()
     answers: tuple[RunFinished, ...] = ()

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from leadhand.core.artifact import FileVersion
 from leadhand.core.limits import Ceiling, Money
 from leadhand.core.relations import ancestors, parent_of
 from leadhand.core.rights import tools_of
 from leadhand.core.run import RunDefinition
-from leadhand.core.state import ArtifactVersion, RunState
+from leadhand.core.state import RunState
 from leadhand.core.value import FrozenDict
 from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
@@ -69,13 +70,10 @@ def caller_of(state: RunState, key: str) -> Caller:
     )
 
 
-def _artifacts(state: RunState) -> Mapping[str, ArtifactVersion]:
+def _artifacts(state: RunState) -> Mapping[str, FileVersion]:
     """Return the latest version of each file that the tools of a run can read: its own, and those of earlier runs."""
-    earlier = {
-        each.path: ArtifactVersion(each.digest, each.size, each.media_type, "", each.at, each.run_id)
-        for each in state.definition.earlier
-    }
-    return FrozenDict(earlier | {path: versions[-1] for path, versions in state.artifacts.items()})
+    own = (versions[-1] for versions in state.artifacts.values())
+    return FrozenDict({each.path: each for each in (*state.definition.earlier, *own)})
 
 
 # --- what a step may do and spend ------------------------------------------------------------------------------------
