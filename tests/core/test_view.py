@@ -23,7 +23,7 @@ from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED
 from leadhand.core.tool import CachedFrom
 from leadhand.core.view import Change, Projection
-from leadhand.core.words import Tone, words
+from leadhand.core.words import words
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
 
@@ -266,6 +266,6 @@ def test_what_a_person_cancelled_is_no_problem():
     settled = ev.StepSettled(step="wo-001.0", attempt="wo-001.0/a1", ok=False, final=True, failure=failure)
     said = [words(entry._replace(event=event)) for event in (lost, settled)]
     assert [(each.title, each.text, each.tone) for each in said] == [
-        ("Stopped", "cancelled by Ann", Tone.INFO),
-        ("Cancelled", "cancelled by Ann", Tone.INFO),
+        ("Stopped", "cancelled by Ann", "info"),
+        ("Cancelled", "cancelled by Ann", "info"),
     ]

@@ -16,10 +16,9 @@ MEDIA_TYPE = f"^{_TYPE}/{_TYPE}(; ?{_TYPE}={_TYPE})*$"
 class Delegate(Value):
     """Delegate a task to another worker; the call that asked receives the whole result.
 
-    ``worker`` names a worker of the run (None: the caller itself). ``input`` is the task. ``tools`` restricts the
-    worker's tools, which never exceed its own and the caller's. ``max_calls`` limits its tool calls. ``output`` is the
-    JSON schema of its answer, an object, instead of the worker's. A task that the caller has delegated under the same
-    ``key`` is not started again, unless it failed.
+    ``worker`` names a worker of the run (None: the caller itself). ``tools`` restricts its tools, which never exceed
+    the caller's. ``output`` is the JSON schema of its answer, an object. A task that the caller has delegated under the
+    same ``key`` is not started again, unless it failed.
     """
 
     type: Literal["delegate"] = "delegate"

@@ -37,8 +37,7 @@ class Claim(Value):
     """A stretch of a text that ends with its citation or with its block, or a leaf of a typed answer.
 
     ``text`` is in the answer from ``start`` to ``end`` (characters; None if it is not there unchanged). ``header`` is
-    that of the table of which it is a row. Of a typed answer, ``text`` is the value of a leaf, and ``path`` its JSON
-    pointer. ``cites`` are the ids that it cites, in order.
+    that of the table of which it is a row; ``path`` the JSON pointer of a leaf. ``cites`` are the ids that it cites.
     """
 
     n: int = Field(description="From 1.")

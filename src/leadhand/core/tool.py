@@ -49,17 +49,14 @@ DYNAMIC_WORKERS = "dynamic_workers"
 class ToolSpec(Value):
     """A tool as a run records it: enough to plan, to validate arguments and to find its code again.
 
-    ``toolset`` names its group, ``cost_usd`` the cost of a call, which approval requests show. ``delegate``: a worker
-    carries out a call as a child step and receives its arguments; the one of this name, else another like the caller.
-    ``parallel``: a call is a list of calls,
-    ``{"calls": [{"tool": …, "args": {…}}]}``, which are made like those of one reply; its result is the list of their
-    results. ``polling``: the result may change, so a worker may repeat a call. ``parameters`` is the JSON schema (draft
-    2020-12) of the arguments, an object. ``timeout_s`` limits one call, in seconds; ``retries`` is how often a
-    ``transient`` failure is retried. ``approval`` is the tool's own policy; without it, the run's policy applies.
-    ``import_path`` (``module:name``) and ``fingerprint`` identify its code. ``concurrency`` is how many of its calls go
-    on at once and ``rate`` how many begin in a span of time (``10/s``), in all processes of a store together.
-    ``cache_s`` is how long a result is used again, in seconds, unless the ``version`` changes: that of its code, else
-    its fingerprint.
+    ``parameters`` is the JSON schema of the arguments, an object. ``toolset`` names its group, ``cost_usd`` the cost of
+    a call. ``delegate``: a worker carries out a call as a child step; the one of this name, else another like the
+    caller. ``parallel``: a call is ``{"calls": [{"tool": …, "args": {…}}]}``, and its result the list of their results.
+    ``polling``: the result may change, so a worker may repeat a call. ``retries`` is how often a ``transient`` failure
+    is retried. Without its own ``approval`` policy, the run's applies. ``import_path`` (``module:name``) and
+    ``fingerprint`` identify its code. ``concurrency`` is how many of its calls go on at once and ``rate`` how many
+    begin in a span of time (``10/s``), in all processes of a store. ``cache_s`` is how long a result is used again, in
+    seconds, unless the ``version`` of its code changes.
     """
 
     name: str

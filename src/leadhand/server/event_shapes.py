@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import ConfigDict, Field, GetJsonSchemaHandler, RootModel
 from pydantic.json_schema import JsonSchemaValue
@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema
 
 from leadhand.app.document import Document
 from leadhand.core.events import AnyEvent
+from leadhand.core.words import Level, Tone
 
 _PLACE = {
     "seq": {"type": "integer", "description": "The event's number in its run, from 1."},
@@ -25,8 +26,8 @@ class EventWords(Document):
     title: str
     text: str
     subject: str
-    tone: Literal["info", "good", "attention", "problem"]
-    level: Literal["phase", "step", "detail"]
+    tone: Tone
+    level: Level
     topics: tuple[str, ...]
 
 

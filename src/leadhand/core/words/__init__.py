@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
@@ -15,23 +14,11 @@ from leadhand.core.text import label, line, listed
 from leadhand.core.value import object_of, text_of
 from leadhand.core.work_order import OpenCall
 
-
-class Tone(StrEnum):
-    """The tone of an event. ``attention``: something waits, is retried, or was decided by a person."""
-
-    INFO = "info"
-    GOOD = "good"
-    ATTENTION = "attention"
-    PROBLEM = "problem"
-
-
-class Level(StrEnum):
-    """Where an event is shown: ``phase`` events concern the run as a whole, ``step`` events concern one step and
-    have a line in plain output, ``detail`` events are shown in the log only."""
-
-    PHASE = "phase"
-    STEP = "step"
-    DETAIL = "detail"
+Tone = Literal["info", "good", "attention", "problem"]
+"""The tone of an event. ``attention``: something waits, is retried, or was decided by a person."""
+Level = Literal["phase", "step", "detail"]
+"""Where an event is shown: ``phase`` events concern the run as a whole, ``step`` events concern one step and have a
+line in plain output, ``detail`` events are shown in the log only."""
 
 
 class Words(NamedTuple):
@@ -41,8 +28,8 @@ class Words(NamedTuple):
     title: str
     text: str = ""
     subject: str = ""
-    tone: Tone = Tone.INFO
-    level: Level = Level.DETAIL
+    tone: Tone = "info"
+    level: Level = "detail"
     topics: tuple[str, ...] = ()
 
 
@@ -143,8 +130,8 @@ def _rows() -> dict[str, _Rows]:
     for key, (title, text, look) in _TABLE.items():
         type_, *conditions = key.split()
         said = look.split()
-        tone = next((each for each in Tone if each in said), Tone.INFO)
-        level = next((each for each in Level if each in said), Level.DETAIL)
+        tone: Tone = next((each for each in get_args(Tone) if each in said), "info")
+        level: Level = next((each for each in get_args(Level) if each in said), "detail")
         topics = tuple(word for word in said if word not in (tone, level))
         parts = [condition.partition("=") for condition in conditions]
         wanted = [(path.split("."), value) for path, _, value in parts]
