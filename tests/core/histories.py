@@ -20,16 +20,13 @@ from leadhand.core.decide import decide, due, when_idle
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import evolve, start
 from leadhand.core.ids import model_call_id, tool_call_id
-from leadhand.core.judgement import Check
-from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import NOTHING, Limits, Money, Usage
-from leadhand.core.plan_approval import open_plan
-from leadhand.core.relations import open_question
-from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.relations import open_plan, open_question
+from leadhand.core.run import AttemptStatus, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
 from leadhand.core.work_order import OpenCall, result_reference
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import Check, ResultData, WorkResult
 from leadhand.engine.work import kept_after
 from leadhand.flows.closing import policy_of
 from leadhand.flows.seam.function import FunctionFlow

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from leadhand.core.asks import Todo
 from leadhand.core.errors import Failure
 from leadhand.core.events import (
     EVENT_TYPES,
@@ -30,6 +29,7 @@ from leadhand.core.events import (
     WorkerDefined,
 )
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.tool import Todo
 from leadhand.core.view import Projection
 from leadhand.core.words import WORDS, words
 from leadhand.core.words.failures import needs_failed

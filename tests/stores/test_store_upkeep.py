@@ -15,8 +15,7 @@ from refusals import refused
 from store_processes import process
 from stores.contract import began, pauses, started, tokens, tokens_at_most
 
-from leadhand.core.artifact import FileVersion
-from leadhand.core.blob import pack
+from leadhand.core.artifact import FileVersion, pack
 from leadhand.core.errors import NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import ArtifactWritten, RunFinished, RunStarted, RunStatusSet, ToolCallReturned
 from leadhand.core.run import RunStatus

@@ -15,11 +15,11 @@ from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import answer_worker
 from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.judgement import Check
 from leadhand.core.run import Follows, ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import Source, ToolSpec
+from leadhand.core.work_result import Check
 from leadhand.core.worker import WILDCARDS, Worker
 from leadhand.engine.hooks import Hooks
 from leadhand.ports import ContextStore

@@ -5,13 +5,12 @@ from typing import Literal, NamedTuple, Protocol
 
 from .approval import Approval, Question
 from .errors import Failure
-from .judgement import Judgement
 from .run import Gap, RunStatus
 from .state import RunState, StepState
 from .tool import CallState
 from .value import Json
 from .work_order import Step, WorkOrder
-from .work_result import ResultData, Review
+from .work_result import Judgement, ResultData, Review
 from .worker import Worker
 
 

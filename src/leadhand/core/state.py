@@ -14,15 +14,13 @@ from leadhand.core.worker import Worker
 
 from .approval import Approval, Question
 from .artifact import FileVersion
-from .asks import Todo
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import RunFinished, StepRequested
 from .ids import event_id
-from .lifecycle import SETTLED, AttemptStatus, StepStatus
 from .limits import NOTHING, Money
-from .run import RunDefinition, RunStatus
-from .tool import CallState, Effect, ToolSpec
+from .run import SETTLED, AttemptStatus, RunDefinition, RunStatus, StepStatus
+from .tool import CallState, Effect, Todo, ToolSpec
 from .value import FrozenDict, Json
 from .work_order import OpenCall, Step, Subtask, WorkOrder
 from .work_result import ResultData, Review, Verdict, WorkResult

@@ -18,12 +18,11 @@ from . import events as ev
 from .errors import INTERRUPTED, Failure
 from .evolve import apply_entry, draft, start
 from .ids import split_attempt, step_of
-from .lifecycle import AttemptStatus, StepStatus
-from .moment import iso
 from .relations import parent_of
-from .run import ENDED, RunStatus
+from .run import ENDED, AttemptStatus, RunStatus, StepStatus
 from .state import AttemptState, RunState, StepState
 from .text import cut, label, line, shortened
+from .value import iso
 from .words import RUN_ENDED, UNTIL_RESUMED, Words, waits_for, words
 
 LONGEST_REQUEST = 2_000
@@ -175,7 +174,8 @@ def _empty(run_id: str) -> Part:
 
 def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
     event, given = entry.event, state.definition
-    values: Part = {"status": state.status, "owner": state.owner, "finished_at": iso(state.finished_at)}
+    ended = state.finished_at and iso(state.finished_at)
+    values: Part = {"status": state.status, "owner": state.owner, "finished_at": ended}
     match event:
         case ev.RunStarted():
             values |= {"request": cut(given.request, LONGEST_REQUEST), "flow": given.flow}
@@ -193,8 +193,8 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
             pass
     rests = state.status is not RunStatus.RUNNING or isinstance(event, ev.RunClaimed)
     over = event.subject if isinstance(event, _STOPS) else None
-    ended = [name for name, wait in shown["waits"].items() if rests or wait["attempt"] == over]
-    return {**values, "waits": dict.fromkeys(ended)}
+    past = [name for name, wait in shown["waits"].items() if rests or wait["attempt"] == over]
+    return {**values, "waits": dict.fromkeys(past)}
 
 
 def _phase(state: RunState, phase: Part | None, steps: Part, event: ev.AnyEvent) -> Part | None:
@@ -325,7 +325,7 @@ def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at
         return values, outcome
     values[str(now.number)] = {
         "scheduled_at": at,
-        "not_before": iso(now.not_before),
+        "not_before": now.not_before and iso(now.not_before),
         "outcome": "scheduled",
         "continues": now.continues,
         "feedback": cut(now.feedback) or None,

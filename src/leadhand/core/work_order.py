@@ -151,7 +151,7 @@ class Step(Value):
     text is shown while it is written, and it may use the allowance reserved for the answer; one that ``judges`` a work
     order (by id) the part for reviews. A flow knows its steps again by ``kind`` (``ask`` a worker, ``call`` a tool,
     ``do`` a function), ``key`` and the ``digest`` of the input, equal ones by the ``place`` (path of branches, number
-    of the ask); ``line`` is where it asked. An ``optional`` step is no gap if it fails.
+    of the ask); ``line`` is where it asked. An ``optional`` step is not a gap if it fails.
     """
 
     step_id: str

@@ -8,8 +8,7 @@ from functools import partial
 
 from leadhand.core.artifact import FileVersion
 from leadhand.core.limits import Ceiling, Money
-from leadhand.core.relations import ancestors, parent_of
-from leadhand.core.rights import tools_of
+from leadhand.core.relations import ancestors, parent_of, tools_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.value import FrozenDict

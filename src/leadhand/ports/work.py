@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from leadhand.core.approval import Preview
 from leadhand.core.artifact import FileVersion
-from leadhand.core.asks import Todo
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import AnyEvent, Entry
 from leadhand.core.limits import Ceiling
@@ -23,7 +22,7 @@ from leadhand.core.state import (
     RunState,
     StepState,
 )
-from leadhand.core.tool import CallState, ToolSpec
+from leadhand.core.tool import CallState, Todo, ToolSpec
 from leadhand.core.value import Json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData

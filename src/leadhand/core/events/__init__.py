@@ -15,10 +15,10 @@ from pydantic import Field
 
 from leadhand.core.approval import Approval, Question
 from leadhand.core.errors import Failure
-from leadhand.core.judgement import Judgement
 from leadhand.core.limits import NOTHING, Limits, Money
 from leadhand.core.run import CitedSource, Gap, RunDefinition, RunStatus
 from leadhand.core.value import Json, unset
+from leadhand.core.work_result import Judgement
 
 from .work import *
 

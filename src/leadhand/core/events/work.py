@@ -10,12 +10,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
-from leadhand.core.asks import Ask, Todo
-from leadhand.core.blob import Blob
+from leadhand.core.artifact import Blob
 from leadhand.core.conversation import AssistantMessage, Message
 from leadhand.core.errors import Failure
 from leadhand.core.limits import NOTHING, Ceiling, Money, Usage
-from leadhand.core.tool import CachedFrom, Effect, Source
+from leadhand.core.tool import Ask, CachedFrom, Effect, Source, Todo
 from leadhand.core.value import Json, Value, unset
 from leadhand.core.work_order import OpenCall, Step, WorkOrder
 from leadhand.core.work_result import ResultData, Review, WorkResult

@@ -12,14 +12,13 @@ from inspect import cleandoc
 from typing import Any
 
 from leadhand.core import commands as do
-from leadhand.core.blob import blob_of
+from leadhand.core.artifact import blob_of
 from leadhand.core.ids import attempt_id, order_id, subtask_key
-from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, object_of, shown
 from leadhand.core.work_order import ProposedSubtask, Step, Subtask, WorkOrder
-from leadhand.core.work_result import ResultData, Review
+from leadhand.core.work_result import Judgement, ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code, Desk
