@@ -33,8 +33,9 @@ class Account(NamedTuple):
         """Return the account after a call's reservation, which leaves ``kept``. Raises BudgetRefused."""
         amount, left = event.reserved, self.ceiling.less(self.spent + self.reserved + kept)
         if not amount.fits(left):
-            hopeless = not (self.spent + amount).fits(self.ceiling)
-            raise refused(amount, replace(self.ceiling, scope=scope), left, kept, shared=shared, hopeless=hopeless)
+            error = refused(amount, replace(self.ceiling, scope=scope), left, kept, shared=shared)
+            error.hopeless = shared and not (self.spent + amount).fits(self.ceiling)
+            raise error
         return self._replace(reserved=self.reserved + amount)
 
     def settle(self, reserved: Money, used: Money) -> Account:

@@ -215,22 +215,9 @@ class BudgetRefused(LeadhandError):
     code = "exhausted"
     exit_code = 5
 
-    def __init__(
-        self,
-        what: str,
-        how: str = "",
-        *,
-        scope: str = "",
-        shared: bool = False,
-        hopeless: bool = False,
-        short_of: Money | None = None,
-    ) -> None:
-        super().__init__(what, how)
-        self.short_of = short_of
-        self.scope = scope
-        self.shared = shared
-        self.hopeless = hopeless
-        self.elsewhere = False
+    scope = ""
+    shared = hopeless = elsewhere = False
+    short_of: Money | None = None
 
 
 class ToolError(Exception):

@@ -95,18 +95,17 @@ def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[Ca
 
 def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
     """Return the end of a run: the outcome that its flow states, with the status that follows from what was done."""
-    used = [state.steps[key] for key in dict.fromkeys(outcome.uses) if key in state.steps]
+    used = (state.steps[key] for key in dict.fromkeys(outcome.uses) if key in state.steps)
     results = [each for each in used if may_be_used(each, outcome.left_out)]
     gaps = all_gaps(state, outcome, failure)
-    named = {gap.step for gap in gaps}
-    others = {each.key for each in results} | named
-    rejected = (each for each in used if each.key not in others)
-    gaps += [gap_of(state, each) for each in rejected]
     if failure is not None and not gaps and (results or failure.type in (HOOK_BLOCKED, HOOK_FAILED)):
         gaps.append(failure_gap(words.WHOLE_REQUEST, failure))
-    status = _status(state.definition, outcome, gaps, has_results=bool(results), cancelled=cancelled)
-    if status is RunStatus.FAILED and failure is None:
-        failure = _cause(state, gaps)
+    if cancelled:
+        status = RunStatus.CANCELLED
+    elif results or (outcome.returned and not is_blank(outcome.answer)):
+        status = _status(state.definition, outcome, gaps)
+    else:
+        status, failure = RunStatus.FAILED, failure or _cause(state, gaps)
     return RunFinished(
         status=status,
         number=len(state.answers) + 1,
@@ -121,16 +120,10 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     )
 
 
-def _status(
-    run: RunDefinition, outcome: Outcome, gaps: Sequence[Gap], *, has_results: bool, cancelled: bool
-) -> RunStatus:
-    if cancelled:
-        return RunStatus.CANCELLED
-    if not has_results and not (outcome.returned and not is_blank(outcome.answer)):
-        return RunStatus.FAILED
-    judged = outcome.judgement
+def _status(run: RunDefinition, outcome: Outcome, gaps: Sequence[Gap]) -> RunStatus:
+    """Return the status of a run that has results, or came to its end without any."""
     doubted: object = None
-    if judged is not None:
+    if (judged := outcome.judgement) is not None:
         unchecked = run.check == "judge" and judged.counts[ClaimVerdict.NOT_CHECKED]
         doubted = judged.contradicted or (run.strict and (judged.doubts or unchecked))
     return RunStatus.PARTIAL if gaps or doubted else RunStatus.SUCCEEDED
@@ -194,15 +187,15 @@ def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]
 
 
 def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) -> list[Gap]:
-    """Return the gaps that the flow names, and one for every failed step that counts and is not waived."""
+    """Return the gaps that the flow names, and one for every failed step that counts and is not waived, and for every
+    result that it uses in vain."""
     named = {gap.step: gap for gap in outcome.gaps if gap.step is not None}
     found: list[Gap] = []
-    waived = frozenset(outcome.waived).union(outcome.left_out)
+    waived, used = frozenset(outcome.waived).union(outcome.left_out), frozenset(outcome.uses)
     for key, step in state.steps.items():
-        if key in named:
-            found.append(named[key])
-        elif step.counts and not step.ok and key not in waived and _stands(step, outcome.left_out):
-            found.append(gap_of(state, step, failure))
+        fails = step.counts and not step.ok and key not in waived and _stands(step, outcome.left_out)
+        if key in named or fails or (key in used and not may_be_used(step, outcome.left_out)):
+            found.append(named.get(key) or gap_of(state, step, failure))
     return [*found, *(gap for gap in outcome.gaps if gap.step is None)]
 
 

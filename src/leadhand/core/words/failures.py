@@ -116,9 +116,7 @@ def out_of_time(message: str, timeout_s: float | None, retry_after_s: float | No
     return Failure.of(message, "time", FailureClass.EXHAUSTED, action, retry_after_s)
 
 
-def refused(
-    needed: Money, ceiling: Ceiling, left: Ceiling, kept: Money, *, shared: bool, hopeless: bool
-) -> BudgetRefused:
+def refused(needed: Money, ceiling: Ceiling, left: Ceiling, kept: Money, *, shared: bool) -> BudgetRefused:
     """Return the error of a reservation that exceeds what is left of a ceiling: of a scope, or of the run."""
     scope = ceiling.scope
     owner = f"the budget of {scope}" if shared else f"the step {scope}" if scope else "the run"
@@ -130,11 +128,14 @@ def refused(
     )
     if shared:
         how = "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one"
-        return BudgetRefused(lacking, how, scope=scope, shared=True, hopeless=hopeless)
-    if scope:
-        return BudgetRefused(lacking, "raise the ceiling of that step or of its worker", scope=scope)
-    beside = ", besides what is kept for the steps after it" if any(kept.row) else ""
-    most = {"max_requests": ceiling.requests, "max_tokens": ceiling.tokens, "budget": usd(ceiling.nanousd or 0)}
-    how = to_raise({SETTINGS[kind]: most[SETTINGS[kind]] for kind in over})
-    short_of = Money(**{kind: amount for kind, (amount, _) in over.items()})
-    return BudgetRefused(f"{lacking}{beside}", how, short_of=short_of)
+    elif scope:
+        how = "raise the ceiling of that step or of its worker"
+    else:
+        lacking += ", besides what is kept for the steps after it" if any(kept.row) else ""
+        most = dict(zip(SETTINGS, (ceiling.requests, ceiling.tokens, usd(ceiling.nanousd or 0)), strict=True))
+        how = to_raise({SETTINGS[kind]: most[kind] for kind in over})
+    error = BudgetRefused(lacking, how)
+    error.scope, error.shared = scope, shared
+    if not scope:
+        error.short_of = Money(**{kind: amount for kind, (amount, _) in over.items()})
+    return error
