@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from leadhand.core.blob import BLOB_ABOVE
+from leadhand.core.artifact import BLOB_ABOVE
 from leadhand.core.commands import FlowError
 from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.evidence import unproven_call
+from leadhand.core.outcome import unproven_call
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of, thawed

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import AWAY, HOOK_FAILED, NEXT_ACTION, ConfigurationError, Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
-from leadhand.core.limits import Ceiling, Money, SharedBudget, SharedLimit, Usage
+from leadhand.core.limits import NOTHING, Ceiling, Money, SharedBudget, SharedLimit, Usage
 from leadhand.core.value import Json, json_problem
 from leadhand.engine.endings import malformed
 from leadhand.engine.log import RunLog
@@ -42,9 +42,8 @@ CHECK = "check that the server runs"
 
 
 class ModelCall(NamedTuple):
-    """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run.
-
-    What the run keeps for its ``stages`` (the evaluation, the answer, and what follows it) is left to those ``after``.
+    """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run, of which it
+    leaves what is ``kept`` for the steps after it.
 
     ``asked`` is recorded with the reply: what the code of a flow asked. ``at_once`` limits the calls of its model,
     which get places by their ``priority``. With ``needs_price``, a model of unknown price is not called. ``check``
@@ -54,8 +53,7 @@ class ModelCall(NamedTuple):
     attempt: str
     call_id: str
     request: ModelRequest
-    stages: int = 2
-    after: int = 2
+    kept: Money = NOTHING
     within: tuple[Ceiling, ...] = ()
     budgets: tuple[SharedBudget, ...] = ()
     needs_price: bool = False
@@ -208,8 +206,7 @@ class ModelCalls:
                 call_id=call.call_id,
                 model=call.request.model,
                 reserved=self._reservation(call.request, needs_price=call.needs_price),
-                stages=call.stages,
-                after=call.after,
+                kept=call.kept,
                 within=call.within,
                 shared=tuple(budget.at(now) for budget in call.budgets),
                 request=sent.parts,

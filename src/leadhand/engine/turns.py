@@ -32,7 +32,7 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.engine.work import stages_after
+from leadhand.engine.work import kept_after
 from leadhand.flows.lean_schema import lean_schema
 from leadhand.ports import ModelError, Work
 from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
@@ -194,8 +194,7 @@ class Turns:
             attempt=work.attempt.attempt,
             call_id=call_id,
             request=request,
-            stages=work.definition.closing_stages,
-            after=stages_after(work.definition, work.step, work.worker),
+            kept=kept_after(work.definition, work.step, work.worker),
             within=work.scopes,
             budgets=work.definition.budgets,
             needs_price=work.definition.needs_prices,
