@@ -25,7 +25,7 @@ from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.slots import NO_PLACE, WAITS, Bounded, TimeIsUp
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.turns import Turns
-from leadhand.engine.wait_notes import WaitNotes
+from leadhand.engine.wait_notes import AttemptWaits, Wait
 from leadhand.flows.context_budget import ASSUMED_WINDOW, context_budget, tokens
 from leadhand.ports import ContextStore, Work
 from leadhand.verify.judge import JUDGE, cut_to_part
@@ -56,7 +56,7 @@ class Host:
         self._redactor = redactor
         self._on_text = on_text
         self._limits = limits or SharedLimits(store)
-        self._waits = WaitNotes()
+        self._waits: dict[tuple[str, str], Wait] = {}
         self._kept: dict[tuple[str, str], Kept] = {}
         """The conversations of parked attempts, by run and step, the longest unused first."""
 
@@ -76,7 +76,7 @@ class Host:
 
     @asynccontextmanager
     async def _places(self, work: Work, shared: tuple[SharedLimit, ...]) -> AsyncGenerator[None]:
-        WAITS.set(self._waits.of(self._log(work), work.attempt.attempt, _longest_s(work)))
+        WAITS.set(self._records_waits(work))
         async with AsyncExitStack() as held:
             for limit in shared:  # in the same order in every run that has the same limits
                 most = work.definition.limits.max_workers
@@ -102,7 +102,7 @@ class Host:
         """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
         log = self._log(work)
         attempt, name = work.attempt.attempt, work.step.name
-        WAITS.set(self._waits.of(log, attempt, _longest_s(work)))
+        WAITS.set(self._records_waits(work))
         try:
             async with Bounded(work.definition.limits.attempt_timeout_s):
                 result = await self._result(work, log)
@@ -120,6 +120,10 @@ class Host:
             how = "report this: it is a bug in Leadhand, not in the request"
             result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE, how))
         await log.append(AttemptReturned(attempt=attempt, result=result))
+
+    def _records_waits(self, work: Work) -> AttemptWaits:
+        longest_s = work.definition.limits.timeout_s or LONGEST_WAIT_S
+        return AttemptWaits(self._waits, self._log(work), work.attempt.attempt, longest_s)
 
     def _log(self, work: Work) -> RunLog:
         return RunLog(self._store, work.run_id, self._redactor)
@@ -196,11 +200,6 @@ def _beginning(returned: Json, most_tokens: int) -> Json:
     text = returned if isinstance(returned, str) else compact_json(returned)
     most = 3 * most_tokens * len(text) // len(text.encode(errors="replace"))
     return {"note": f"shortened: {len(text):,} characters in all", "beginning": text[:most]}
-
-
-def _longest_s(work: Work) -> float:
-    """Return the most seconds that a wait of a run can last."""
-    return work.definition.limits.timeout_s or LONGEST_WAIT_S
 
 
 async def with_payloads(work: Work, log: RunLog) -> Work:
