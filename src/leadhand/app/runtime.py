@@ -294,7 +294,6 @@ class Runtime:
     def forget(self, run_id: str) -> None:
         """Forget what is kept in memory of a run that has nothing to do here."""
         self._model_calls.forget(run_id)
-        self._host.forget(run_id)
 
     def _asleep_s(self) -> float:
         """The seconds that this process was asleep since it began to drive runs."""

@@ -15,7 +15,7 @@ from leadhand.core.limits import SharedLimit
 from leadhand.core.value import Json, compact_json, is_list, is_object
 from leadhand.core.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
-from leadhand.engine.conversation import Conversation, Kept
+from leadhand.engine.conversation import Conversation
 from leadhand.engine.drafts import DraftWriter
 from leadhand.engine.endings import Parked
 from leadhand.engine.log import RunLog
@@ -34,8 +34,6 @@ OnText = Callable[[str, str, str], None]
 """Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
 LONGEST_WAIT_S = 86_400.0
 """Shown as the most that a wait lasts in a run without a timeout, in seconds."""
-MOST_KEPT = 256
-"""Conversations of parked attempts that are kept in memory; others are read from the log again."""
 
 
 class Host:
@@ -57,8 +55,6 @@ class Host:
         self._on_text = on_text
         self._limits = limits or SharedLimits(store)
         self._waits: dict[tuple[str, str], Wait] = {}
-        self._kept: dict[tuple[str, str], Kept] = {}
-        """The conversations of parked attempts, by run and step, the longest unused first."""
 
     async def carry_out(self, work: Work) -> None:
         """Carry out an attempt; its result is in the log when this returns.
@@ -141,22 +137,9 @@ class Host:
             from leadhand.engine.code_attempt import CodeAttempt  # few flows have code
 
             return await CodeAttempt(work, log, turns, self._tools.threads).carry_out()
-        key = (work.run_id, work.step.step_id)
-        conversation = await Conversation.rebuilt(work, log, self._kept.pop(key, None))
+        conversation = await Conversation.rebuilt(work, log)
         turns.rules.refuse_again(conversation)
-        try:
-            return await Attempt(work, turns).carry_out(conversation)
-        except Parked:
-            if (kept := conversation.kept()) is not None:
-                self._kept[key] = kept
-                if len(self._kept) > MOST_KEPT:
-                    del self._kept[next(iter(self._kept))]
-            raise
-
-    def forget(self, run_id: str) -> None:
-        """Forget the conversations of a run that is no longer driven here."""
-        for key in [key for key in self._kept if key[0] == run_id]:
-            del self._kept[key]
+        return await Attempt(work, turns).carry_out(conversation)
 
 
 RETURNED = ("results", "as_ordered", "subtasks")
