@@ -35,8 +35,7 @@ from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.shared_limits import SharedLimits, ToolLimits
-from leadhand.engine.tool_cache import ToolCache
+from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ContextStore, Dispatcher, Models
 from leadhand.ports.heads import head_of
@@ -108,8 +107,7 @@ class Runtime:
             self.web.library,
             workshop_of(self.settings.project),
             hooks=self.hooks,
-            limits=ToolLimits(shared, self.store, self._clock),
-            cache=ToolCache(self.store),
+            limits=shared,
         )
         self._model_calls = ModelCalls(self.models, self.store, self._clock, shared)
         live = on_text if self.cluster is None else self.cluster.live.write

@@ -336,20 +336,8 @@ class Turns:
     async def _call_tool(self, turn: Turn, position: int) -> None:
         """Make one call, and add its result to the turn."""
         call_id, args = self.rules.call_id(turn, position), self.rules.args_of(turn, position)
-        tool, run = self.rules.specs[turn.calls[position].name], self._work.definition
-        attempt = self._work.attempt.attempt
-        result = await self._tools.call(
-            self._log,
-            attempt,
-            call_id,
-            tool,
-            args,
-            offline=run.offline,
-            documents=run.documents,
-            only_documents=run.only_documents,
-            work=self._work,
-            changed_by=self.rules.changed_by(call_id),
-        )
+        tool, changed_by = self.rules.specs[turn.calls[position].name], self.rules.changed_by(call_id)
+        result = await self._tools.call(self._log, self._work, call_id, tool, args, changed_by)
         self.rules.note(result)
         turn.done[position] = result
 
