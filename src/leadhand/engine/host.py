@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -12,7 +12,7 @@ from leadhand.core.blob import BLOB_KEY, blob_of
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, LeadhandError
 from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.core.limits import SharedLimit
-from leadhand.core.value import Json, compact_json, is_list, is_object
+from leadhand.core.value import Json, compact_json, frozen
 from leadhand.core.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
 from leadhand.engine.conversation import Conversation
@@ -148,32 +148,37 @@ RETURNED_SHARE = 0.4
 """The part of a lead's context window that large results fill at most."""
 
 
-async def _with_returns(work: Work, log: RunLog, given: dict[str, Json]) -> Json:
-    """Return results with their data in place of references. What does not fit into its share of the context window is
-    cut."""
+Load = Callable[[Json], Awaitable[Json]]
+"""Returns what is shown in place of a reference to large data."""
+
+
+def _shared_out(work: Work, log: RunLog, given: Mapping[str, Json]) -> Load:
+    """Return what loads the large results of a lead's brief: what does not fit into its share of the window is cut."""
     left = compact_json(given).count(BLOB_KEY)
     window = work.definition.models.windows.get(work.model) or ASSUMED_WINDOW
     room = min(int(window * RETURNED_SHARE), context_budget(work.state, work.worker.name) - tokens(dict(work.brief)))
     room = max(room, 0)
 
-    async def loaded(raw: Json) -> Json:
+    async def load(reference: Json) -> Json:
         nonlocal left, room
         share = room // max(left, 1)
-        shown = _beginning(await log.unpack(raw), share)
+        shown = _beginning(await log.unpack(reference), share)
         left, room = left - 1, max(room - min(tokens(shown), share), 0)
         return shown
 
-    async def filled(value: Json) -> Json:
-        if is_list(value):
-            return [await filled(each) for each in value]
-        if not is_object(value):
-            return value
-        return {
-            name: await (loaded if name == "raw" and BLOB_KEY in compact_json(each) else filled)(each)
-            for name, each in value.items()
-        }
+    return load
 
-    return await filled(given)
+
+async def _filled(value: Any, load: Load, inside: str = "") -> Any:
+    """Return JSON with large data in place of the references to it; with ``inside``, those in fields of this name."""
+    if not inside and blob_of(value) is not None:
+        return await load(value)
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value).items()
+        return {name: await _filled(each, load, "" if name == inside else inside) for name, each in fields}
+    if isinstance(value, list | tuple):
+        return [await _filled(each, load, inside) for each in cast("Sequence[Any]", value)]
+    return value
 
 
 def _beginning(returned: Json, most_tokens: int) -> Json:
@@ -190,36 +195,20 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
     log."""
     brief = work.brief
     if returned := {name: brief[name] for name in RETURNED if BLOB_KEY in compact_json(brief.get(name))}:
-        brief = {**brief, **await _with_returns(work, log, returned)}
-        work = replace(work, brief=brief)
+        brief = {**brief, **await _filled(returned, _shared_out(work, log, returned), "raw")}
     if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
         brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}
-        work = replace(work, brief=brief)
-    if not work.needs:
-        return work
-    needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
-    if work.step.kind:
-        large = {digest: raw for key, data in work.needs.items() for digest, raw in _large(data.raw, needs[key].raw)}
-        return replace(work, needs=needs, brief=_with_large(brief, large) if large else brief)
-    shown: Mapping[str, Any] = brief.get("needs", {})  # a flow may show its workers less than they can refer to
-    whole = {key: {**fact, "raw": needs[key].raw} if key in needs and fact else fact for key, fact in shown.items()}
-    return replace(work, needs=needs, brief={**brief, "needs": whole} if shown else brief)
+    large: dict[str, Json] = {}
 
+    async def loaded(reference: Json) -> Json:
+        large[compact_json(reference)] = data = await log.unpack(reference)
+        return data
 
-def _large(raw: Json, loaded: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the blobs to which the data of a result refers, by digest: all of it, or the data of single calls."""
-    if (blob := blob_of(raw)) is not None:
-        yield blob.digest, loaded
-    elif is_object(raw) and is_object(loaded):
-        yield from ((blob.digest, loaded[key]) for key, each in raw.items() if (blob := blob_of(each)) is not None)
+    async def known(reference: Json) -> Json:  # a flow may show its workers less than they can refer to
+        return large.get(compact_json(reference), reference)
 
-
-def _with_large(value: Any, large: Mapping[str, Json]) -> Any:
-    """Return an input with large data in place of the references to it; others stay as they are."""
-    if (blob := blob_of(value)) is not None and blob.digest in large:
-        return large[blob.digest]
-    if isinstance(value, Mapping):
-        return {key: _with_large(each, large) for key, each in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [_with_large(each, large) for each in cast("Sequence[Any]", value)]
-    return value
+    needs = {
+        key: data.model_copy(update={"raw": frozen(await _filled(data.raw, loaded))})
+        for key, data in work.needs.items()
+    }
+    return replace(work, needs=needs, brief=await _filled(brief, known) if large else brief)
