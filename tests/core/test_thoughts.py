@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.histories import History, definition
 from leadhand.core import commands as do
 from leadhand.core.errors import Failure
-from leadhand.core.evidence import unproven_call
+from leadhand.core.outcome import unproven_call
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.flows.seam.results import Result
 from leadhand.flows.work_order.checks import plan_problems, review_problems

@@ -6,11 +6,10 @@ from typing import Literal, NamedTuple
 
 from .approval import Approval, Question
 from .errors import Failure
-from .judgement import Judgement
 from .run import Gap, RunStatus
 from .value import Json
-from .work_order import Step, Unsupported, WorkOrder
-from .work_result import ResultData, Review
+from .work_order import Step, WorkOrder
+from .work_result import Judgement, ResultData, Review
 from .worker import Worker
 
 
@@ -20,12 +19,6 @@ class IssueOrder(NamedTuple):
 
     order: WorkOrder
     workers: Sequence[Worker] = ()
-
-
-class NoteGaps(NamedTuple):
-    """Record parts of the request that no tool supports."""
-
-    parts: tuple[Unsupported, ...]
 
 
 class IssueStep(NamedTuple):
@@ -126,7 +119,6 @@ class Finish(NamedTuple):
 
 Command = (
     IssueOrder
-    | NoteGaps
     | IssueStep
     | Conclude
     | Note

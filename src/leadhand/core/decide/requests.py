@@ -8,9 +8,8 @@ from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.errors import CODE_FAILED, RAN_OUT
 from leadhand.core.ids import step_of
-from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
 from leadhand.core.relations import descendants, open_approvals
-from leadhand.core.run import RunStatus
+from leadhand.core.run import UNSUCCESSFUL, AttemptStatus, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import references
@@ -56,7 +55,7 @@ def decide_request(state: RunState, today: Mapping[str, Worker]) -> list[ev.AnyE
 def repeated(state: RunState, *, confirmed: bool = False) -> list[str]:
     """Return the steps that a retry of all repeats: those that failed or were skipped, and were not replaced.
 
-    Of what is no subtask, these are the steps of a run that is over which a limit stopped (they continue) or ended, or
+    Beside subtasks, these are the steps of a run that is over which a limit stopped (they continue) or ended, or
     which the code of the project failed to do. Children continue with what asked for them, and blocked steps start
     with what they need. Subtasks that made, or may have made, an irreversible call are included only if ``confirmed``.
     """
