@@ -43,7 +43,7 @@ class FunctionFlow:
         """``workers`` are those of a built-in flow, or with some options (None: the workers that the function names).
         ``unfinished`` returns the answer of a run that ends before its function returns, ``own`` are the workers of
         the program that it knows by name."""
-        self.function = function
+        self.function, self.file = function, function.__code__.co_filename
         self.name = name or function.__name__.replace("_", "-")
         self.description = inspect.getdoc(function) or ""
         rules = (offline or {}).items()

@@ -46,6 +46,16 @@ def encoded(value: object, name: str) -> Encoded:
     return Encoded(logged, digested, steps)
 
 
+def encoded_fields(
+    fields: Mapping[str, object],
+) -> tuple[dict[str, Json], dict[str, Json], tuple[str, ...]]:
+    """Return the fields of an input: as the log has them, as the digest is made of them, and the steps in them."""
+    every = {str(name): encoded(value, str(name)) for name, value in fields.items()}
+    logged = {name: each.logged for name, each in every.items()}
+    digested = {name: each.digested for name, each in every.items()}
+    return logged, digested, tuple(dict.fromkeys(step for each in every.values() for step in each.steps))
+
+
 def _encoded(value: Any, name: str, steps: dict[str, None]) -> tuple[Json, Json]:
     if value is None or (isinstance(value, bool | int | str) and not isinstance(value, Enum)):
         return value, value

@@ -11,6 +11,7 @@ from leadhand.core.commands import Outcome
 from leadhand.core.outcome import gap_of
 from leadhand.core.state import RunState
 from leadhand.core.value import compact_json, plain_json
+from leadhand.core.worker import Worker
 
 from .passes import Pass
 from .pending import Join, Pending
@@ -43,6 +44,16 @@ def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
         left_out=left_out,
         returned=returned,
     )
+
+
+class NoFlow:
+    """Stands for a flow that is not in this process, to stop its run."""
+
+    def outcome(self, state: RunState) -> Outcome:
+        return Outcome(uses=[each.key for each in state.steps.values() if each.counts and each.ok])
+
+    def changed_worker(self, state: RunState, key: str) -> Worker | None:
+        return None
 
 
 def steps_asked(state: RunState, key: str) -> Sequence[str]:

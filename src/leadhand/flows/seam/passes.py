@@ -14,7 +14,7 @@ import heapq
 import sys
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from inspect import iscoroutine
 from itertools import islice, takewhile
 from types import FrameType
@@ -51,10 +51,12 @@ class Pass:
         state: RunState,
         begin: Callable[[Pass], Coroutine[Any, Any, Any]],
         file: str,
-        clock: Callable[[], float] = lambda: 0.0,
+        loaded: Mapping[tuple[str, int], Json],
+        clock: Callable[[], float],
     ) -> None:
-        """``clock`` tells how long the function blocks the loop, in seconds."""
-        self.state, self.file, self.clock = state, file, clock
+        """``loaded`` is large data of results, by step and number of attempts; ``clock`` tells how long the function
+        blocks the loop, in seconds."""
+        self.state, self.file, self.loaded, self.clock = state, file, loaded, clock
         self.now = state.created_at
         self.closed = False
         self.steps: dict[str, Pending[Any]] = {}
@@ -69,7 +71,7 @@ class Pass:
         """Steps that are new although steps of the log have not been asked for, with their lines."""
         self.slow: list[str] = []
         """Lines at which the function blocked the loop, with the seconds."""
-        self.concluded: dict[str, Sequence[Command]] = {}
+        self.concluded: dict[str, Command] = {}
         """What settles the flows inside of this one that have ended."""
         self.failure: Failure | None = None
         """Why the run ends early, as the function says."""
@@ -77,10 +79,6 @@ class Pass:
         """The work orders that were asked for."""
         self.begins: dict[str, Subtask] = {}
         """The subtasks of the first order that can begin before it, by key."""
-        self.missing: dict[str, StepState] = {}
-        """Steps whose large data has to be loaded before their results can be handed over."""
-        self.loaded: dict[tuple[str, int], Json] = {}
-        """Large data by step and number of attempts."""
         self.unsupported: dict[Unsupported, None] = {}
         """The parts of the request that no tool supports, as the flow says."""
         self.kept: Any = None
@@ -152,16 +150,11 @@ class Pass:
         self.unclaimed.pop(key, None)
         if key in self.state.settled:
             self._settled(key)
-        elif pending.commands and not self.knows(key):
+        elif pending.command is not None and not self.knows(key):
             self.new.append(pending)
             if self.unclaimed:
                 self.strays.append((key, pending.line))
         return pending
-
-    def conclude(self, pending: Pending[Any], commands: Sequence[Command]) -> None:
-        """Settle a step of the log by what this pass came to, unless it is settled."""
-        if pending.key not in self.state.settled:
-            self.concluded[pending.key] = commands
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Task:
         """Begin a branch of a gather."""
@@ -208,17 +201,16 @@ class Pass:
         """Yield what issues the steps that are new."""
         state = self.state
         self.new = [each for each in self.new if not self.knows(each.key)]
-        for pending in self.new:
-            yield from pending.commands
+        yield from (each.command for each in self.new if each.command is not None)
         if self.begins and not self.orders:
             yield from self._early()
         if fresh := tuple(each for each in self.unsupported if each not in state.unsupported):
             yield NoteGaps(fresh)
-        for key in [key for key in self.concluded if key in state.settled]:
-            del self.concluded[key]
-        for key, commands in self.concluded.items():
-            if key in state.steps:  # else it is issued first
-                yield from commands
+        for key, command in [*self.concluded.items()]:
+            if key in state.settled:
+                del self.concluded[key]
+            elif key in state.steps:  # it is issued first
+                yield command
 
     def _early(self) -> Iterator[Command]:
         """Yield what issues the subtasks that may begin before their order, as many as may run at once."""
@@ -250,17 +242,14 @@ class Pass:
 
     def _deliver(self) -> bool:
         """Hand over the result that comes first in the log, of those that were asked for and not handed over."""
-        if not self._ready or self.missing:
+        if not self._ready:
             return False
-        key = self._ready[0][1]
+        _, key = heapq.heappop(self._ready)
         pending = self.steps[key]
         try:
             result = pending.read(self.state)
         except ValueError as error:  # a result that does not fit the output is asked for again by another pass
             raise Stale(key) from error
-        if self.missing:  # it is read again when its data has been loaded
-            return False
-        heapq.heappop(self._ready)
         pending.result, pending.done = result, True
         if (asked := self.state.questions.get(key[1:])) is not None and asked.answered_at is not None:
             self.now = max(self.now, asked.answered_at)
@@ -324,7 +313,7 @@ class Pass:
         except BaseException as error:
             task.done, task.error = True, error
             if _needs_loop(error):
-                task.error = FlowMisuse(f"the flow uses asyncio at line {self.raised_at(error)}: {HOW}")
+                task.error = FlowMisuse(f"the flow uses asyncio{self.raised_at(error)}: {HOW}")
         if slow := blocked(waits_at(task.coroutine, self.file), self.clock() - began, HOW):
             self.slow.append(slow)
         if not task.done:
@@ -366,9 +355,10 @@ class Pass:
         return "" if frame is None else place(frame.f_code.co_filename, frame.f_lineno)
 
     def raised_at(self, error: BaseException) -> str:
-        """Return the innermost line of the file of the flow at which an error was raised."""
+        """Return the innermost line of the file of the flow at which an error was raised: `` at line 12 of flow.py``;
+        "" without one."""
         lines = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == self.file]
-        return place(self.file, lines[-1].lineno or 0) if lines else "?"
+        return f" at line {place(self.file, lines[-1].lineno or 0)}" if lines else ""
 
 
 def _needs_loop(error: BaseException) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from leadhand.core.commands import Command
 from leadhand.core.state import RunState
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.desk import Code
 
 from .details import PLAIN
 from .results import FlowMisuse, Result, StepFailed
@@ -59,17 +58,16 @@ class Task(Waited[Any]):
 class Pending(Waited[_T]):
     """A step that was asked for. It is issued at once; awaiting it gives its result.
 
-    ``key`` is its key in ``RunState.settled``, ``commands`` issue it, ``read`` returns its result once it is settled.
+    ``key`` is its key in ``RunState.settled``, ``command`` issues it, ``read`` returns its result once it is settled.
     """
 
-    def __init__(self, key: str, commands: Sequence[Command], read: Callable[[RunState], _T]) -> None:
+    def __init__(self, key: str, command: Command | None, read: Callable[[RunState], _T]) -> None:
         super().__init__()
-        self.key, self.commands, self.read = key, commands, read
+        self.key, self.command, self.read = key, command, read
         self.worker: Worker | None = None
         self.recorded: Recorded | None = None
         """What the log would record of the worker today."""
         self.details = PLAIN
-        self.code: Code | None = None
         self.optional = self.waived = self.awaited = self.closed = False
         self.line = ""
         self.result: _T | None = None

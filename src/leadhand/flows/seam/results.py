@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from leadhand.core.blob import blob_of
 from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure
 from leadhand.core.judgement import Judgement
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
-from leadhand.core.value import Json
+from leadhand.core.value import Json, object_of
 from leadhand.verify.material import Material
 
 
@@ -25,6 +26,11 @@ def sha(value: Json) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of a JSON value."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def refers(raw: Json) -> bool:
+    """Whether data of tools refers to large values that are not in the state."""
+    return blob_of(raw) is not None or any(blob_of(each) is not None for each in object_of(raw).values())
 
 
 class FlowMisuse(Exception):

@@ -28,13 +28,14 @@ class Waits:
     """The part of a run as its flow sees it that waits."""
 
     def __init__(self, of: Pass) -> None:
-        self._pass = of
+        self.of = of
+        """The pass that this context belongs to."""
         self._numbers = of.numbered
 
     @property
     def state(self) -> RunState:
         """The full state of the run, for built-in flows; its shape can change between releases."""
-        return self._pass.state
+        return self.of.state
 
     def person(
         self,
@@ -80,7 +81,7 @@ class Waits:
         def read(now: RunState) -> _T:
             return value(now.questions[asked.id].reply or "")
 
-        return self._pass.add(Pending(f"?{asked.id}", [do.Ask(asked, timeout_s)], read))
+        return self.of.add(Pending(f"?{asked.id}", do.Ask(asked, timeout_s), read))
 
     async def approve(
         self, plan: Result | Mapping[str, Any], *, key: str = "", of: Result | None = None
@@ -123,7 +124,7 @@ class Waits:
             late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
             return Denied(answered.reason or late, answered.by, late=bool(late))
 
-        return await self._pass.add(Pending(f"?{key}", [ask], read))
+        return await self.of.add(Pending(f"?{key}", ask, read))
 
     def _numbered(self, key: str) -> str:
         """Return a key of a question or a note, with a number if this pass has used it before."""
