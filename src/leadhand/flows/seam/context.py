@@ -27,7 +27,7 @@ from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
 from .function import FunctionFlow
-from .identity import encoded_fields
+from .identity import encoded
 from .orders import WORK, asked_order
 from .outcomes import answer_of
 from .passes import Pass
@@ -269,8 +269,8 @@ class FlowContext(Waits):
         key = key or recorded.name
         if self._inside:
             key, input = f"{self._inside}/{key}", input or {"request": self.request}
-        logged, given, needs = encoded_fields(input)
-        digested: dict[str, Json] = given or {"": self.request}
+        logged, digested, needs = encoded(input)
+        digested = digested or {"": self.request}
         if tools is not None or model is not None:
             digested = {"input": digested, "tools": None if tools is None else sorted(tools), "model": model}
         of, now = (kind, key, sha(digested)), self.of
@@ -288,7 +288,7 @@ class FlowContext(Waits):
                 worker=name,
                 title=details.title or key.rpartition("/")[2],
                 input=logged,
-                needs=needs,
+                needs=tuple(needs),
                 tools=None if tools is None else tuple(tools),
                 model=model,
                 counts=recorded.counts,

@@ -95,13 +95,11 @@ class Pass:
         self._read: dict[tuple[str, str, int], Any] = {}
         self._ready: list[tuple[int, str]] = []
         self._open: dict[str, Pending[Any]] = {}
-        self._tasks: dict[int, Task] = {}
-        self._runnable: deque[Task] = deque()
         self._cursor, self._redone, self._learned = state.seq, state.redone, 0
         self._learn(state)
         self.unclaimed |= dict.fromkeys(state.orders)
         self.current = self.main = Task(begin(self))
-        self._start(self.main)
+        self._tasks, self._runnable = [self.main], deque([self.main])
 
     # --- what the context asks for -----------------------------------------------------------------------------------
 
@@ -114,9 +112,8 @@ class Pass:
         equals, path = self._equals.setdefault(of, {}), self.current.path
         self._numbers[of, path] += not early
         place = f"{path}#{'early' if early else self._numbers[of, path]}"
-        free = [key for key in equals if key not in self.steps]
-        here = [key for key in free if equals[key] == place]
-        key = next((each for each in (*here, *free) if self._fits(each, output)), "")
+        free = [key for key in equals if key not in self.steps and self._fits(key, output)]
+        key = next((each for each in free if equals[each] == place), free[0] if free else "")
         if not key:
             key = self._new_key(of[1])
             equals[key] = place
@@ -161,7 +158,10 @@ class Pass:
         if not iscoroutine(coroutine):
             raise TypeError(f"run.gather takes steps and coroutines of the flow, not {type(coroutine).__name__}")
         self.current.branches += 1
-        return self._start(Task(coroutine, f"{self.current.path}/{self.current.branches}"))
+        branch = Task(coroutine, f"{self.current.path}/{self.current.branches}")
+        self._tasks.append(branch)
+        self._runnable.append(branch)
+        return branch
 
     # --- driving -----------------------------------------------------------------------------------------------------
 
@@ -170,13 +170,11 @@ class Pass:
         if state.redone != self._redone:
             self._redone = state.redone
             for key, version in self._used.items():
-                step = state.steps[key]
-                if not step.closed or _version(step) != version:
+                if not state.steps[key].closed or _version(state.steps[key]) != version:
                     raise Stale(key)
         self.state = state
         self._learn(state)
-        newest = takewhile(lambda item: item[1] > self._cursor, reversed(state.settled.items()))
-        for key, _ in list(newest):
+        for key, _ in takewhile(lambda item: item[1] > self._cursor, reversed(state.settled.items())):
             if key in self._open:
                 self._settled(key)
         self._cursor = state.seq
@@ -191,7 +189,7 @@ class Pass:
         in the log first."""
         newest = [*islice(reversed(state.steps.items()), len(state.steps) - self._learned)]
         self._learned = len(state.steps)
-        for key, each in reversed(newest):
+        for key, each in newest[::-1]:
             if each.step.digest and key not in self.steps:
                 identity = each.step.kind, each.step.key, each.step.digest
                 self._equals.setdefault(identity, {})[key] = each.step.place
@@ -231,7 +229,7 @@ class Pass:
         self.closed = True
         for pending in self.steps.values():
             pending.closed = True
-        for task in list(self._tasks.values()):
+        for task in self._tasks:
             # An await in a `finally` raises, since nothing can answer it any more.
             with contextlib.suppress(Exception, GeneratorExit, SystemExit):
                 self._outside_the_loop(task.coroutine.close)
@@ -253,11 +251,9 @@ class Pass:
         pending.result, pending.done = result, True
         if (asked := self.state.questions.get(key[1:])) is not None and asked.answered_at is not None:
             self.now = max(self.now, asked.answered_at)
-        for each in cast("list[Any]", result) if isinstance(result, list) else [result]:
-            if isinstance(each, Result):
-                self._used[each.key] = _version(each.state)
-                if each.settled_at is not None:
-                    self.now = max(self.now, each.settled_at)
+        for each in pending.results():
+            self._used[each.key] = _version(each.state)
+            self.now = max([self.now, *(settled.at for settled in each.state.settlements[-1:])])
         self._wake(pending)
         return True
 
@@ -294,11 +290,6 @@ class Pass:
                 watcher.done = True
                 self._wake(watcher)
 
-    def _start(self, task: Task) -> Task:
-        self._tasks[id(task)] = task
-        self._runnable.append(task)
-        return task
-
     def _send(self, task: Task) -> None:
         """Run a task until it waits for something of the run, or ends."""
         self.current = task
@@ -328,7 +319,6 @@ class Pass:
                 future.cancel()
                 future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             task.coroutine.close()
-        self._tasks.pop(id(task), None)
         if isinstance(task.error, FlowMisuse) and task is not self.main:  # no gather hides it
             self.main.done, self.main.error = True, task.error
         self._wake(task)

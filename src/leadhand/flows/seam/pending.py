@@ -80,6 +80,11 @@ class Pending(Waited[_T]):
             raise StepFailed(result, self._waive)
         return cast("_T", result)
 
+    def results(self) -> Sequence[Result]:
+        """Return the results that it came to: several of an order."""
+        found: list[Any] = [*self.result] if isinstance(self.result, list) else [self.result]
+        return [each for each in found if isinstance(each, Result)]
+
     def _waive(self) -> None:
         self.waived = True
 

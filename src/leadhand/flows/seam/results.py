@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -82,10 +81,6 @@ class Result:
 
     def __setattr__(self, name: str, _: object) -> None:
         raise AttributeError(f"the {name} of a result cannot be changed")
-
-    @property
-    def settled_at(self) -> datetime | None:
-        return self.state.settlements[-1].at if self.state.settlements else None
 
     @property
     def by(self) -> str:

@@ -61,7 +61,7 @@ class Waits:
         Time in which a run only waits does not count towards its time limit.
         """
         until = until.total_seconds() if isinstance(until, timedelta) else until
-        id_ = f"t-{sha(encoded(until, 'until').logged)[:8]}"
+        id_ = f"t-{sha(encoded({'until': until}).logged['until'])[:8]}"
         if isinstance(until, datetime):
             at = until if until.tzinfo is not None else until.replace(tzinfo=UTC)
             return self._waits(Question(id=id_, kind="timer", text="", expires_at=at), None, lambda _: None)
@@ -93,9 +93,10 @@ class Waits:
         if not is_gated(self.state):
             return Approved()
         given: Any = (plan.value or plan.text) if isinstance(plan, Result) else plan
-        shown = encoded(given, "plan").logged
-        step = plan if isinstance(plan, Result) else of
-        args = shown if is_object(shown) else {"plan": shown}
+        shown = encoded({"plan": given}).logged
+        step, args = plan if isinstance(plan, Result) else of, shown
+        if is_object(shown["plan"]):
+            args = shown["plan"]
         number, known = 1, self.state.approvals
         while not key:
             name = page_id(1, number)
