@@ -473,7 +473,6 @@ export interface components {
       | components["schemas"]["RunRequested"]
       | components["schemas"]["RunChanged"]
       | components["schemas"]["OrderIssued"]
-      | components["schemas"]["GapsNoted"]
       | components["schemas"]["ResultsJudged"]
       | components["schemas"]["StepIssued"]
       | components["schemas"]["StepSettled"]
@@ -620,15 +619,6 @@ export interface components {
       readonly step: string | null;
       readonly subtask_index: number | null;
       readonly work_order_id: string | null;
-    };
-    readonly GapsNoted: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly parts: readonly components["schemas"]["Unsupported"][];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "gaps_noted";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly Health: {
       /** @constant */
@@ -2110,7 +2100,6 @@ export type FollowUp = components["schemas"]["FollowUp"];
 export type ForkBody = components["schemas"]["ForkBody"];
 export type ForkPoint = components["schemas"]["ForkPoint"];
 export type Gap = components["schemas"]["Gap"];
-export type GapsNoted = components["schemas"]["GapsNoted"];
 export type Health = components["schemas"]["Health"];
 export type HostKind = components["schemas"]["HostKind"];
 export type HostLine = components["schemas"]["HostLine"];

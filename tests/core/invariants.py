@@ -286,7 +286,6 @@ def _check_judgement(state: RunState, finished: ev.RunFinished) -> None:
 
 
 ANY_COMMAND: list[do.Command] = [
-    do.NoteGaps(parts=()),
     do.Settle(step="plan"),
     do.Start(step="plan"),
     do.SetStatus(RunStatus.PAUSED),

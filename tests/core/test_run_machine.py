@@ -173,11 +173,7 @@ class CommandedAtWill(Explored):
         was_asked = self.history.command(do.Ask(asked=Question(id=name, text="where?")))
         assert was_asked == (not asked and self.history.state.finished is None)
 
-    @rule(
-        command=st.sampled_from(
-            [do.SetStatus(RunStatus.PAUSED), do.SetStatus(RunStatus.WAITING), do.SetStatus(), do.NoteGaps(parts=())]
-        )
-    )
+    @rule(command=st.sampled_from([do.SetStatus(RunStatus.PAUSED), do.SetStatus(RunStatus.WAITING), do.SetStatus()]))
     def it_is_paused_or_resumed(self, command: do.Command) -> None:
         self.history.command(command)
 

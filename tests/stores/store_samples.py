@@ -136,7 +136,6 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RunStarted(definition=DEFINITION),
     events.RunClaimed(owner="host-1-abcd"),
     events.OrderIssued(order=ORDER),
-    events.GapsNoted(parts=(Unsupported(what="book a table", reason="no tool books"),)),
     events.StepIssued(
         step=Step(
             step_id="review-wo-001.0",

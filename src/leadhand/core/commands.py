@@ -9,7 +9,7 @@ from .judgement import Judgement
 from .run import Gap, RunStatus
 from .state import RunState
 from .value import Json
-from .work_order import Step, Unsupported, WorkOrder
+from .work_order import Step, WorkOrder
 from .work_result import ResultData, Review
 from .worker import Worker
 
@@ -20,12 +20,6 @@ class IssueOrder(NamedTuple):
 
     order: WorkOrder
     workers: Sequence[Worker] = ()
-
-
-class NoteGaps(NamedTuple):
-    """Record parts of the request that no tool supports."""
-
-    parts: tuple[Unsupported, ...]
 
 
 class IssueStep(NamedTuple):
@@ -123,7 +117,6 @@ class Finish(NamedTuple):
 
 Command = (
     IssueOrder
-    | NoteGaps
     | IssueStep
     | Conclude
     | Note

@@ -23,7 +23,7 @@ from .limits import NOTHING, Money
 from .run import RunDefinition, RunStatus
 from .tool import CallState, Effect, ToolSpec
 from .value import FrozenDict, Json
-from .work_order import OpenCall, Step, Subtask, Unsupported, WorkOrder
+from .work_order import OpenCall, Step, Subtask, WorkOrder
 from .work_result import ResultData, Review, Verdict, WorkResult
 
 
@@ -278,7 +278,6 @@ class RunState:
     parked: dict[str, None] = field(default_factory=FrozenDict[str, None])
     due: dict[str, None] = field(default_factory=FrozenDict[str, None])
     counted: dict[StepStatus, int] = field(default_factory=FrozenDict[StepStatus, int])
-    unsupported: tuple[Unsupported, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])
     asking: dict[str, datetime | None] = field(default_factory=FrozenDict[str, datetime | None])
     allowed: dict[str, str] = field(default_factory=FrozenDict[str, str])

@@ -38,8 +38,6 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
     match command:
         case do.IssueOrder():
             return orders.issue_order(state, command.order, command.workers)
-        case do.NoteGaps():
-            return [ev.GapsNoted(parts=command.parts)]
         case do.IssueStep():
             return attempts.issue_step(state, command.step, command.definition)
         case do.Conclude():

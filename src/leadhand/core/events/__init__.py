@@ -158,7 +158,7 @@ class SignalSent(Request):
 
 
 AnyEvent = (
-    RunStarted | RunClaimed | RunStatusSet | RunFinished | RunRequested | RunChanged | OrderIssued | GapsNoted
+    RunStarted | RunClaimed | RunStatusSet | RunFinished | RunRequested | RunChanged | OrderIssued
     | ResultsJudged | StepIssued | StepSettled | StepRequested | RequestDecided | AttemptScheduled | AttemptStarted
     | AttemptReturned | AttemptParked | ModelCallBegan | ModelCallReturned | ElementWritten | ConversationCompacted
     | ToolCallBegan | ToolCallReturned | CallAnswered | WorkerDefined | ArtifactWritten | TodosSet | NoteEmitted

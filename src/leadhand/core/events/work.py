@@ -14,7 +14,7 @@ from leadhand.core.errors import Failure
 from leadhand.core.limits import NOTHING, Ceiling, Money, Usage
 from leadhand.core.tool import CachedFrom, Effect, Source
 from leadhand.core.value import Json, unset
-from leadhand.core.work_order import OpenCall, Step, Unsupported, WorkOrder
+from leadhand.core.work_order import OpenCall, Step, WorkOrder
 from leadhand.core.work_result import ResultData, Review, WorkResult
 from leadhand.core.worker import Worker
 
@@ -27,13 +27,6 @@ class OrderIssued(EventBase):
     about: ClassVar[str] = "order.work_order_id"
     type: Literal["order_issued"] = "order_issued"
     order: WorkOrder
-
-
-class GapsNoted(EventBase):
-    """Parts of the request that no tool supports, which become gaps of the answer."""
-
-    type: Literal["gaps_noted"] = "gaps_noted"
-    parts: tuple[Unsupported, ...]
 
 
 class ResultsJudged(EventBase):

@@ -65,7 +65,6 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "run_changed": ("Name and tags changed", "by {who}: {name}", "people"),
     "order_issued order.repairs": ("Repair order issued", "{more} (repairs {order.repairs})", "attention phase work"),
     "order_issued": ("Work order issued", "{more}", "phase work"),
-    "gaps_noted": ("Not supported", "{more}", "problem phase"),
     "results_judged kind=sound": ("Results reviewed", "{more}", "good phase work"),
     "results_judged": ("Results reviewed", "{more}", "problem phase work"),
     "step_issued step.subtask": ("Begun early", "before the plan is complete", "work"),
@@ -195,8 +194,6 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
         case "order_issued":
             number = len(event.order.subtasks)
             return "", f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {event.order.goal}"
-        case "gaps_noted":
-            return "", "; ".join(f"{part.what}: {part.reason}" for part in event.parts)
         case "results_judged":
             made = Counter(_VERDICTS[each.verdict.value] for each in event.review.verdicts)
             made["missing"] = len(event.review.missing)

@@ -17,7 +17,7 @@ from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
-from leadhand.core.work_order import ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
+from leadhand.core.work_order import ProposedSubtask, Step, Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
@@ -190,10 +190,6 @@ class FlowContext(Waits):
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
         """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""
         self.of.begins[subtask_key(order_id(1), position)] = subtask
-
-    def cannot(self, parts: Sequence[Unsupported]) -> None:
-        """Record parts of the request that no tool supports."""
-        self.of.unsupported |= dict.fromkeys(parts)
 
     def reviewed(self, order: str, review: Review) -> Pending[None]:
         """Record the review of an order."""

@@ -54,8 +54,10 @@ class Work:
 
     def note_cannot(self, parts: Sequence[Unsupported]) -> None:
         """Note parts of the request that no tool supports."""
-        self.cannot = tuple(dict.fromkeys((*self.cannot, *parts)))
-        self.run.cannot(parts)
+        for each in parts:
+            if each not in self.cannot:
+                self.run.note(f"Not supported: {each.what}: {each.reason}")
+                self.cannot = (*self.cannot, each)
 
     def ordered(self, order: WorkOrder) -> None:
         """Add an order that was issued, of which no review says anything yet."""
