@@ -67,7 +67,7 @@ class Worker(Value):
     answer must match (None: text). ``tools`` lists the tools that it may use at most; ``("*",)`` means every tool of
     the run, ``("*own",)`` those that the run was given and that only read. With ``loop="turns"``, a model is called
     until it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools; with ``"code"``,
-    Python code of the flow does the work (see :class:`~leadhand.flows.desk.Desk`). If a worker ``counts``, its results
+    Python code of the flow does the work (see :class:`~leadhand.flows.flow.Desk`). If a worker ``counts``, its results
     belong to the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are recorded
     while the model writes them, so that a flow can use them before the whole answer is there. If a worker
     ``continues``, a text that is longer than one reply is written in several, within ``max_turns``. ``max_turns``

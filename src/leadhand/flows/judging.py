@@ -32,8 +32,8 @@ from leadhand.verify.judge import (
 from leadhand.verify.material import Material
 
 from .context_budget import context_budget, fitting, grouped, tokens
-from .desk import Code, Desk
 from .facts import clarified_request, today
+from .flow import Code, Desk
 from .flow import Result as Returned
 from .seam.context import FlowContext
 from .seam.details import Details

@@ -28,8 +28,7 @@ from leadhand.core.value import Json, plain_json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
-from leadhand.flows.desk import Code
-from leadhand.flows.flow import ProposedCall, Result
+from leadhand.flows.flow import Code, ProposedCall, Result
 from leadhand.flows.seam.details import Details
 
 from .stores import Job

@@ -24,9 +24,9 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import object_of
 from leadhand.core.worker import Worker
-from leadhand.flows.desk import Desk
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.facts import earlier_facts, today
+from leadhand.flows.flow import Desk
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details

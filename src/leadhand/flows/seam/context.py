@@ -21,8 +21,7 @@ from leadhand.core.work_order import ProposedSubtask, Step, Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.desk import Desk
-from leadhand.flows.flow import Fits
+from leadhand.flows.flow import Desk, Fits
 from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
@@ -34,7 +33,7 @@ from .passes import Pass
 from .pending import Asking, Join, Pending
 from .results import FlowAnswer, FlowMisuse, Result, StepFailed, sha
 from .waits import Waits
-from .worker import Given, Worker, fingerprinted, version_of
+from .worker import Given, Worker, fingerprinted, name_in
 
 
 class Ending(Protocol):
@@ -328,14 +327,15 @@ class FlowContext(Waits):
 
     def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:
         """Return the name under which the run knows a worker, and its definition if the run does not know it yet."""
-        for name in (recorded.name, version_of(recorded)):
-            known = self.state.worker(name) or self._defined.get(name)
-            if known is None:  # the first step of the worker defines it
-                self._defined[name] = found = recorded.evolve(name=name)
-                return name, found
-            if known.fingerprint == recorded.fingerprint:
-                return name, None
-        raise FlowMisuse(f"two versions of the worker {recorded.name} have one fingerprint")
+
+        def known(name: str) -> Recorded | None:
+            return self.state.worker(name) or self._defined.get(name)
+
+        name = name_in(known, recorded)
+        if known(name) is not None:
+            return name, None
+        self._defined[name] = recorded.evolve(name=name)  # its first step defines it
+        return name, self._defined[name]
 
     def _result(self, state: RunState, key: str, output: Any = None) -> Result:
         step = state.steps[key]

@@ -8,8 +8,7 @@ from typing import Any
 
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json
-from leadhand.flows.desk import Code
-from leadhand.flows.flow import ProposedCall, Result
+from leadhand.flows.flow import Code, ProposedCall, Result
 
 Checks = Callable[[RunState, StepState, Result], Sequence[str]]
 

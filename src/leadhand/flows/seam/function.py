@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, cast, get_type_hints, overload
@@ -121,7 +121,7 @@ def flow(function: Function | None = None, /, **given: Any) -> Any:
     for workers. With ``reads_artifacts``, runs can read the files that earlier runs of the flow wrote under
     ``memory/``. Raises UsageError for a function that cannot be a flow.
     """
-    return (lambda each: FunctionFlow(each, **given)) if function is None else FunctionFlow(function, **given)
+    return partial(FunctionFlow, **given) if function is None else FunctionFlow(function, **given)
 
 
 def _options_of(name: str, function: Function, taken: Sequence[str]) -> type[BaseModel]:

@@ -31,7 +31,7 @@ from .outcomes import NoFlow, answer_of, outcome_of, outcome_with, steps_asked
 from .passes import Pass, Stale
 from .pending import Pending
 from .results import FlowMisuse, Retry, StepFailed, refers
-from .worker import Given, Worker, version_of
+from .worker import Given, Worker, name_in
 
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
 GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
@@ -116,9 +116,7 @@ class FunctionRun:
         today, known = None if pending is None else pending.recorded, state.worker(state.steps[key].step.worker)
         if today is None or known is None or known.fingerprint == today.fingerprint:
             return None
-        first = state.worker(today.name)
-        name = today.name if first is None or first.fingerprint == today.fingerprint else version_of(today)
-        return today.evolve(name=name)
+        return today.evolve(name=name_in(state.worker, today))
 
     @property
     def diverges(self) -> bool:

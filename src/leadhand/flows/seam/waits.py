@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any, TypeVar
 
 from leadhand.core import commands as do
@@ -92,17 +93,12 @@ class Waits:
         """
         if not is_gated(self.state):
             return Approved()
-        given: Any = (plan.value or plan.text) if isinstance(plan, Result) else plan
-        shown = encoded({"plan": given}).logged
-        step, args = plan if isinstance(plan, Result) else of, shown
-        if is_object(shown["plan"]):
-            args = shown["plan"]
-        number, known = 1, self.state.approvals
-        while not key:
-            name = page_id(1, number)
-            is_other = name in known and not is_same(known[name].args, args)
-            key = "" if name in self._numbers or is_other else name
-            number += 1
+        step = plan if isinstance(plan, Result) else of
+        args = encoded({"plan": (plan.value or plan.text) if isinstance(plan, Result) else plan}).logged
+        args = args["plan"] if is_object(args["plan"]) else args
+        known = self.state.approvals
+        free = (each for n in count(1) if (each := page_id(1, n)) not in self._numbers)
+        key = key or next(each for each in free if each not in known or is_same(known[each].args, args))
         self._numbers[key] += 1
         attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))
         asked = Approval(

@@ -166,6 +166,8 @@ def _tool_name(tool: object) -> str:
     return name
 
 
-def version_of(worker: Recorded) -> str:
-    """Return the name of another version of a worker in a run."""
-    return f"{worker.name}.{worker.fingerprint}"
+def name_in(known: Callable[[str], Recorded | None], worker: Recorded) -> str:
+    """Return the name of a worker in a run that has these: its own, unless that is the name of another version."""
+    first = known(worker.name)
+    is_first = first is None or first.fingerprint == worker.fingerprint
+    return worker.name if is_first else f"{worker.name}.{worker.fingerprint}"
