@@ -15,11 +15,10 @@ from core.histories import History, Pick, definition, failure
 from core.moves import MOVES, walk
 from leadhand.core import commands as do
 from leadhand.core.approval import Question
-from leadhand.core.judgement import CHECKS
 from leadhand.core.run import RunStatus
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import ProposedSubtask, Step
-from leadhand.core.work_result import Review
+from leadhand.core.work_result import CHECKS, Review
 from leadhand.flows.seam.orders import issue
 from leadhand.flows.work_order.roles import RoleName
 

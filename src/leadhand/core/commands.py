@@ -5,12 +5,11 @@ from typing import Literal, NamedTuple, Protocol
 
 from .approval import Approval, Question
 from .errors import Failure
-from .judgement import Judgement
 from .run import Gap, RunStatus
 from .state import RunState
 from .value import Json
 from .work_order import Step, WorkOrder
-from .work_result import ResultData, Review
+from .work_result import Judgement, ResultData, Review
 from .worker import Worker
 
 

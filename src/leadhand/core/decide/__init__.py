@@ -13,12 +13,9 @@ from leadhand.core.approval import Approval
 from leadhand.core.commands import Policy
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import foreseen
-from leadhand.core.lifecycle import RUN
 from leadhand.core.outcome import concluded
-from leadhand.core.plan_approval import open_plan
-from leadhand.core.relations import open_question
-from leadhand.core.rights import is_work
-from leadhand.core.run import RunStatus
+from leadhand.core.relations import is_work, open_plan, open_question
+from leadhand.core.run import RUN, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.words.failures import ASK_AGAIN, ASK_OTHERWISE, needs_failed
 

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple, Protocol
 
 from leadhand.core import commands as do
 from leadhand.core.ids import attempt_id, order_id, subtask_key
-from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
 from leadhand.core.work_order import ProposedSubtask, Step, Subtask, WorkOrder
-from leadhand.core.work_result import ResultData, Review
+from leadhand.core.work_result import Judgement, ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.flow import Desk, Fits

@@ -110,8 +110,8 @@ class Pass:
         equals, path = self._equals.setdefault(of, {}), self.current.path
         self._numbers[of, path] += not early
         place = f"{path}#{'early' if early else self._numbers[of, path]}"
-        free = [key for key in equals if key not in self.steps and self._fits(key, output)]
-        key = next((each for each in free if equals[each] == place), free[0] if free else "")
+        free = sorted((key for key in equals if key not in self.steps), key=lambda key: equals[key] != place)
+        key = next((each for each in free if self._fits(each, output)), "")
         if not key:
             key = self._new_key(of[1])
             equals[key] = place

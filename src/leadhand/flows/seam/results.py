@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from leadhand.core.blob import blob_of
+from leadhand.core.artifact import blob_of
 from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure
-from leadhand.core.judgement import Judgement
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
 from leadhand.core.value import Json, object_of
+from leadhand.core.work_result import Judgement
 from leadhand.verify.material import Material
 
 

@@ -54,10 +54,7 @@ class Work:
 
     def note_cannot(self, parts: Sequence[Unsupported]) -> None:
         """Note parts of the request that no tool supports."""
-        for each in parts:
-            if each not in self.cannot:
-                self.run.note(f"Not supported: {each.what}: {each.reason}")
-                self.cannot = (*self.cannot, each)
+        self.cannot = tuple(dict.fromkeys((*self.cannot, *parts)))
 
     def ordered(self, order: WorkOrder) -> None:
         """Add an order that was issued, of which no review says anything yet."""
