@@ -152,29 +152,25 @@ def order_problems(
         for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
         for problem in _subtask_problems(definition, subtask)
     ]
-    return [_by_index(order, problem) for problem in (*found, *tie_problems(order, known))]
-
-
-def _by_index(order: WorkOrder, problem: str) -> str:
-    return re.sub(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?", r"subtask \1", problem)
+    key_in_text = re.compile(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?")
+    return [key_in_text.sub(r"subtask \1", problem) for problem in (*found, *tie_problems(order, known))]
 
 
 def _subtask_problems(definition: RunDefinition, subtask: Subtask) -> Iterator[str]:
     tools = {each.name: each for each in definition.tools}
     tool = tools.get(subtask.tool or "")
     if subtask.tool is not None and tool is None:
-        names = ", ".join(sorted(tools)) or "none"
-        yield f"names the tool {subtask.tool!r}, which does not exist; there are: {names}"
+        yield f"names the tool {subtask.tool!r}, which does not exist; there are: {', '.join(sorted(tools)) or 'none'}"
     elif tool is not None and tool.parallel:
         yield f"names {subtask.tool}, which lists calls: a subtask names one call"
     elif tool is not None and not subtask.needs and (missing := tool.required - set(subtask.args)):
         yield f"lacks {', '.join(sorted(missing))}, and nothing that it needs supplies it"
     if subtask.worker is None:
         return
-    names = [each.name for each in definition.declared]
-    worker = next((each for each in definition.declared if each.name == subtask.worker), None)
+    workers = {each.name: each for each in definition.declared}
+    worker = workers.get(subtask.worker)
     if worker is None:
-        known = f"there are: {', '.join(names) or 'none'}.{did_you_mean(subtask.worker, names)}"
+        known = f"there are: {', '.join(workers) or 'none'}.{did_you_mean(subtask.worker, workers)}"
         yield f"names the worker {subtask.worker!r}, which does not exist; {known}"
     elif subtask.tool is not None and subtask.tool not in worker.tools and ALL_TOOLS not in worker.tools:
         yield f"names the tool {subtask.tool}, which the worker {subtask.worker} may not use"

@@ -28,7 +28,7 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
 from leadhand.core.work_order import Subtask, WorkOrder
 
-from .lines import blocked, place, waits_at
+from .lines import LONG_S, blocked, place, waits_at
 from .pending import Asking, Pending, Task, Waited
 from .results import FlowMisuse, Result
 
@@ -215,10 +215,9 @@ class Pass:
 
     def knows(self, key: str) -> bool:
         """Whether the log has a step, an order, a question or a note."""
-        state = self.state
-        if key in state.steps or key in state.orders or key in state.settled:
-            return True
-        return key.startswith("?") and (key[1:] in state.approvals or key[1:] in state.questions)
+        state, asked = self.state, key[1:] if key[0] == "?" else ""
+        known = key in state.steps or key in state.orders or key in state.settled
+        return known or asked in state.approvals or asked in state.questions
 
     def close(self) -> None:
         """End the pass: its coroutines are closed."""
@@ -299,14 +298,14 @@ class Pass:
             raise
         except BaseException as error:
             task.done, task.error = True, error
-            if _needs_loop(error):
+            if "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError":
                 task.error = FlowMisuse(f"the flow uses asyncio{self.raised_at(error)}: {HOW}")
-        if slow := blocked(waits_at(task.coroutine, self.file), self.clock() - began, HOW):
-            self.slow.append(slow)
+        if (took := self.clock() - began) > LONG_S:
+            self.slow.append(blocked(waits_at(task.coroutine, self.file), took, HOW))
+        if isinstance(waits, Waited):
+            cast("Waited[Any]", waits).watchers.append(task)
+            return
         if not task.done:
-            if isinstance(waits, Waited):
-                cast("Waited[Any]", waits).watchers.append(task)
-                return
             what = "asyncio.sleep(0)" if waits is None else f"a {type(waits).__module__}.{type(waits).__name__}"
             task.done = True
             task.error = FlowMisuse(f"the flow awaits {what} at line {waits_at(task.coroutine, self.file)}: {HOW}")
@@ -345,10 +344,6 @@ class Pass:
         "" without one."""
         lines = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == self.file]
         return f" at line {place(self.file, lines[-1].lineno or 0)}" if lines else ""
-
-
-def _needs_loop(error: BaseException) -> bool:
-    return "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError"
 
 
 def _version(step: StepState) -> tuple[int, int]:
