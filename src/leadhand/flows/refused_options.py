@@ -22,6 +22,9 @@ def refusal(flow: str, options: type[BaseModel], error: ValidationError) -> Usag
         how += did_you_mean(str(found["loc"][-1]), known)
         return UsageError(f"the flow {flow} has no option {place!r}", how, field=f"options.{place}")
     how = f"Correct it: {said[:1].lower()}{said[1:]}."
+    about = model_at(options, path).model_json_schema().get("properties", {}).get(str(found["loc"][-1]), {})
+    if about.keys() >= {"minimum", "maximum"}:
+        how = f"Give a number from {about['minimum']:,} to {about['maximum']:,}."
     if isinstance(value, str) and value.startswith(("[", "{")):
         how += ' Write it as JSON, such as ["a", "b"] or {"a": 1}.'
     what = f"invalid value for the option {place} of the flow {flow}: {shown(value)}"
