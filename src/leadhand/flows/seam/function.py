@@ -138,7 +138,8 @@ def _options_of(name: str, function: Function, taken: Sequence[str]) -> type[Bas
     fields: dict[str, Any] = {}
     for each in parameters[1:]:
         if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY) or each.name in taken:
-            raise UsageError(f"the flow {name} cannot have an option {str(each)!r}", "Give it another name of its own.")
+            odd = repr(each.name) if each.name in taken else str(each)
+            raise UsageError(f"the flow {name} cannot have an option {odd}", "Give it another name of its own.")
         fields[each.name] = (kinds.get(each.name, Any), ... if each.default is each.empty else each.default)
     return create_model(f"Options of {name}", __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
