@@ -1,14 +1,15 @@
 """The flags that commands share, as typed values, and how some of them are read."""
 
+import json
 import re
 import shlex
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from leadhand.app.arguments import LIMITS, RANGES, USUAL_BUDGET, number
+from leadhand.app.arguments import LIMITS, RANGES
 from leadhand.app.formatting import short_id
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import CHECKS
@@ -17,15 +18,13 @@ from leadhand.core.run import WORKER_CALLS
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
     from leadhand.app.manifest import Project
-    from leadhand.app.new_limits import NewLimits
     from leadhand.app.runtime import Runtime
     from leadhand.engine.host import OnText
 
 
 class Flag(NamedTuple):
-    """The help of a flag or argument, and what its value is called there; by default the parameter's name.
-
-    ``choices`` are values that shells complete; others may be possible.
+    """The help of a flag or argument, what its value is called there (by default the parameter's name), and the values
+    that it may have.
     """
 
     text: str
@@ -38,10 +37,6 @@ NO_PROJECT = "none"
 RUN = Flag("The run's id, or the beginning of it.", "RUN")
 RunId = Annotated[str, RUN]
 Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
-SameTools = Annotated[
-    tuple[str, ...],
-    Flag("Add the tools of this Python file or module. Pass what the run was started with. Repeatable.", "FILE"),
-]
 Documents = Annotated[
     str | None,
     Flag("Let web_search and web_fetch read this directory, too. Overrides LEADHAND_DOCUMENTS.", "DIR"),
@@ -53,20 +48,6 @@ ProjectFile = Annotated[
     str | None,
     Flag("Use the project of this leadhand.toml, or none; by default that of the directory or one above it.", "FILE"),
 ]
-KeepFor = Annotated[
-    str | None,
-    Flag("Keep finished runs for this long: 12h, 30d or 8w. The server deletes older ones, once an hour.", "AGE"),
-]
-KeepRuns = Annotated[int | None, Flag("Keep at most this many finished runs. The server deletes older ones.", "N")]
-Continue = Annotated[
-    str | None,
-    Flag(
-        "Follow up this run, which has ended: with its answer and files, and its flow, options, models, documents and"
-        " limits where you give no others.",
-        "RUN",
-    ),
-]
-NoReview = Annotated[bool, Flag("Leave the reviewer out. The judge still checks the claims.")]
 OtherOptions = Annotated[
     tuple[str, ...],
     Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
@@ -206,12 +187,6 @@ class ModelFlags:
     ] = None
 
     def __post_init__(self) -> None:
-        for flag, value, choices in (
-            ("--check", self.check, CHECKS),
-            ("--worker-calls", self.worker_calls, WORKER_CALLS),
-        ):
-            if value is not None and value not in choices:
-                raise UsageError(f"invalid value for {flag}: {value!r}", f"Choose from: {', '.join(choices)}.")
         if self.offline and self.named not in ("", "offline"):
             raise UsageError(
                 f"--offline uses the built-in model, and {self.named} was named", "Give --offline or a model, not both."
@@ -229,7 +204,7 @@ class FlowFlags:
 
     TITLE: ClassVar[str] = "Flow"
 
-    flow: Annotated[str, Flag("Run this flow.", "NAME")] = "work-order"
+    flow: Annotated[str | None, Flag("Run this flow (default: work-order).", "NAME")] = None
     worker: Annotated[str | None, Flag("Let this worker of the project carry out the request.", "NAME")] = None
     solo: Annotated[bool, Flag("Let one worker with all tools carry out the request.")] = False
     inputs: Annotated[
@@ -240,93 +215,97 @@ class FlowFlags:
         tuple[str, ...],
         Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
     ] = ()
-    chosen: frozenset[str] = field(default=frozenset(), compare=False)
+
+
+LIMIT_TYPES: dict[str, type] = {"N": int, "USD": float, "SECONDS": float, "": bool}
+"""The types of limits by the placeholders of their values."""
+_LIMITS = {
+    "max_steps": Flag("Work orders of a run at most: the first plan plus repairs (default: 3).", "N"),
+    "max_workers": Flag("Subtasks of a run at once at most (default: 32).", "N"),
+    "batch_size": Flag("Start subtasks in groups of this size instead of all at once.", "N"),
+    "budget": Flag("Spending limit of a run (default: 1). If you set it, the model's price must be known.", "USD"),
+    "budget_per_day": Flag("Spending limit on one day (UTC) of all runs that have this limit.", "USD"),
+    "budget_total": Flag("Spending limit of all runs that have this limit together.", "USD"),
+    "allow_unknown_price": Flag("Allow a model whose price is not known. The budget cannot limit it."),
+    "timeout": Flag("Time limit of a run (default: 1800).", "SECONDS"),
+    "attempt_timeout": Flag("Time limit of one attempt at a subtask (default: 300).", "SECONDS"),
+    "model_patience": Flag(
+        "How long to wait for a model server that is away, or for the beginning of an answer (default: 300).", "SECONDS"
+    ),
+    "max_requests": Flag("Model calls of a run at most.", "N"),
+    "max_tokens": Flag("Tokens of all model calls of a run together at most.", "N"),
+    "max_output_tokens": Flag("Tokens of one model reply at most (default: 2000). Reasoning needs more.", "N"),
+    "no_cache": Flag("Call tools even if an earlier result could be used again."),
+    "approval_timeout": Flag("Deny approval requests that nobody answers in this time (default: never).", "SECONDS"),
+    "max_turns": Flag("Turns of the lead of a research run, or of a worker that leads, at most.", "N"),
+    "max_runs": Flag("Runs at once at most, including those that wait for approval.", "N"),
+    "max_running_steps": Flag("Steps of all runs at once at most.", "N"),
+}
+
+
+def _limits(names: str) -> dict[str, Flag]:
+    return {name: _LIMITS[name] for name in names.split()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
-    """The limits of a run. Raises UsageError for a limit out of range."""
+    """The limits of a run: a flag for each, and ``--limit`` for any of them."""
 
     TITLE: ClassVar[str] = "Limits"
+    LIMITS: ClassVar[dict[str, Flag]] = _limits(
+        "max_steps max_workers batch_size budget budget_per_day budget_total allow_unknown_price timeout"
+        " attempt_timeout model_patience max_requests max_tokens max_output_tokens no_cache approval_timeout"
+    )
 
-    max_steps: Annotated[int, Flag("Maximum number of work orders: the first plan plus repairs.", "N")] = 3
-    max_workers: Annotated[int, Flag("Maximum number of subtasks that run at once.", "N")] = 32
-    batch_size: Annotated[int | None, Flag("Start subtasks in groups of this size instead of all at once.", "N")] = None
-    budget: Annotated[
-        float, Flag("Spending limit in US dollars. If you set it, the price of the model must be known.", "USD")
-    ] = USUAL_BUDGET
-    budget_per_day: Annotated[
-        float | None, Flag("Spending limit on one day (UTC) of all runs that have this flag, in US dollars.", "USD")
-    ] = None
-    budget_total: Annotated[
-        float | None, Flag("Spending limit of all runs that have this flag together, in US dollars.", "USD")
-    ] = None
-    allow_unknown_price: Annotated[
-        bool, Flag("Allow a model whose price is not known. The budget cannot limit it.")
-    ] = False
-    timeout: Annotated[float, Flag("Time limit of the run, in seconds.", "SECONDS")] = 1_800.0
-    attempt_timeout: Annotated[
-        float, Flag("Time limit of one attempt at a subtask, in seconds. A slow model needs more.", "SECONDS")
-    ] = 300.0
-    model_patience: Annotated[
-        float,
-        Flag("How long to wait for a model server that is away, or for the beginning of an answer.", "SECONDS"),
-    ] = 300.0
-    max_requests: Annotated[int | None, Flag("Maximum number of model calls (default: no limit).", "N")] = None
-    max_tokens: Annotated[
-        int | None, Flag("Maximum number of tokens of all model calls together (default: no limit).", "N")
-    ] = None
-    no_cache: Annotated[bool, Flag("Call tools even if an earlier result could be used again.")] = False
-    approval_timeout: Annotated[
-        float | None, Flag("Deny approval requests that nobody answers in this time (default: never).", "SECONDS")
-    ] = None
-    max_output_tokens: Annotated[
-        int, Flag("Maximum number of tokens of one model reply. Reasoning models need more.", "N")
-    ] = 2_000
-    chosen: frozenset[str] = field(default=frozenset(), compare=False)
+    limit: Annotated[
+        tuple[str, ...],
+        Flag("Set one of these limits by its name: --limit max_tokens=50000. Repeatable.", "NAME=VALUE"),
+    ] = ()
+    given: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The limits that the command line sets, by their names."""
 
     def __post_init__(self) -> None:
-        _check_ranges(self)
+        for each in self.limit:
+            name, _, text = each.partition("=")
+            name = name.strip().replace("-", "_")
+            if name not in self.LIMITS:
+                raise UsageError(f"invalid value for --limit: {each!r}", f"Choose from: {', '.join(self.LIMITS)}.")
+            try:
+                self.given[name] = _limit(name, json.loads(text))
+            except ValueError as error:
+                how = "Give NAME=true." if name not in RANGES else "Give a number from {:g} to {:,.0f}."
+                raise UsageError(f"invalid value for --limit: {each!r}", how.format(*RANGES.get(name, ()))) from error
 
     @property
-    def given(self) -> dict[str, float | None]:
-        """The limits of one run that the command line sets."""
-        return {name: getattr(self, name) for name in self.chosen & LIMITS}
+    def of_run(self) -> dict[str, float | None]:
+        """Those of one run alone."""
+        return {name: value for name, value in self.given.items() if name in LIMITS}
+
+
+def _limit(name: str, value: Any) -> Any:
+    """Return the value of a limit. Raises ValueError for one out of range or of another type."""
+    kind = LIMIT_TYPES[_LIMITS[name].value]
+    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, (int, kind)):
+        raise ValueError
+    if name in RANGES and not RANGES[name][0] <= value <= RANGES[name][1]:
+        raise ValueError
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewLimitFlags:
-    """Other limits of a run, to continue it. Raises UsageError for a limit out of range."""
+class NewLimitFlags(LimitFlags):
+    """Other limits of a run, for the run as a whole, to continue it."""
 
-    TITLE: ClassVar[str] = "Limits"
-
-    budget: Annotated[float | None, Flag("New spending limit of the whole run, in US dollars.", "USD")] = None
-    timeout: Annotated[float | None, Flag("New time limit of the whole run, in seconds.", "SECONDS")] = None
-    max_requests: Annotated[int | None, Flag("New maximum number of model calls of the whole run.", "N")] = None
-    max_tokens: Annotated[int | None, Flag("New maximum number of tokens of the whole run.", "N")] = None
-    max_turns: Annotated[
-        int | None, Flag("New maximum number of turns of the lead of a research run, or of a worker that leads.", "N")
-    ] = None
-
-    def __post_init__(self) -> None:
-        _check_ranges(self)
-
-    @property
-    def given(self) -> "NewLimits":
-        return cast("NewLimits", {name: value for name, value in asdict(self).items() if value is not None})
+    LIMITS: ClassVar[dict[str, Flag]] = _limits("budget timeout max_requests max_tokens max_turns")
 
 
-def _check_ranges(flags: object) -> None:
-    for name in RANGES:
-        check_range(name, getattr(flags, name, None))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyLimitFlags(LimitFlags):
+    """The most that the runs of an API key get."""
 
-
-def check_range(name: str, value: float | None) -> None:
-    """Raise UsageError if the value of a flag, such as ``max_workers``, is out of range."""
-    least, most = RANGES[name]
-    if value is not None and not least <= value <= most:
-        flag = f"--{name.replace('_', '-')}"
-        raise UsageError(f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}.")
+    LIMITS: ClassVar[dict[str, Flag]] = _limits(
+        "budget budget_per_day budget_total max_runs max_workers max_running_steps"
+    )
 
 
 def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: Any) -> "Leadhand":
@@ -338,7 +317,7 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
     from leadhand.app.source_files import all_agents, all_flows, all_hooks
 
     for group in groups:
-        settings |= {name: value for name, value in asdict(group).items() if name != "chosen"}
+        settings |= group.given if isinstance(group, LimitFlags) else asdict(group)
     flows, agents = all_flows(store.flows), all_agents(store.agent)
     if store.loaded is not None:
         settings["offline_rules"] = store.loaded.rules()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from leadhand.app.formatting import clean, one_line, short_id
 from leadhand.app.listings import PAGE, all_runs, definition_of
 from leadhand.app.runtime import Runtime
-from leadhand.cli.options import StoreFlags
+from leadhand.cli.options import StoreFlags, open_reader
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.streams import say
-from leadhand.core.errors import NoSuchRun, UnreadableRun, UsageError
+from leadhand.core.errors import LeadhandError, NoSuchRun, UnreadableRun, UsageError
 from leadhand.core.run import RunStatus
 from leadhand.core.text import SHOWN, listed
 from leadhand.ports import ContextStore
@@ -35,6 +38,20 @@ async def find_run(store: ContextStore, given: str) -> RunListing:
         several = listed([listing.run_id for listing in found])
         raise UsageError(f"{given!r} matches several runs: {several}", "Give more of the id.")
     return found[0]
+
+
+def recent_runs(home: str | None, database: str | None) -> dict[str, str]:
+    """Return the short ids of the newest runs, each with its request, for a shell that completes one."""
+
+    async def read() -> dict[str, str]:
+        async with open_reader(StoreFlags(home=home, database=database)) as runtime:
+            listings = await runtime.store.runs(limit=PAGE)
+        return {short_id(each.run_id): one_line(clean(each.request))[:60] for each in listings}
+
+    try:
+        return asyncio.run(read())
+    except LeadhandError:
+        return {}
 
 
 async def mention_orphans(runtime: Runtime, store: StoreFlags) -> None:

@@ -11,7 +11,7 @@ from leadhand.app.toolsets import needed_tools
 from leadhand.cli.commands.approvals import say_where
 from leadhand.cli.commands.runs_control import Driver
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import DriverFlags, Flag, Output, RunId, SameTools, open_reader
+from leadhand.cli.options import DriverFlags, Flag, Output, RunId, Tools, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.streams import say
 from leadhand.core.errors import RunOwned
@@ -23,11 +23,18 @@ async def answer(
     text: Annotated[str, Flag("Your answer, in words, or the number of a choice.", "TEXT")],
     /,
     *,
-    tools: SameTools = (),
+    tools: Tools = (),
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Answer the question that a run waits for, and continue the run."""
+    """Answer the question that a run waits for, and continue the run.
+
+    The answer of the run goes to stdout, progress to stderr. On a terminal, a run with a question prompts for the
+    answer itself. Exit codes are those of run.
+
+    Examples:
+      leadhand answer 01jd3vq8xk2m "Lisbon, from 3 to 9 March"
+    """
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
         state = await runtime.load(listing.run_id)

@@ -77,7 +77,12 @@ async def approvals_approve(
     reason: Annotated[str, Flag("Record a reason with the answer.", "TEXT")] = "",
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Approve a call or a plan."""
+    """Approve a call.
+
+    An approval covers exactly one call with exactly the arguments shown. You can approve from any machine that
+    reaches the database: the process that is driving the run continues. If no process is driving it, Leadhand prints
+    the command that resumes it.
+    """
     changed = json_value("--args", args)
 
     async def approve(runtime: Runtime, pending: OpenApproval) -> str:
@@ -95,7 +100,7 @@ async def approvals_deny(
     reason: Annotated[str, Flag("Tell the lead why.", "TEXT")] = "",
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Deny a call or a plan. A plan denied with a reason is made again; without one, the run ends."""
+    """Deny a call. The lead sees your reason."""
 
     async def deny(runtime: Runtime, pending: OpenApproval) -> str:
         await approvals.answer(runtime, pending, by=user(), approve=False, reason=reason)
@@ -114,7 +119,11 @@ async def approvals_settle(
     result: Annotated[str | None, Flag("The result of the call, as JSON.", "JSON")] = None,
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Say whether an interrupted irreversible call went through."""
+    """Say whether an interrupted irreversible call went through.
+
+    Leadhand never repeats such a call on its own. If it went through, it counts as made, with the result you enter;
+    if it did not, the worker can make it again.
+    """
     if happened is did_not:
         raise UsageError("did the call go through?", "Check the service, then give --happened or --did-not.")
     raw = json_value("--result", result)

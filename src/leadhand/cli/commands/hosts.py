@@ -22,7 +22,11 @@ async def hosts_list(
     json: Annotated[bool, Flag("Print a JSON array. It includes the listing process itself.")] = False,
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """List the processes that are driving runs or, on PostgreSQL, take work from the queue."""
+    """List the processes that are driving runs.
+
+    A process is listed from the moment it takes a run until it releases the run or dies. On PostgreSQL, servers and
+    hosts without a run are listed, too, and so are the runs that wait for a process.
+    """
     async with open_reader(store) as runtime:
         hosts, queue = await runtime.store.hosts(), await queue_of(runtime.store)
         waiting = await waiting_runs(runtime.store, hosts) if runtime.cluster is not None and not json else []

@@ -14,7 +14,10 @@ from leadhand.cli.terminal.streams import say, write_line
 async def init(
     directory: Annotated[str, Flag("The directory of the project.", "DIR")] = ".", /, *, debug: Debug = False
 ) -> None:
-    """Write the files of a new project."""
+    """Write the files of a new project.
+
+    A manifest (leadhand.toml), a tool, a worker, and a test of them. No file is replaced.
+    """
     for file in write_project(Path(directory)):
         write_line(str(file))
     if Path(directory) != Path():

@@ -10,7 +10,7 @@ from leadhand.api import Leadhand
 from leadhand.app.flows import REPORT
 from leadhand.cli.commands.run import Groups, Job
 from leadhand.cli.flag_values import flow_options, json_or_text
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, OtherOptions, Output
 from leadhand.core.errors import UsageError
 
 EXAMPLE = 'leadhand report "Heat pumps in old houses"'
@@ -21,7 +21,7 @@ async def report(
     /,
     *,
     max_revisions: Annotated[int | None, Flag("How often a draft is revised at most (default: 1).", "N")] = None,
-    no_review: NoReview = False,
+    no_review: Annotated[bool, Flag("Leave the reviewer out. The judge still checks the claims.")] = False,
     stage: Annotated[
         tuple[str, ...],
         Flag(
@@ -37,7 +37,17 @@ async def report(
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Write a report and print it."""
+    """Write a report on a topic.
+
+    Leadhand plans the report, researches its questions in parallel, writes it with citations, has a model compare
+    every claim with its sources, reviews it and revises it. The report goes to stdout, progress to stderr. Exit codes
+    are those of run.
+
+    Examples:
+      leadhand report "Heat pumps in old houses"
+      leadhand report --max-revisions 2 --stage writer.instructions=@style.md "Heat pumps in old houses"
+      leadhand report --agent checks.py:FactChecker --no-review "Heat pumps in old houses"
+    """
     options, settings = flow_options(option), stage_settings(stage)
     if "agents" in options:
         raise UsageError("--option agents is not for this command", "Use --agent FILE and --stage STAGE.FIELD=VALUE.")

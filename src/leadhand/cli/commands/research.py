@@ -25,7 +25,16 @@ async def research(
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Answer a question by research and print the answer."""
+    """Answer a question by research.
+
+    A lead plans the research and has subagents search, in parallel. It reads what they found, asks for more where
+    something is missing, and answers. A model compares each claim of the answer with the passages that it cites. The
+    answer goes to stdout, progress to stderr. Exit codes are those of run.
+
+    Examples:
+      leadhand research "How do heat pumps perform in old houses?"
+      leadhand research --max-turns 20 --documents ~/house "What did we spend on the heating?"
+    """
     options = flow_options(option)
     given = {"max_turns": max_turns, "max_revisions": max_revisions}
     options |= {name: value for name, value in given.items() if value is not None}

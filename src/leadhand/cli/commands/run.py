@@ -19,7 +19,6 @@ from leadhand.app.typed_answers import schema_file
 from leadhand.cli.flag_values import approval_settings, flow_options
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
-    Continue,
     Documents,
     DriverFlags,
     Flag,
@@ -36,7 +35,6 @@ from leadhand.cli.options import (
 from leadhand.cli.terminal.streams import err_is_terminal, say
 from leadhand.core.errors import UsageError
 from leadhand.core.state import RunState
-from leadhand.core.tool import ApprovalPolicy
 from leadhand.runs import Run
 
 EXAMPLE = 'leadhand run "What is the weather in Paris?"'
@@ -68,11 +66,17 @@ class Job:
             "How to handle calls that need approval: ask (default), auto or never. Repeat it for rules, of which the"
             " first match counts: 'tool:send_*=auto', toolset:mail=ask, effect:once=never, 'origin:shop.*=ask'.",
             "POLICY",
-            tuple(ApprovalPolicy),
         ),
     ] = ()
     detach: Annotated[bool, Flag("Run in the background: print the run's id and return.")] = False
-    continue_: Continue = None
+    continue_: Annotated[
+        str | None,
+        Flag(
+            "Follow up this run, which has ended: with its answer and files, and its flow, options, models, documents"
+            " and limits where you give no others.",
+            "RUN",
+        ),
+    ] = None
     output_schema: Annotated[
         str | None,
         Flag("Give the answer as JSON that matches the JSON schema in this file; print that instead of text.", "FILE"),
@@ -172,7 +176,7 @@ class Job:
             model=models.model,
             models={setting: model for setting, model in named.items() if model is not None},
             documents=None if self.documents is None else runtime.settings.documents,
-            limits=limits.given,
+            limits=limits.of_run,
         )
 
 
@@ -189,17 +193,30 @@ async def run(
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Run a request and print the answer."""
+    """Run a request and print the answer.
+
+    Leadhand plans the request, runs its subtasks in parallel, reviews the results and writes the answer. The answer
+    goes to stdout; progress, and what the answer rests on, to stderr. Ctrl-C pauses the run and prints the command
+    that resumes it.
+
+    Exit codes: 0 answered, 1 failed, 2 usage error, 3 partial answer, 4 waiting for a person, 5 budget or time used
+    up, 6 configuration or credentials, 130 interrupted.
+
+    Examples:
+      leadhand run "What is the weather in Paris?"
+      leadhand run --offline --json "Weather in Lyon, Nice and Lille"
+      leadhand run --tools tools.py --approve ask "Pay the open invoices"
+    """
     options = flow_options(flow.option)
     groups = Groups(models, limits, output, store)
-    given = [f"--{each}" for each in ("flow", "worker", "solo") if each in flow.chosen]
+    given = [f"--{each}" for each in ("flow", "worker", "solo") if getattr(flow, each)]
     if len(given) > 1:
         raise UsageError(f"{given[0]} and {given[1]} exclude each other", "Give one of them.")
     if flow.worker is not None and not flow.worker.strip():
         how = "Name a worker of the project: leadhand workers list"
         raise UsageError("invalid value for --worker: it is empty", how)
     inputs = None if flow.inputs is None else lines_of_json(flow.inputs)
-    found = led(request or "", flow.flow, options, worker=flow.worker, inputs=inputs)
+    found = led(request or "", flow.flow or "work-order", options, worker=flow.worker, inputs=inputs)
     name, options = SOLO if flow.solo else found.flow, found.options
     if inputs is not None:
         request = found.request

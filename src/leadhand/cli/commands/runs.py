@@ -78,7 +78,15 @@ async def runs_list(
     json: Json = False,
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """List runs, newest first."""
+    """List runs, newest first.
+
+    A search finds the runs that have all of its words, or words that begin with them. Of a run that is running, only
+    the name and request are searched.
+
+    Examples:
+      leadhand runs list --search "SKU-0042 timeout"
+      leadhand runs list --sort cost --tag team=data --status failed
+    """
     only = None if status is None else one_of("--status", RunStatus, status)
     if limit < 1:
         raise UsageError(f"invalid value for --limit: {limit}", "Give 1 or more.")
@@ -155,7 +163,10 @@ async def runs_watch(run_id: RunId, /, *, output: Output = Output(), store: Stor
 
 
 async def _rested(log: ContextStore, listing: RunListing) -> RunListing:
-    """Return the listing of a run when it rests or its process has died."""
+    """Follow a run until it ends.
+
+    Ctrl-C stops watching; the run continues. Exits with the code of the run.
+    """
     while listing.status in ACTIVE and not listing.orphan:
         await asyncio.sleep(POLL_S)
         listing = await log.run(listing.run_id)
@@ -173,9 +184,12 @@ async def runs_export(
     output: Annotated[str | None, Flag("Write to this file instead of stdout.", "FILE")] = None,
     store: StoreFlags = StoreFlags(),
 ) -> int:
-    """Export a run as JSON lines (its events, then the run document), as its document, as Markdown or as an HTML page.
+    """Export a run as JSON lines, a JSON document, Markdown or one HTML page.
 
-    Of a damaged run, --jsonl exports what can be read, and the exit code is 6.
+    Examples:
+      leadhand runs export run_01jd > run.jsonl
+      leadhand runs export run_01jd --html --output run.html
+      leadhand runs export run_01jd --md --output run.md
     """
     flags: dict[Format, bool] = {"jsonl": jsonl, "json": json, "md": md, "html": html}
     given: list[Format] = [name for name, chosen in flags.items() if chosen]

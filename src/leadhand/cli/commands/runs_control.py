@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated
+from typing import Annotated, cast
 
 from leadhand.api import Leadhand
 from leadhand.app import operator
 from leadhand.app.formatting import one_line
 from leadhand.app.listings import all_runs
+from leadhand.app.new_limits import NewLimits
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.source_files import all_tools
@@ -24,8 +25,8 @@ from leadhand.cli.options import (
     NewLimitFlags,
     Output,
     RunId,
-    SameTools,
     StoreFlags,
+    Tools,
     open_lead,
     open_reader,
 )
@@ -52,12 +53,12 @@ async def runs_pause(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) ->
 
 
 async def runs_cancel(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) -> int:
-    """Cancel a run: nothing new starts, running requests are closed, finished subtasks stay in the log."""
+    """Pause a run. Finished subtasks are kept."""
     return await _stop(run_id, RunRequested(what="cancel", by=user()), RunStatus.CANCELLED, store)
 
 
 async def _stop(given: str, request: RunRequested, target: RunStatus, store: StoreFlags) -> int:
-    """Have a run stop with this status. Raises UsageError if it has ended in another way."""
+    """Cancel a run for good."""
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, given)
         run_id = listing.run_id
@@ -84,12 +85,15 @@ async def runs_resume(
     /,
     *,
     all: Annotated[bool, Flag("Resume every run that is paused or whose process died, oldest first.")] = False,
-    tools: SameTools = (),
+    tools: Tools = (),
     limits: NewLimitFlags = NewLimitFlags(),
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Resume a run that was paused or whose process died; with a higher limit, also one that ran out of it."""
+    """Resume a run that was paused or whose process died.
+
+    Finished subtasks are kept; only the rest runs.
+    """
     if (run_id is None) is not all:
         raise UsageError("name one run, or use --all", "See: leadhand runs list")
     driver = Driver(tools, output, store)
@@ -143,16 +147,20 @@ async def runs_retry(
     ] = (),
     args: Annotated[str | None, Flag("Retry the one subtask with these arguments, as a JSON object.", "JSON")] = None,
     yes: Annotated[bool, Flag("Retry even if a subtask made, or may have made, an irreversible call.")] = False,
-    tools: SameTools = (),
+    tools: Tools = (),
     limits: NewLimitFlags = NewLimitFlags(),
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Retry subtasks and everything that depends on them."""
+    """Retry subtasks and everything that depends on them.
+
+    Other finished subtasks are kept. A run that has ended is reopened and writes a new answer; earlier answers stay
+    in its log. If another process is driving the run, that process does the work; otherwise this one does.
+    """
     request = operator.retry(by=user(), subtasks=subtask, args=json_value("--args", args), confirmed=yes)
     what = ", ".join(subtask) or "the failed subtasks"
     done = f"retrying {what}{' with your arguments' if args is not None else ''}"
-    return await Driver(tools, output, store).steer(run_id, request, done, limits.given)
+    return await Driver(tools, output, store).steer(run_id, request, done, cast("NewLimits", limits.given))
 
 
 async def runs_skip(
@@ -161,11 +169,14 @@ async def runs_skip(
     *,
     subtask: Subtask,
     reason: Annotated[str | None, Flag("Give a reason. The answer shows it with the gap.", "TEXT")] = None,
-    tools: SameTools = (),
+    tools: Tools = (),
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Skip a subtask that is not running."""
+    """Skip a subtask.
+
+    A running subtask cannot be skipped; one that is waiting for approval can. The answer lists it as a gap.
+    """
     request = operator.skip(by=user(), subtask=subtask, reason=reason or "")
     return await Driver(tools, output, store).steer(run_id, request, f"{subtask} is skipped")
 
@@ -177,11 +188,15 @@ async def runs_supply(
     subtask: Subtask,
     summary: Annotated[str, Flag("The result, in words.", "TEXT")],
     result: Annotated[str | None, Flag("The result as JSON, for subtasks that use its values.", "JSON")] = None,
-    tools: SameTools = (),
+    tools: Tools = (),
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Enter the result of a subtask that failed or has not started."""
+    """Enter the result of a subtask by hand.
+
+    Works for a subtask that failed or has not started. The log records that you supplied the result, and subtasks
+    that depend on it continue. A run that has ended is reopened and writes a new answer.
+    """
     request = operator.supply(by=user(), subtask=subtask, summary=summary, raw=json_value("--result", result))
     return await Driver(tools, output, store).steer(run_id, request, f"{subtask} has your result")
 
@@ -192,12 +207,16 @@ async def runs_fork(
     *,
     at: Annotated[int, Flag("The last event to keep, by its number. leadhand runs export lists the events.", "SEQ")],
     yes: Annotated[bool, Flag("Fork even if the run made irreversible calls after that event.")] = False,
-    tools: SameTools = (),
+    tools: Tools = (),
     limits: NewLimitFlags = NewLimitFlags(),
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Start a new run with the events of this one up to ``at``, and drive it from there."""
+    """Start a new run from an event of an earlier one.
+
+    The earlier run does not change. If it made irreversible calls after that event, the fork may repeat them: they
+    are listed, and you are asked to confirm.
+    """
     driver = Driver(tools, output, store)
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
@@ -257,9 +276,7 @@ class Driver:
                 lead, run, shown, tools=self._tools, output=self._output, store=self._store, why="as it was started"
             )
 
-    async def steer(
-        self, given: str, request: StepRequested, done: str, limits: operator.NewLimits | None = None
-    ) -> int:
+    async def steer(self, given: str, request: StepRequested, done: str, limits: NewLimits | None = None) -> int:
         """Pass an operator's request to the process that drives the run; if no process does, drive it here.
 
         ``done`` says what was requested. Raises UsageError for a request that the run cannot grant.

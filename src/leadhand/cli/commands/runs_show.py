@@ -92,7 +92,10 @@ async def runs_show(
     ] = None,
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """Show a run: what is missing, status, steps, artifacts and answer."""
+    """Show a run: what is missing, status, steps, artifacts and answer.
+
+    Of a large run, the subtasks that need attention are listed, and a terminal gets the beginning of a long answer.
+    """
     flags = {"seq": seq is not None, "order": order, "failed": failed, "call": call is not None}
     chosen = [name for name, given in flags.items() if given]
     if len(chosen) > 1:

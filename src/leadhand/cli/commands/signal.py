@@ -23,7 +23,14 @@ async def signal(
     *,
     store: StoreFlags = StoreFlags(),
 ) -> int:
-    """Send a signal to a run."""
+    """Send a signal to a run, whose flow waits for it.
+
+    A flow waits with run.wait_for(NAME), and receives the value. A signal that comes before is kept for it.
+
+    Examples:
+      leadhand signal 01jd3vq8xk2m paid
+      leadhand signal 01jd3vq8xk2m paid '{"amount": 12.5}'
+    """
     try:
         given = json.loads(value)
     except ValueError as error:

@@ -39,7 +39,7 @@ async def tools_list(
     project: ProjectFlags = ProjectFlags(),
     debug: Debug = False,
 ) -> None:
-    """List the tools that a run can use."""
+    """List the tools a run can use."""
     toolbox = Toolbox(all_tools(tools), tools_on_request)
     specs, everywhere = toolbox.known(), toolbox.specs()
     flows = {spec.name: FlowRegistry().naming(spec.name) for spec in specs if spec not in everywhere}
@@ -129,7 +129,13 @@ async def tools_call(
     json: Annotated[bool, Flag("Print the result as a worker returns it, with its raw data.")] = False,
     store: StoreFlags = StoreFlags(),
 ) -> int:
-    """Call a tool by hand, as a worker would."""
+    """Call a tool by hand, as a worker would.
+
+    Leadhand checks the arguments, applies the timeout and classifies a failure, as in a run.
+
+    Examples:
+      leadhand tools call weather_tool location="Paris, France" day=tomorrow --offline
+    """
     toolbox = Toolbox(all_tools(tools), tools_on_request)
     spec = toolbox.get(name).spec
     given = _arguments(spec, arguments)

@@ -32,7 +32,11 @@ async def runs_delete(
     yes: Annotated[bool, Flag("Delete the run even if it has not finished.")] = False,
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """Delete a run: its events, artifacts and files."""
+    """Delete a run: its events, artifacts and files.
+
+    This cannot be undone. The space is given back. A damaged run can be deleted, too; a run that a process is driving
+    cannot.
+    """
     async with open_reader(store) as runtime:
         try:
             listing = await find_run(runtime.store, run_id)
@@ -87,7 +91,15 @@ async def runs_prune(
     project: ProjectFile = None,
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """Delete finished runs that are old or too many; by default, those that the project does not keep."""
+    """Delete finished runs that are old or too many.
+
+    This cannot be undone. Runs that have not finished are kept. Without --older-than and --keep-runs, [retention] in
+    leadhand.toml says which runs are kept; leadhand serve applies it once an hour.
+
+    Examples:
+      leadhand runs prune --older-than 30d --dry-run
+      leadhand runs prune --older-than 30d
+    """
     now = datetime.now(UTC)
     if older_than is None and keep_runs is None:
         found = None if project == NO_PROJECT else find_manifest(Path.cwd() if project is None else Path(project))
@@ -116,7 +128,11 @@ async def backup(
     *,
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """Copy the database and its artifacts to a file."""
+    """Copy the database and its artifacts to a file.
+
+    Runs may continue meanwhile: the copy is of one moment. The copy is a database of its own: look into it with
+    --database FILE. For PostgreSQL, use pg_dump.
+    """
     target = Path(file)
     async with open_reader(store) as runtime:
         await in_database(runtime.store).back_up(target)

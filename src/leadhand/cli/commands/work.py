@@ -30,7 +30,12 @@ async def work(
     models: ModelFlags = ModelFlags(),
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Work for the runs of a PostgreSQL database until Ctrl-C or SIGTERM."""
+    """Carry out the work of runs on this machine.
+
+    A host takes work of every run in a PostgreSQL database: it carries out steps beside the process that drives the
+    run, and drives runs in the background. Start as many hosts as you like, on any machine. On SIGTERM it takes
+    nothing new and finishes what it has.
+    """
     from leadhand.app.source_files import all_tools
 
     lead = open_lead(store, models, tools=all_tools(tools), documents=documents, concurrency=concurrency)

@@ -42,7 +42,7 @@ async def workers_show(
     project: ProjectFlags = ProjectFlags(),
     debug: Debug = False,
 ) -> int:
-    """Show the file of a worker: of a declared one, else of the newest generated one."""
+    """Show the file of a worker."""
     every = _workers(project.required())
     worker = next((each for each in every if each.name == name), None)
     if worker is None:
@@ -70,7 +70,11 @@ async def workers_promote(
     project: ProjectFlags = ProjectFlags(),
     debug: Debug = False,
 ) -> int:
-    """Copy the file of a generated worker to those that the project declares, and name it in the manifest."""
+    """Promote a generated worker, so that later runs know it.
+
+    Shows what changes, asks, copies the file of the worker to those that the project declares, and adds it to
+    worker_files in leadhand.toml. Everything else in leadhand.toml, also comments, stays as it is.
+    """
     here = project.required()
     say(f"project {here.path}")
     promotion = promotion_of(here, name, run)
