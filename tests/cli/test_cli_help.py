@@ -89,7 +89,7 @@ FLAGS: dict[str, set[str]] = {
     "runs list": COMMON
     | {"--status", "--flow", "--text", "--search", "--tag", "--sort", "--reverse", "--limit", "--json"}
     | {"--min-cost", "--max-cost", "--min-duration", "--max-duration"},
-    "runs show": COMMON | {"--json", "--call", "--seq", "--order", "--failed", "--full"},
+    "runs show": COMMON | {"--json", "--call", "--seq", "--full"},
     "runs open": COMMON | {"--url"},
     "runs watch": COMMON | OUTPUT,
     "runs resume": COMMON | OUTPUT | NEW_LIMITS | {"--all", "--tools", "--flows", *FILES},

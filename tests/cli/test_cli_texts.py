@@ -142,7 +142,7 @@ def test_commands_write_these_texts(leadhand: CommandLine, power: Power, say: Tr
 
     say("run", "--offline", *tools, CITIES)
     run_id = leadhand.listing()["run_id"]
-    for flags in ([], ["--order"], ["--failed"]):
+    for flags in ([], ["--full"]):
         say("runs", "show", run_id, *flags)
     say("runs", "watch", run_id)
     say("runs", "retry", run_id, *tools)

@@ -12,11 +12,10 @@ from typing import Any
 
 from leadhand.api import Leadhand
 from leadhand.app.document import event_line
-from leadhand.app.document.outcome import waits_for
-from leadhand.app.formatting import clean, one_line
+from leadhand.app.formatting import clean
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
-from leadhand.cli.terminal.messages import answer_text, approval_lines, closing, resume_command, say_opening
+from leadhand.cli.terminal.messages import answer_text, only_planned, resume_command, say_end, say_opening
 from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.cli.terminal.progress import PlainView, View
 from leadhand.cli.terminal.streams import (
@@ -34,15 +33,12 @@ from leadhand.cli.terminal.streams import (
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import Entry
 from leadhand.core.plan_approval import open_plan
-from leadhand.core.relations import open_question
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.flows.map import MAP, line_of
 from leadhand.mapping import Mapped
 from leadhand.ports import ContextStore
 from leadhand.runs import Run
-
-SHOWN_APPROVALS = 3
 
 
 class Transcript:
@@ -107,7 +103,7 @@ async def run_in_foreground(
     transcript = Transcript(shown, stream=output.stream_json, seen=run.state.seq)
     try:
         while (await _drive(runtime.store, run, transcript, shown, resume)).status is RunStatus.WAITING:
-            if not can_prompt() or _only_planned(run.state):
+            if not can_prompt() or only_planned(run.state):
                 break
             from leadhand.cli.terminal.prompt import prompt_for_answers  # for people at a terminal
 
@@ -122,12 +118,7 @@ async def run_in_foreground(
         raise
     await print_result(run, output)
     say_end(run.state, store, tools)
-    return Exit.ANSWERED if _only_planned(run.state) else code_of(run.state)
-
-
-def _only_planned(state: RunState) -> bool:
-    """Whether a run that only had to plan rests with its plan."""
-    return state.definition.plan_only and state.status is RunStatus.WAITING and open_plan(state) is not None
+    return Exit.ANSWERED if only_planned(run.state) else code_of(run.state)
 
 
 async def _drive(log: ContextStore, run: Run, transcript: Transcript, shown: View, resume: str) -> RunState:
@@ -199,7 +190,7 @@ async def print_result(run: Run, output: Output) -> None:
         write_json(await run.document())
     elif output.stream_json:
         write(as_json({"type": "run", "document": await run.document()}) + "\n")
-    elif _only_planned(run.state) and (plan := open_plan(run.state)) is not None:
+    elif only_planned(run.state) and (plan := open_plan(run.state)) is not None:
         write("".join(f"{clean(line)}\n" for line in plan_lines(plan.args)))
     elif (finished := run.state.finished) is not None and run.state.definition.flow == MAP:
         write("".join([as_json(line_of(each)) + "\n" async for each in Mapped(run).results()]))
@@ -210,28 +201,3 @@ async def print_result(run: Run, output: Output) -> None:
         write(("\n" if apart else "") + answer_text(finished.answer, finished.sources, run_id=run.run_id))
         if apart:
             say()
-
-
-def say_end(state: RunState, store: StoreFlags, tools: Iterable[str]) -> None:
-    """Say how the run ended, and how to resume it if it can be resumed."""
-    resume = resume_command(store, state.run_id, state.definition, tools)
-    for line in closing(state, store):
-        say(line)
-    if state.status is RunStatus.PAUSED:
-        say(f"Paused. Resume with: {resume}")
-    elif _only_planned(state):
-        say(f"Nothing was done. Carry the plan out with: {resume}")
-    elif state.status is RunStatus.WAITING and (asked := open_question(state)) is not None:
-        say(f"Question: {one_line(asked.text)}")
-        for number, choice in enumerate(asked.choices, start=1):
-            say(f"  {number}. {one_line(choice)}")
-        answer = resume_command(store, state.run_id, state.definition, tools, verb="answer", words=("TEXT",))
-        say(f"Answer with: {answer}")
-    elif state.status is RunStatus.WAITING:
-        lines = list(approval_lines(state, store))
-        say(f"{waits_for(state)}. List all requests: {store.command('approvals', 'list')}")
-        for line in lines[:SHOWN_APPROVALS]:
-            say(f"  {line}")
-        if len(lines) > SHOWN_APPROVALS:
-            say(f"  and {len(lines) - SHOWN_APPROVALS:,} more")
-        say(f"Then resume the run, or answer on a terminal: {resume}")

@@ -20,11 +20,12 @@ from leadhand.app.formatting import (
 from leadhand.app.listings import definition_of
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.flag_values import one_of
-from leadhand.cli.foreground import Transcript, new_view, print_result, say_end
+from leadhand.cli.foreground import Transcript, new_view, print_result
 from leadhand.cli.options import Flag, Json, Output, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run, mention_orphans
 from leadhand.cli.terminal.messages import (
     resume_command,
+    say_end,
     say_opening,
     status_words,
     write_table,
@@ -155,7 +156,7 @@ async def runs_watch(run_id: RunId, /, *, output: Output = Output(), store: Stor
         run = Run(runtime, await runtime.load(listing.run_id), drive=False)
         await print_result(run, output)
         resume = resume_command(store, listing.run_id, definition)
-        say_end(run.state, store, ())
+        say_end(run.state, store)
         if listing.orphan:
             say(f"The process of this run died. Resume with: {resume}")
             return Exit.FAILED

@@ -6,13 +6,16 @@ Drawing looks at a dozen subtasks, however many there are. Imported on terminals
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain, islice
+from typing import Any, TextIO, cast
 
 from rich.console import Console, Group, RenderableType
+from rich.file_proxy import FileProxy
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -20,7 +23,7 @@ from rich.text import Text
 from leadhand.app.document.view_shapes import StepPart
 from leadhand.app.formatting import GLYPHS, clean, count, duration, folded, money, one_line
 from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, took
-from leadhand.cli.terminal.streams import stderr_through, terminal
+from leadhand.cli.terminal.streams import Terminal
 from leadhand.core.events import AttemptScheduled, Entry
 from leadhand.core.limits import usd
 from leadhand.core.words import Tone
@@ -52,7 +55,7 @@ TONES = {
 }
 
 
-class _Terminal(Console):
+class _Console(Console):
     """Never hides the cursor: a process that is killed could not show it again."""
 
     def show_cursor(self, show: bool = True) -> bool:
@@ -65,7 +68,9 @@ class LiveView(View):
     draws_drafts = True
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or _Terminal(file=terminal(), highlight=False, markup=False, emoji=False)
+        self._console = console or _Console(
+            file=getattr(sys.stderr, "stream", sys.stderr), highlight=False, markup=False, emoji=False
+        )
         self._progress = Progress()
         self._draft: deque[str] = deque()
         self._draft_of = ""
@@ -73,16 +78,10 @@ class LiveView(View):
 
     @contextmanager
     def shown(self) -> Generator[None]:
+        drawn: Any = {"auto_refresh": False, "transient": True, "vertical_overflow": "crop"}
         with (
-            Live(
-                console=self._console,
-                auto_refresh=False,
-                transient=True,
-                vertical_overflow="crop",
-                redirect_stdout=False,
-                redirect_stderr=False,
-            ) as live,
-            stderr_through(self.say),
+            Live(console=self._console, redirect_stdout=False, redirect_stderr=False, **drawn) as live,
+            self._stderr_between_the_lanes(),
         ):
             self._live = live
             drawing = asyncio.get_running_loop().create_task(self._draw(live))
@@ -92,6 +91,20 @@ class LiveView(View):
                 drawing.cancel()
                 live.update(Text(""), refresh=True)
                 self._live = None
+
+    @contextmanager
+    def _stderr_between_the_lanes(self) -> Generator[None]:
+        stderr: object = sys.stderr
+        if not isinstance(stderr, Terminal):
+            yield
+            return
+        through = FileProxy(self._console, stderr.stream)
+        stderr.through = cast("TextIO", through)
+        try:
+            yield
+        finally:
+            stderr.through = None
+            through.flush()
 
     def hide(self) -> None:
         if self._live is not None:
@@ -124,19 +137,15 @@ class LiveView(View):
         """Return the drawing of the run at this moment."""
         height = max(3, min(MAX_LANES, self._console.height - DRAFT_LINES - 4))
         parts_of, active = self._progress.view["steps"], self._progress.active
-        first = [key for key in islice(active, MAX_SCANNED) if parts_of[key]["status"] == "retrying"]
-        others = (key for key in islice(active, MAX_SCANNED) if parts_of[key]["status"] != "retrying")
-        keys = list(islice(chain(first, others), height))
+        keys = sorted(islice(active, MAX_SCANNED), key=lambda key: parts_of[key]["status"] != "retrying")[:height]
         recent = list(self._progress.recent)[-(height - len(keys)) :] if len(keys) < height else []
         rows = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
-        narrow = self._console.width < NARROW
         rows.add_column(no_wrap=True, overflow="ellipsis", max_width=self._console.width - 22)
         rows.add_column(no_wrap=True, min_width=8)
         rows.add_column(no_wrap=True, min_width=6, justify="right")
-        if not narrow:
-            rows.add_column(no_wrap=True, overflow="ellipsis")
+        columns = 3 if self._console.width < NARROW else 4
         for key in chain(recent, keys):
-            rows.add_row(*_row(parts_of[key], now)[: 3 if narrow else 4])
+            rows.add_row(*_row(parts_of[key], now)[:columns])
         parts: list[RenderableType] = [rows] if rows.row_count else []
         left = len(active) - len(keys)
         if left:
