@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -15,7 +16,15 @@ from leadhand.app.document import event_line
 from leadhand.app.formatting import clean
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
-from leadhand.cli.terminal.messages import answer_text, only_planned, resume_command, say_end, say_opening
+from leadhand.cli.terminal.messages import (
+    answer_text,
+    only_planned,
+    resume_command,
+    say_end,
+    say_opening,
+    signal_line,
+    signal_lines,
+)
 from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.cli.terminal.progress import PlainView, View
 from leadhand.cli.terminal.streams import (
@@ -31,7 +40,7 @@ from leadhand.cli.terminal.streams import (
     write_json,
 )
 from leadhand.core.errors import LeadhandError
-from leadhand.core.events import Entry
+from leadhand.core.events import Entry, QuestionAsked
 from leadhand.core.plan_approval import open_plan
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -45,10 +54,12 @@ class Transcript:
     """Passes the entries of a run on as they are committed: to a view, and to stdout if they are streamed there.
 
     ``seen`` is the last entry from before this process took the run; the view shows no lines for entries up to it.
+    ``signal`` is the line that says how to send the signal of a name.
     """
 
-    def __init__(self, shown: View, *, stream: bool, seen: int = 0) -> None:
+    def __init__(self, shown: View, *, stream: bool, seen: int = 0, signal: Callable[[str], str] | None = None) -> None:
         self._view = shown
+        self._signal = signal
         self._stream = stream
         self._seen = seen
         self._position = 0
@@ -77,6 +88,9 @@ class Transcript:
     def _show(self, batch: list[Entry]) -> None:
         for entry in batch:
             self._view.take(entry, new=entry.seq > self._seen)
+            asked = entry.event.question if isinstance(entry.event, QuestionAsked) else None
+            if asked is not None and asked.kind == "signal" and self._signal is not None and entry.seq > self._seen:
+                self._view.say(self._signal(asked.text))
             self._position = entry.seq
         if self._stream:
             write("".join(as_json(event_line(entry)) + "\n" for entry in batch))
@@ -100,7 +114,10 @@ async def run_in_foreground(
     runtime = await lead.runtime()
     resume = resume_command(store, run.run_id, run.state.definition, tools)
     say_opening(runtime, run.run_id, run.state.definition, why=why)
-    transcript = Transcript(shown, stream=output.stream_json, seen=run.state.seq)
+    for line in signal_lines(run.state, store):
+        say(line)
+    sent = partial(signal_line, run.run_id, store=store)
+    transcript = Transcript(shown, stream=output.stream_json, seen=run.state.seq, signal=sent)
     try:
         while (await _drive(runtime.store, run, transcript, shown, resume)).status is RunStatus.WAITING:
             if not can_prompt() or only_planned(run.state):

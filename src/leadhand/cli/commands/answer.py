@@ -47,6 +47,7 @@ async def answer(
 
     async def take(lead: Leadhand) -> Run | None:
         runtime = await lead.runtime()
+        runtime.check_resumable(state)  # before the answer is recorded
         await questions.reply(runtime, state.run_id, text, by=user())
         try:
             return Run(runtime, await runtime.take_over(state.run_id), drive=True)

@@ -172,6 +172,8 @@ def next_lines(state: RunState, store: StoreFlags, tools: Iterable[str] = ()) ->
     elif state.status is RunStatus.WAITING and asked is not None:
         yield from (f"Question: {one_line(asked.text)}", *choice_lines(asked))
         yield f"Answer with: {command(verb='answer', words=('TEXT',))}"
+    elif state.status is RunStatus.WAITING and not any(each.status == "pending" for each in state.approvals.values()):
+        yield from signal_lines(state, store) or [f"{waits_for(state)}: {resume}"]
     elif state.status is RunStatus.WAITING:
         lines = list(approval_lines(state, store))
         yield f"{waits_for(state)}. List all requests: {store.command('approvals', 'list')}"
@@ -192,6 +194,17 @@ def next_lines(state: RunState, store: StoreFlags, tools: Iterable[str] = ()) ->
 def only_planned(state: RunState) -> bool:
     """Whether a run that only had to plan rests with its plan."""
     return state.definition.plan_only and state.status is RunStatus.WAITING and open_plan(state) is not None
+
+
+def signal_lines(state: RunState, store: StoreFlags) -> list[str]:
+    """The signals that a run waits for, each with the command that sends it."""
+    asked = (state.questions[key] for key in state.unanswered)
+    return [signal_line(state.run_id, each.text, store) for each in asked if each.kind == "signal"]
+
+
+def signal_line(run_id: str, name: str, store: StoreFlags) -> str:
+    """What a run waits for, and the command that sends it, with a value if the flow wants one."""
+    return f"Waiting for the signal {name}. Send it with: {store.command('signal', run_id, name)}"
 
 
 def choice_lines(asked: Question) -> Iterator[str]:
