@@ -78,7 +78,7 @@ USAGE = (
     ("runs --jsn", "--jsn", "leadhand runs --help"),
     ("runs list --home=", "home"),
     ("runs list --status x", "--status", "'x'", "'queued', 'running',"),
-    ("runs list --limit 0", "--limit", "0"),
+    ("runs list --limit 0", "limit", "0"),
     ("runs list --limit many", "--limit", "'many'"),
     ("runs list --sort colour", "--sort", "'colour'", "'created', 'cost'"),
     ("runs show", "RUN", "leadhand runs show --help"),
@@ -164,7 +164,7 @@ def test_what_is_wrong_is_told_in_two_lines_that_name_it(
 
 
 def test_half_a_surrogate_pair_is_refused(leadhand: Any) -> None:
-    for line in ("runs list --text", "runs show", "tools call weather_tool", "run --model x", "run"):
+    for line in ("runs list --search", "runs show", "tools call weather_tool", "run --model x", "run"):
         leadhand(*line.split(), "ab\udcff").refused("'ab\\udcff'", "UTF-8")
 
 

@@ -86,9 +86,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
     | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--approve", "--documents", "--only-documents", "--tools", "--flows", "--concurrency", *FILES},
-    "runs list": COMMON
-    | {"--status", "--flow", "--text", "--search", "--tag", "--sort", "--reverse", "--limit", "--json"}
-    | {"--min-cost", "--max-cost", "--min-duration", "--max-duration"},
+    "runs list": COMMON | {"--status", "--flow", "--search", "--tag", "--sort", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--call", "--seq", "--full"},
     "runs open": COMMON | {"--url"},
     "runs watch": COMMON | OUTPUT,
@@ -112,7 +110,6 @@ FLAGS: dict[str, set[str]] = {
     "signal": COMMON,
     "tools call": COMMON | {"--documents", "--only-documents", "--tools", "--offline", "--json"},
     "workers list": {"--json", "--project", "--debug"},
-    "workers show": {"--json", "--project", "--debug"},
     "workers promote": {"--run", "--digest", "--project", "--debug"},
     "workers schema": {"--debug"},
     "hosts list": COMMON | {"--json"},

@@ -62,7 +62,7 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
         ["hello"],
         {
             "job": Job(tools=("a.py", "b.c")),
-            "store": DriverFlags(home="/tmp/x", database="sqlite:///x.db", debug=True),
+            "store": DriverFlags(home="/tmp/x", database="sqlite:///x.db"),
         },
     ),
     ("approvals approve 1a2b --args '{}' --always --reason 'why not'", "approvals_approve", ["1a2b"], {
@@ -71,8 +71,8 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
     ("approvals settle run_01:wo-001.0/t0/c0 --did-not", "approvals_settle", ["run_01:wo-001.0/t0/c0"], {
         "did_not": True
     }),
-    ("runs list --status running --text x --limit 5 --json", "runs_list", [], {
-        "status": "running", "text": "x", "limit": 5, "json": True
+    ("runs list --status running --search x --limit 5 --json", "runs_list", [], {
+        "status": "running", "search": "x", "limit": 5, "json": True
     }),
     ("runs show run_01 --seq 3", "runs_show", ["run_01"], {"seq": 3}),
     ("runs resume --all", "runs_resume", [], {"all": True}),

@@ -44,7 +44,7 @@ def test_the_list_is_aligned_newest_first_and_can_be_narrowed(leadhand: Any) -> 
     assert [line.index("Weather") for line in lines] == [head.index("REQUEST")] * 2
     assert lines[0].endswith("1/1   Weather in Rome and a poem")
     assert leadhand("runs", "list", "--status", "succeeded").out.count("\n") == 2
-    assert [run["run_id"] for run in leadhand("runs", "list", "--text", "PARIS", "--json").json] == [first]
+    assert [run["run_id"] for run in leadhand("runs", "list", "--search", "PARIS", "--json").json] == [first]
     limited = leadhand("runs", "list", "--limit", "1")
     assert limited.out.count("\n") == 2
     assert "--limit" in limited.err

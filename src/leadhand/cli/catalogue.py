@@ -42,7 +42,6 @@ COMMANDS = {
     "tools show": ("tools", "Show one tool: description and arguments."),
     "tools call": ("tools", "Call a tool by hand, as a worker would."),
     "workers list": ("workers", "List the workers of the project: declared ones, then generated ones."),
-    "workers show": ("workers", "Show the file of a worker."),
     "workers promote": ("workers", "Promote a generated worker, so that later runs know it."),
     "workers schema": ("workers", "Print the JSON schema of worker files, for editors."),
     "hosts list": ("hosts", "List the processes that are driving runs."),

@@ -53,7 +53,6 @@ OtherOptions = Annotated[
     Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
 ]
 Json = Annotated[bool, Flag("Print a JSON array.")]
-Debug = Annotated[bool, Flag("Show the traceback of an error.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +67,6 @@ class StoreFlags:
     database: Annotated[
         str | None, Flag("Use this database: a path or postgresql://… Overrides LEADHAND_DATABASE_URL.", "URL")
     ] = None
-    debug: Annotated[bool, Flag("Show the traceback of an error, also of errors in tools.")] = False
     flows: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()

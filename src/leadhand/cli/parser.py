@@ -120,7 +120,7 @@ class Leaf(click.Command):
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The arguments and flags, in the order of the signature."""
-        return tuple(_parameters(self.function))
+        return (*_parameters(self.function), DEBUG)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -153,7 +153,7 @@ class Leaf(click.Command):
         given = {
             name: value
             for name, value in ctx.params.items()
-            if value is not None and value is not False and value != ()
+            if value is not None and value is not False and value != () and name != DEBUG.name
         }
         arguments: list[str] = []
         for each in self.parameters:
@@ -218,6 +218,12 @@ class Parameter(NamedTuple):
             callback=_checked,
             shell_complete=completed,
         )
+
+
+DEBUG = Parameter(
+    "debug", "--debug", bool, Flag("Show the traceback of an error, also of errors in tools."), default=False
+)
+"""Of every command. It is read where errors are shown."""
 
 
 def _checked(context: click.Context, option: click.Parameter, value: Any) -> object:

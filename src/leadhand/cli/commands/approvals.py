@@ -40,13 +40,10 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
     if json:
         write_json([each.document() for each in pending])
         return
-    room = width() if out_is_terminal() else None
-    now = datetime.now(UTC)
     for number, each in enumerate(pending):
-        if number:
-            write_line("")
-        write_line(f"{each.id}  {question(each.approval)}")
-        for line in card(each, now, width=room, by=by[each.id], preview=each.approval.preview):
+        columns = width() if out_is_terminal() else None
+        lines = card(each, datetime.now(UTC), width=columns, by=by[each.id], preview=each.approval.preview)
+        for line in (*[""] * bool(number), f"{each.id}  {question(each.approval)}", *lines):
             write_line(line)
     _say_how(pending, store)
     if expired:

@@ -6,14 +6,12 @@ from typing import Annotated
 
 from click.shell_completion import get_completion_class
 
-from leadhand.cli.options import Debug, Flag
+from leadhand.cli.options import Flag
 from leadhand.cli.parser import COMPLETING, LEADHAND
 from leadhand.cli.terminal.streams import write
 
 
-async def completion(
-    shell: Annotated[str, Flag("The shell.", choices=("bash", "zsh", "fish"))], /, *, debug: Debug = False
-) -> None:
+async def completion(shell: Annotated[str, Flag("The shell.", choices=("bash", "zsh", "fish"))], /) -> None:
     """Print the completion script of a shell.
 
     Commands, flags, their values, files and the ids of runs are completed.

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 from leadhand.app.scaffold import write_project
-from leadhand.cli.options import Debug, Flag
+from leadhand.cli.options import Flag
 from leadhand.cli.terminal.streams import say, write_line
 
 
-async def init(
-    directory: Annotated[str, Flag("The directory of the project.", "DIR")] = ".", /, *, debug: Debug = False
-) -> None:
+async def init(directory: Annotated[str, Flag("The directory of the project.", "DIR")] = ".", /) -> None:
     """Write the files of a new project.
 
     A manifest (leadhand.toml), a tool, a worker, and a test of them. No file is replaced.

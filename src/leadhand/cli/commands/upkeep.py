@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Annotated
 
 from leadhand.app.arguments import parse_tags
-from leadhand.app.config_files import find_manifest
 from leadhand.app.formatting import age, count
 from leadhand.app.labels import label_run
-from leadhand.app.manifest import load_project
 from leadhand.app.retention import delete_runs, duration, retention
 from leadhand.app.settings import tilde, user
-from leadhand.cli.options import NO_PROJECT, RUN, Flag, ProjectFile, RunId, StoreFlags, open_reader
+from leadhand.cli.options import Flag, ProjectFlags, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
 from leadhand.cli.terminal.streams import say, write_line
@@ -26,7 +24,7 @@ from leadhand.ports import in_database
 
 
 async def runs_delete(
-    run_id: Annotated[str, RUN],
+    run_id: RunId,
     /,
     *,
     yes: Annotated[bool, Flag("Delete the run even if it has not finished.")] = False,
@@ -69,18 +67,13 @@ async def runs_label(
         raise UsageError("nothing to change", "Give --name, --tag or --untag.")
     async with open_reader(store) as runtime:
         line = await find_run(runtime.store, run_id)
-        found = line.run_id
         if unknown := [key for key in untag if key not in line.tags]:
-            how = (
-                f"Its tags are: {', '.join(line.tags)}.{did_you_mean(unknown[0], line.tags)}"
-                if line.tags
-                else "It has none."
-            )
-            raise UsageError(f"run {found} has no tag {unknown[0]!r}", how)
-        await label_run(runtime, found, name=name, tags=tags, by=user())
-        line = await runtime.store.run(found)
+            how = f"Its tags: {', '.join(line.tags) or 'none'}.{did_you_mean(unknown[0], line.tags)}"
+            raise UsageError(f"run {line.run_id} has no tag {unknown[0]!r}", how)
+        await label_run(runtime, line.run_id, name=name, tags=tags, by=user())
+        line = await runtime.store.run(line.run_id)
     labels = " ".join(f"{key}={value}" for key, value in line.tags.items())
-    say(f"{found}: {line.name or 'no name'}; {labels or 'no tags'}.")
+    say(f"{line.run_id}: {line.name or 'no name'}; {labels or 'no tags'}.")
 
 
 async def runs_prune(
@@ -88,7 +81,7 @@ async def runs_prune(
     older_than: Annotated[str | None, Flag("Delete runs that finished longer ago: 90m, 12h, 30d or 8w.", "AGE")] = None,
     keep_runs: Annotated[int | None, Flag("Delete all finished runs but the newest N.", "N")] = None,
     dry_run: Annotated[bool, Flag("List the runs; delete nothing.")] = False,
-    project: ProjectFile = None,
+    project: ProjectFlags = ProjectFlags(),
     store: StoreFlags = StoreFlags(),
 ) -> None:
     """Delete finished runs that are old or too many.
@@ -101,15 +94,14 @@ async def runs_prune(
       leadhand runs prune --older-than 30d
     """
     now = datetime.now(UTC)
-    if older_than is None and keep_runs is None:
-        found = None if project == NO_PROJECT else find_manifest(Path.cwd() if project is None else Path(project))
-        kept = retention(None, None, load_project(found) if found is not None else None)
-        if not kept:
-            how = "Give --older-than AGE or --keep-runs N, or set [retention] in leadhand.toml."
-            raise UsageError("nothing says which runs to delete", how)
-    else:
-        age_given = None if older_than is None else duration(older_than, "--older-than")
-        kept = replace(retention(None, keep_runs), keep_for=age_given)
+    kept = retention(None, keep_runs)
+    if older_than is not None:
+        kept = replace(kept, keep_for=duration(older_than, "--older-than"))
+    elif keep_runs is None:
+        kept = retention(None, None, project.loaded)
+    if not kept:
+        how = "Give --older-than AGE or --keep-runs N, or set [retention] in leadhand.toml."
+        raise UsageError("nothing says which runs to delete", how)
     async with open_reader(store) as runtime:
         old = await kept.expired(runtime.store, now)
         if dry_run:
