@@ -40,7 +40,7 @@ USAGE = (
     ("run --tag team x", "--tag", "'team'", "KEY=VALUE"),
     ("run --flow nope --offline x", "'nope'", "report, research, solo, work-order"),
     ("run --only-tool wether_tool --offline x", "'wether_tool'", "weather_tool"),
-    ("run --worker= x", "--worker", "leadhand workers list"),
+    ("run --worker= x", "''", "the name of one of the project"),
     ("run --documents nope --offline x", "'nope'", "--documents"),
     ("run --option max_revisions x", "--option", "'max_revisions'", "NAME=VALUE"),
     ("run --option =2 x", "--option", "'=2'", "NAME=VALUE"),

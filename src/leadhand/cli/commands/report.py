@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from leadhand.api import Leadhand
 from leadhand.app.flows import REPORT
-from leadhand.cli.commands.run import Groups, Job
+from leadhand.cli.commands.run import Job, start_run
 from leadhand.cli.flag_values import flow_options, json_or_text
 from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, OtherOptions, Output
 from leadhand.core.errors import UsageError
@@ -55,14 +55,13 @@ async def report(
         options["max_revisions"] = max_revisions
     if no_review:
         options["review"] = False
-    groups = Groups(models, limits, output, store)
 
     def options_of(lead: Leadhand) -> dict[str, Any]:
         if job.continue_ is not None and not settings:
             return options  # the stages are those of the earlier run
         return {**options, "agents": stages(settings, lead.agents)}
 
-    return await job.run(topic, REPORT, options_of, EXAMPLE, groups)
+    return await start_run(topic, REPORT, options_of, job, models, limits, output, store, example=EXAMPLE)
 
 
 def stages(settings: dict[str, dict[str, Any]], agents: Iterable[str]) -> list[dict[str, Any]]:

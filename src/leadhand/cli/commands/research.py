@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from leadhand.app.flows import RESEARCH
-from leadhand.cli.commands.run import Groups, Job
+from leadhand.cli.commands.run import Job, start_run
 from leadhand.cli.flag_values import flow_options
 from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, OtherOptions, Output
 
@@ -38,4 +38,4 @@ async def research(
     options = flow_options(option)
     given = {"max_turns": max_turns, "max_revisions": max_revisions}
     options |= {name: value for name, value in given.items() if value is not None}
-    return await job.run(question, RESEARCH, lambda _lead: options, EXAMPLE, Groups(models, limits, output, store))
+    return await start_run(question, RESEARCH, lambda _: options, job, models, limits, output, store, example=EXAMPLE)

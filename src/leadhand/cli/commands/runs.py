@@ -52,13 +52,15 @@ HEADINGS = ("RUN", "STATUS", "AGE", "DONE", "REQUEST")
 
 async def runs_list(
     *,
-    status: Annotated[str | None, Flag("List runs with this status.", choices=tuple(RunStatus))] = None,
+    status: Annotated[
+        str | None, Flag(f"List runs with this status: {', '.join(RunStatus)}.", choices=tuple(RunStatus))
+    ] = None,
     flow: Annotated[str | None, Flag("List runs of this flow.", "NAME")] = None,
     search: Annotated[
         str, Flag("List runs with these words in their request, answer, errors or tool arguments.", "WORDS")
     ] = "",
     tag: Annotated[tuple[str, ...], Flag("List runs with this tag. Repeatable.", "KEY=VALUE")] = (),
-    sort: Annotated[str, Flag("Sort by this, the largest first.", choices=tuple(RunSort))] = "created",
+    sort: Annotated[str, Flag(f"Sort by {', '.join(RunSort)}, the largest first.", choices=tuple(RunSort))] = "created",
     limit: Annotated[int, Flag("Maximum number of runs.", "N")] = 20,
     json: Json = False,
     store: StoreFlags = StoreFlags(),

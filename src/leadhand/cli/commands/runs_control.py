@@ -72,11 +72,9 @@ async def _stop(given: str, request: RunRequested, target: RunStatus, store: Sto
         if status is not target:
             say(f"{run_id} finished before it could be {target.value}: {status.value}.")
             return Exit.FAILED
-        what = f"{run_id} is {'already ' if already else ''}{target.value}."
-        if target is RunStatus.CANCELLED:
-            say(f"{what} See its results: {store.command('runs', 'show', run_id)}")
-        else:
-            say(f"{what} Resume with: {await resume_line(runtime.store, run_id, store)}")
+        show = f"See its results: {store.command('runs', 'show', run_id)}"
+        how = show if target in ENDED else f"Resume with: {await resume_line(runtime.store, run_id, store)}"
+        say(f"{run_id} is {'already ' if already else ''}{target.value}. {how}")
     return Exit.ANSWERED
 
 
@@ -97,12 +95,20 @@ async def runs_resume(
     if (run_id is None) is not all:
         raise UsageError("name one run, or use --all", "See: leadhand runs list")
     driver = Driver(tools, output, store)
-    states, unreadable = await _resumable(store, run_id)
-    for error in unreadable:
-        print_error(error.what, error.how)
-    if not states and not unreadable:
+    states: list[RunState] = []
+    codes: list[int] = []
+    async with open_reader(store) as runtime:
+        if run_id is not None:
+            states.append(await runtime.load((await find_run(runtime.store, run_id)).run_id))
+        for each in [each async for each in all_runs(runtime.store)] if all else []:
+            if each.orphan or (each.status is RunStatus.PAUSED and each.owner is None):
+                try:
+                    states.insert(0, await runtime.load(each.run_id))
+                except UnreadableRun as error:
+                    print_error(error.what, error.how)
+                    codes = [Exit.CONFIGURATION]
+    if not states and not codes:
         say("No run to resume: none is paused, and no process died.")
-    codes: list[int] = [Exit.CONFIGURATION for _ in unreadable]
     for state in states:
 
         async def take(lead: Leadhand, run_id: str = state.run_id) -> Run:
@@ -112,29 +118,6 @@ async def runs_resume(
         if codes[-1] == Exit.INTERRUPTED:
             break
     return next((code for code in codes if code), Exit.ANSWERED)
-
-
-async def _resumable(store: StoreFlags, run_id: str | None) -> tuple[list[RunState], list[UnreadableRun]]:
-    """Return the run with this id, or all that are paused or whose process died, oldest first, and why some are not.
-
-    Raises UnreadableRun if the one with this id cannot be read.
-    """
-    states: list[RunState] = []
-    unreadable: list[UnreadableRun] = []
-    async with open_reader(store) as runtime:
-        if run_id is not None:
-            found = [await find_run(runtime.store, run_id)]
-        else:
-            every = [listing async for listing in all_runs(runtime.store)]
-            found = [run for run in every if run.orphan or (run.status is RunStatus.PAUSED and run.owner is None)]
-        for each in reversed(found):
-            try:
-                states.append(await runtime.load(each.run_id))
-            except UnreadableRun as error:
-                if run_id is not None:
-                    raise
-                unreadable.append(error)
-    return states, unreadable
 
 
 async def runs_retry(
@@ -222,15 +205,12 @@ async def runs_fork(
         listing = await find_run(runtime.store, run_id)
         cut = await operator.cut(runtime, listing.run_id, at)
     if cut.done:
-        say(f"After event {at} the run made irreversible calls:")
+        say(f"After event {at} the run made irreversible calls, and the fork may repeat them:")
         for each in cut.done:
             say(f"  {one_line(f'event {each.seq}: {each.tool} {json.dumps(each.args, ensure_ascii=False)}')}")
         if not yes and not can_prompt():
-            raise UsageError(
-                f"after event {at} the run made irreversible calls, and the fork may repeat them",
-                "Add --yes to fork anyway.",
-            )
-        if not yes and not confirmed("The fork may repeat them. Continue? (yes or no)"):
+            raise UsageError("the fork may repeat irreversible calls", "Add --yes to fork anyway.")
+        if not yes and not confirmed("Continue? (yes or no)"):
             say("Not forked.")
             return Exit.USAGE
 

@@ -73,10 +73,8 @@ def card(
     requester if the question does not name it (see :func:`requester`).
     """
     columns = sys.maxsize if width is None else max(MIN_WIDTH, width)
-    wrapped = partial(
-        textwrap.wrap, width=columns, initial_indent="  ", subsequent_indent=INDENT, break_on_hyphens=False
-    )
-    return [line for fact in _card(pending, now, args, by, preview) for line in wrapped(fact) or [""]]
+    wrap = textwrap.TextWrapper(columns, initial_indent="  ", subsequent_indent=INDENT, break_on_hyphens=False).wrap
+    return [line for fact in _card(pending, now, args, by, preview) for line in wrap(fact) or [""]]
 
 
 def _card(
