@@ -26,7 +26,7 @@ from leadhand.cli.terminal.messages import (
     signal_lines,
 )
 from leadhand.cli.terminal.plan_text import plan_lines
-from leadhand.cli.terminal.progress import PlainView, View
+from leadhand.cli.terminal.progress import View
 from leadhand.cli.terminal.streams import (
     OutputClosed,
     animated,
@@ -195,7 +195,7 @@ def _interruptible(run: Run, shown: View, resume: str) -> Generator[None]:
 def new_view(output: Output) -> View:
     """Return the view for this terminal: plain lines in a pipe, or if the events themselves are printed to it."""
     if not animated() or (output.stream_json and out_is_terminal()):
-        return PlainView()
+        return View()
     from leadhand.cli.terminal.live_view import LiveView
 
     return LiveView()

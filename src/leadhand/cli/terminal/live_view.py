@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from rich.text import Text
 
 from leadhand.app.document.view_shapes import StepPart
 from leadhand.app.formatting import GLYPHS, clean, count, duration, folded, money, one_line
-from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, took
+from leadhand.cli.terminal.progress import Line, View, attempt_words, took
 from leadhand.cli.terminal.streams import Terminal
 from leadhand.core.events import AttemptScheduled, Entry
 from leadhand.core.limits import usd
@@ -68,10 +68,10 @@ class LiveView(View):
     draws_drafts = True
 
     def __init__(self, console: Console | None = None) -> None:
+        super().__init__()
         self._console = console or _Console(
             file=getattr(sys.stderr, "stream", sys.stderr), highlight=False, markup=False, emoji=False
         )
-        self._progress = Progress()
         self._draft: deque[str] = deque()
         self._draft_of = ""
         self._live: Live | None = None
@@ -157,22 +157,17 @@ class LiveView(View):
 
     def _summary(self, now: datetime) -> Text:
         """The work order, its progress, and what was spent so far."""
-        view = self._progress.view
-        run, count_of = view["run"], self._progress.count
-        name, order = next(reversed(view["orders"].items()), ("", view["counts"]))
+        view, active = self._progress.view, self._progress.active
+        run, counts = view["run"], view["counts"]
+        name = next(reversed(view["orders"]), "")
+        statuses = Counter(view["steps"][key]["status"] for key in active)
+        done, failed = counts["completed"], counts["failed"] + counts["dropped"]
         counted: list[str] = []
-        done, failed = count_of("completed", order=name), count_of("failed", "dropped", order=name)
-        if order["total"]:
-            counted.append(f"{done:,}/{order['total']:,} done")
-            for number, word in (
-                (count_of("running"), "running"),
-                (count_of("retrying"), "retrying"),
-                (count_of("waiting"), "waiting"),
-                (failed, "failed"),
-                (order["total"] - done - failed - len(self._progress.active), "pending"),
-            ):
-                if number > 0:
-                    counted.append(f"{number:,} {word}")
+        if counts["total"]:
+            numbers = {**statuses, "failed": failed, "pending": counts["total"] - done - failed - len(active)}
+            words = ("running", "retrying", "waiting", "failed", "pending")
+            counted = [f"{done:,}/{counts['total']:,} done"]
+            counted += [f"{numbers[word]:,} {word}" for word in words if numbers.get(word, 0) > 0]
         if "phase" in run:
             counted.append(run["phase"]["text"])
         line = Text("◐ ", style="cyan", no_wrap=True, overflow="ellipsis")
