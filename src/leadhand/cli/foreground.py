@@ -215,6 +215,6 @@ async def print_result(run: Run, output: Output) -> None:
         write_json(finished.value)
     elif finished is not None and finished.answer.strip():
         apart = out_is_terminal() and err_is_terminal()
-        write(("\n" if apart else "") + answer_text(finished.answer, finished.sources, run_id=run.run_id))
+        write(("\n" if apart else "") + answer_text(finished.answer, finished.sources))
         if apart:
             say()

@@ -36,8 +36,8 @@ COMPLETING = "_LEADHAND_COMPLETE"
 SETTINGS = {"max_content_width": 100}
 TAKE_TEXT = frozenset({"run", "report", "research", "answer"})
 """Commands with an argument that people write in words."""
-PATHS = frozenset({"FILE", "DIR"})
-"""Placeholders of values that shells complete as paths."""
+DEBUG = Flag("Show the traceback of an error, also of errors in tools.")
+"""A flag of every command, which is read where errors are shown."""
 _MODELS = ("model", "lead_model", "worker_model", "review_model")
 
 
@@ -77,14 +77,11 @@ def _usage_error(error: click.UsageError) -> UsageError:
     if isinstance(error, click.NoSuchOption) and error.option_name.startswith("--not"):
         what = error.message  # nobody should settle a call as the reverse of what happened
     command = context.command if context is not None else LEADHAND
-    path = context.command_path if context is not None else "leadhand"
-    how = f"See: {path} --help"
+    how = f"See: {context.command_path if context is not None else 'leadhand'} --help"
     if isinstance(error, click.NoSuchCommand) and isinstance(command, click.Group):
         how = f"Choose from: {', '.join(command.commands)}."
-    elif path.removeprefix("leadhand ") in TAKE_TEXT and isinstance(error, click.NoSuchOption):
-        how += f". Put text that begins with a dash last, after --: {path} -- TEXT"
-    elif path.removeprefix("leadhand ") in TAKE_TEXT and "extra argument" in what:
-        how += f'. Put text of several words in quotes: {path} "…"'
+    elif command.name in TAKE_TEXT and (isinstance(error, click.NoSuchOption) or "extra argument" in what):
+        how += ". Put text of several words in quotes, and -- before text that begins with a dash."
     return UsageError(what[:1].lower() + what[1:].rstrip("."), how)
 
 
@@ -117,17 +114,12 @@ class Leaf(click.Command):
         module = importlib.import_module(f"leadhand.cli.commands.{self._module}")
         return getattr(module, self.words.replace(" ", "_"))
 
-    @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The arguments and flags, in the order of the signature."""
-        return (*_parameters(self.function), DEBUG)
-
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Import the command and parse its arguments."""
         self.help = (inspect.getdoc(self.function) or "").replace("\n\nExamples:", "\n\n\b\nExamples:")
-        self.params = [*(each.for_click() for each in self.parameters), _help_flag()]
+        self.params = [*_parameters(self.function), _option("debug", bool, DEBUG, False), _help_flag()]
         return super().make_context(info_name, args, parent, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -141,89 +133,41 @@ class Leaf(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments and flags, each group of flags with its title."""
         sections: dict[str, list[tuple[str, str]]] = {}
-        for each in sorted(self.parameters, key=lambda each: bool(each.flag)):
-            title = each.group[1].TITLE if each.group is not None else "Flags" if each.flag else "Arguments"
-            sections.setdefault(title, []).append((each.label, each.text))
+        for each in self.params:
+            if isinstance(each, Argument):
+                sections.setdefault("Arguments", []).append((each.label, each.text))
+            elif (record := each.get_help_record(ctx)) is not None:
+                group = each.group if isinstance(each, Option) else None
+                sections.setdefault(group[1].TITLE if group is not None else "Flags", []).append(record)
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Call:
         """Return the call, completed by the manifest of the project."""
-        given = {
-            name: value
-            for name, value in ctx.params.items()
-            if value is not None and value is not False and value != () and name != DEBUG.name
-        }
+        given = {name: value for name, value in ctx.params.items() if value not in ((), None) and value is not False}
+        given.pop("debug", None)
         arguments: list[str] = []
-        for each in self.parameters:
-            if not each.flag and each.name in given:
+        for each in self.params:
+            if isinstance(each, Argument) and each.name in given:
                 value = given.pop(each.name)
-                arguments += value if each.repeats else [value]
-        given = _with_project(given, {each.name for each in self.parameters if each.flag})
-        return Call(self.function, arguments, _grouped(self.parameters, given))
+                arguments += value if each.nargs == -1 else [value]
+        given = _with_project(given, {each.name for each in self.params if isinstance(each, Option) and each.name})
+        return Call(self.function, arguments, _grouped(self.params, given))
 
 
-class Parameter(NamedTuple):
-    """An argument or, if ``flag`` is not empty, a flag. ``group`` is the keyword and class of a group of flags."""
+class Option(click.Option):
+    """A flag. ``group`` is the keyword and the class of the group that it belongs to."""
 
-    name: str
-    flag: str
-    type: type
-    help: Flag
-    default: Any
-    repeats: bool = False
     group: tuple[str, Any] | None = None
 
-    @property
-    def label(self) -> str:
-        """The name in a help page: ``REQUEST``, ``--json``, ``--home DIR``."""
-        value = self.help.value or self.name.upper()
-        return value if not self.flag else self.flag if self.type is bool else f"{self.flag} {value}"
 
-    @property
-    def text(self) -> str:
-        """The help, with the default."""
-        shown = isinstance(self.default, (int, float, str)) and self.default not in (False, "")
-        return f"{self.help.text.rstrip('.')} (default: {self.default})." if shown and self.flag else self.help.text
+class Argument(click.Argument):
+    """An argument, with its help."""
 
-    def for_click(self) -> click.Parameter:
-        """Return it as click has it. What is not given is None, False or ()."""
-        value = self.help.value or self.name.upper()
-        kind: Any = click.Path() if value in PATHS else self.type if self.type in (int, float) else str
-        if self.help.choices:
-            kind = click.Choice([str(each) for each in self.help.choices], case_sensitive=False)
-        elif self.name in RANGES and self.type in (int, float):
-            least, most = RANGES[self.name]
-            kind = click.IntRange(int(least), int(most)) if self.type is int else click.FloatRange(least, most)
-            kind.name = "number"
-        required = self.default is inspect.Parameter.empty
-        completed = _recent_runs if value == RUN.value else None
-        if not self.flag:
-            required, number = required and not self.repeats, -1 if self.repeats else 1
-            shown = value if required else f"[{value}{' …' if self.repeats else ''}]"
-            return click.Argument(
-                [self.name], type=kind, required=required, nargs=number, metavar=shown, shell_complete=completed
-            )
-        names = [self.flag, self.name]
-        if self.type is bool:
-            return click.Option(names, is_flag=True, help=self.text)
-        many = self.type is tuple
-        return click.Option(
-            names,
-            type=kind,
-            multiple=many,
-            required=required,
-            help=self.text,
-            callback=_checked,
-            shell_complete=completed,
-        )
-
-
-DEBUG = Parameter(
-    "debug", "--debug", bool, Flag("Show the traceback of an error, also of errors in tools."), default=False
-)
-"""Of every command. It is read where errors are shown."""
+    name: str
+    label: str = ""
+    text: str = ""
 
 
 def _checked(context: click.Context, option: click.Parameter, value: Any) -> object:
@@ -244,7 +188,8 @@ def _recent_runs(context: click.Context, _parameter: click.Parameter, begun: str
     return [CompletionItem(run_id, help=text) for run_id, text in found.items() if run_id.startswith(begun)]
 
 
-def _parameters(function: CommandFunction) -> Iterator[Parameter]:
+def _parameters(function: CommandFunction) -> Iterator[click.Parameter]:
+    """Yield arguments and flags, in the order of the signature."""
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
@@ -253,25 +198,60 @@ def _parameters(function: CommandFunction) -> Iterator[Parameter]:
             own = get_type_hints(hint, include_extras=True)
             for field in fields(hint):
                 if get_origin(own[field.name]) is Annotated:
-                    yield _parameter(field.name, own[field.name], field.default, flag=True, group=(name, hint))
+                    yield _option(field.name, *_read(own[field.name]), field.default, (name, hint))
             for limit, about in getattr(hint, "LIMITS", {}).items():
-                yield Parameter(limit, _flag(limit), LIMIT_TYPES[about.value], about, None, group=(name, hint))
+                yield _option(limit, LIMIT_TYPES[about.value], about, None, (name, hint))
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            yield _option(name, *_read(hint), parameter.default)
         else:
-            flag = parameter.kind is parameter.KEYWORD_ONLY
-            repeats = parameter.kind is parameter.VAR_POSITIONAL
-            yield _parameter(name, hint, parameter.default, flag=flag, repeats=repeats)
+            yield _argument(parameter, *_read(hint))
 
 
-def _parameter(name: str, hint: Any, default: Any, *, flag: bool, **more: Any) -> Parameter:
-    assert get_origin(hint) is Annotated, f"{name} has no Flag"
-    hint, help_ = get_args(hint)[:2]
-    optional = next((each for each in get_args(hint) if each is not type(None)), hint)
-    kind = tuple if get_origin(hint) is tuple else optional
-    return Parameter(name, _flag(name) if flag else "", kind, help_, default, **more)
+def _read(hint: Any) -> tuple[type, Flag]:
+    """Return the type of a parameter, which may be None, too, and its help."""
+    kind, about = get_args(hint)[:2]
+    if get_origin(kind) is tuple:
+        return tuple, about
+    return next((each for each in get_args(kind) if each is not type(None)), kind), about
 
 
-def _flag(name: str) -> str:
-    return f"--{name.rstrip('_').replace('_', '-')}"
+def _argument(parameter: inspect.Parameter, kind: type, about: Flag) -> Argument:
+    repeats = parameter.kind is parameter.VAR_POSITIONAL
+    required = parameter.default is parameter.empty and not repeats
+    label = about.value or parameter.name.upper()
+    shown = label if required else f"[{label}{' …' if repeats else ''}]"
+    more: dict[str, Any] = {"metavar": shown, "nargs": -1 if repeats else 1, **_values(parameter.name, kind, about)}
+    argument = Argument([parameter.name], required=required, **more)
+    argument.label, argument.text = label, about.text
+    return argument
+
+
+def _option(name: str, kind: type, about: Flag, default: Any, group: tuple[str, Any] | None = None) -> Option:
+    shown = isinstance(default, (int, float, str)) and default not in (False, "")
+    text = f"{about.text.rstrip('.')} (default: {default})." if shown else about.text
+    more: dict[str, Any] = {"is_flag": True}
+    if kind is not bool:
+        more = {"multiple": kind is tuple, "required": default is inspect.Parameter.empty, "callback": _checked}
+        more |= {"metavar": about.value or name.upper(), **_values(name, kind, about)}
+    option = Option([f"--{name.rstrip('_').replace('_', '-')}", name], help=text, **more)
+    option.group = group
+    return option
+
+
+def _values(name: str, kind: type, about: Flag) -> dict[str, Any]:
+    """Return which values a parameter takes, and how shells complete them."""
+    if about.choices:
+        return {"type": click.Choice([str(each) for each in about.choices], case_sensitive=False)}
+    if kind not in (int, float):
+        is_path = about.value in ("FILE", "DIR")
+        return {
+            "type": click.Path() if is_path else str,
+            "shell_complete": _recent_runs if about.value == RUN.value else None,
+        }
+    least, most = RANGES.get(name, (None, None))
+    ranged: Any = click.IntRange(least, most) if kind is int else click.FloatRange(least, most)  # pyright: ignore[reportArgumentType]
+    ranged.name = "number"
+    return {"type": ranged}
 
 
 def _with_project(given: Mapping[str, Any], flags: set[str]) -> dict[str, Any]:
@@ -307,7 +287,7 @@ def _with_project(given: Mapping[str, Any], flags: set[str]) -> dict[str, Any]:
     return found | {"loaded": project}
 
 
-def _grouped(parameters: Sequence[Parameter], given: dict[str, Any]) -> dict[str, Any]:
+def _grouped(parameters: Sequence[click.Parameter], given: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of a call: flags of a group as an instance of its class, if any of them is given.
 
     A class with a field ``loaded`` receives the project, one with limits a dict of them.
@@ -315,13 +295,13 @@ def _grouped(parameters: Sequence[Parameter], given: dict[str, Any]) -> dict[str
     keywords: dict[str, Any] = {}
     groups: dict[tuple[str, Any], dict[str, Any]] = {}
     for each in parameters:
-        if each.group is None:
-            keywords |= {each.name: given[each.name]} if each.name in given else {}
-        elif each.name in given or (each.name == "project" and "loaded" in given):
-            values = groups.setdefault(each.group, {})
-            if each.name in getattr(each.group[1], "LIMITS", {}):
-                values = values.setdefault("given", {})
-            values |= {each.name: given[each.name]} if each.name in given else {}
+        group = each.group if isinstance(each, Option) else None
+        value = {each.name: given[each.name]} if each.name in given else {}
+        if group is None:
+            keywords |= value
+        elif value or (each.name == "project" and "loaded" in given):
+            values = groups.setdefault(group, {})
+            (values.setdefault("given", {}) if each.name in getattr(group[1], "LIMITS", {}) else values).update(value)
     for (name, group), values in groups.items():
         project = {"loaded": given["loaded"]} if "loaded" in given and hasattr(group, "loaded") else {}
         keywords[name] = group(**values, **project)

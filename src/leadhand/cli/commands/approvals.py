@@ -156,18 +156,11 @@ async def say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:
         say(f"{run_id} still waits for a person: {store.command('runs', 'show', run_id)}")
     else:
         resume = await resume_line(runtime.store, run_id, store)
-        say(f"No process is driving {run_id}{await _server(runtime, listing)} with: {resume}")
-
-
-async def _server(runtime: Runtime, listing: RunListing) -> str:
-    """Return whether a server continues a run that no process drives, up to the command that resumes the run."""
-    if not listing.detached:
-        return ". Resume it"
-    if refused := await refusal(runtime.store, listing.run_id):
-        return f", and a server could not resume it ({refused}). Resume it"
-    hooks = (await definition_of(runtime.store, listing.run_id)).hooks
-    which = f" that has {'its hook' if len(hooks) == 1 else 'its hooks'} {', '.join(hooks)}" if hooks else ""
-    return f" yet. A server on this database{which} continues it. Without one, resume it"
+        refused = await refusal(runtime.store, listing.run_id) if listing.detached else ""
+        hooks = ", ".join((await definition_of(runtime.store, run_id)).hooks)
+        server = f" yet: a server on this database{' that has ' * bool(hooks)}{hooks} will" if listing.detached else ""
+        yet = f" ({refused})" if refused else server
+        say(f"No process is driving {run_id}{yet}. Resume it with: {resume}")
 
 
 async def _settled(runtime: Runtime, run_id: str) -> RunListing:

@@ -110,7 +110,7 @@ def _page(
     yield from _work(state, sys.maxsize if full else MOST_LISTED, more, "\n".join(outcome))
     finished = state.finished
     if finished is not None and finished.answer.strip():
-        lines = answer_text(finished.answer, finished.sources, run_id=state.run_id).splitlines()
+        lines = answer_text(finished.answer, finished.sources).splitlines()
         most = len(lines) if full or not out_is_terminal() else MOST_LINES
         yield from ["Answer:", *lines[:most]]
         if len(lines) > most:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from leadhand.app.document.view_shapes import StepPart
-from leadhand.app.formatting import GLYPHS, clean, count, duration, folded, money, one_line
+from leadhand.app.formatting import GLYPHS, clean, duration, folded, money, one_line, spent
 from leadhand.cli.terminal.progress import Line, View, attempt_words, took
 from leadhand.cli.terminal.streams import Terminal
 from leadhand.core.events import AttemptScheduled, Entry
@@ -36,7 +36,7 @@ NARROW = 60
 """Columns of a terminal on which lanes leave out why and how often a subtask is tried again."""
 DRAFT_LINES = 4
 DRAFT_LENGTH = 4_000
-"""Maximum pieces of a draft that are kept; only its last lines are shown."""
+"""Characters of a draft that are kept; only its last lines are shown."""
 
 RETRYING = "↻"
 STYLES = {
@@ -72,8 +72,7 @@ class LiveView(View):
         self._console = console or _Console(
             file=getattr(sys.stderr, "stream", sys.stderr), highlight=False, markup=False, emoji=False
         )
-        self._draft: deque[str] = deque()
-        self._draft_of = ""
+        self._draft, self._draft_of = "", ""
         self._live: Live | None = None
 
     @contextmanager
@@ -118,17 +117,13 @@ class LiveView(View):
     def take(self, entry: Entry, *, new: bool) -> None:
         line = self._progress.take(entry)
         if isinstance(entry.event, AttemptScheduled):
-            self._draft.clear()  # the draft of an earlier attempt will not be the answer
+            self._draft = ""  # the draft of an earlier attempt will not be the answer
         if new and line is not None and line.phase:
             self._console.print(_styled(line), no_wrap=True, overflow="ellipsis")
 
     def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
-        if attempt != self._draft_of or not piece:
-            self._draft_of = attempt
-            self._draft.clear()
-        self._draft.append(piece)
-        if len(self._draft) > DRAFT_LENGTH:
-            self._draft.popleft()
+        begun = self._draft if attempt == self._draft_of and piece else ""
+        self._draft, self._draft_of = (begun + piece)[-DRAFT_LENGTH:], attempt
 
     def say(self, line: str) -> None:
         self._console.print(Text(folded(clean(line), self._console.width)), soft_wrap=True)
@@ -175,7 +170,11 @@ class LiveView(View):
         line.append(" · ".join(counted) or "Starting", style="default")
         created = run["created_at"]
         since = (now - datetime.fromisoformat(created)).total_seconds() if created else 0.0
-        line.append(f"   {' · '.join([duration(since), *self._spent()])}", style="dim")
+        spend = view["spend"]
+        used = spent(spend["requests"], spend["tokens"], None if spend["unpriced"] else usd(spend["nanousd"]))
+        budget = spend.get("budget_nanousd")
+        of = "" if budget is None or spend["unpriced"] or not spend["requests"] else f" of {money(usd(budget))}"
+        line.append(f"   {duration(since)} · {used}{of}", style="dim")
         return line
 
     def _waits(self, now: datetime) -> list[RenderableType]:
@@ -188,21 +187,13 @@ class LiveView(View):
                 found.append(Text(clean(f"  {wait['text']}, {passed} so far"), style="yellow"))
         return found
 
-    def _spent(self) -> list[str]:
-        spend = self._progress.view["spend"]
-        budget = spend.get("budget_nanousd")
-        spent = [count(spend["tokens"], "token")] if spend["tokens"] else []
-        if spend["nanousd"] or spend["tokens"]:
-            of = f" of {money(usd(budget))}" if budget is not None and not spend["unpriced"] else ""
-            spent.append(f"{money(None if spend['unpriced'] else usd(spend['nanousd']))}{of}")
-        return spent
-
     def _draft_lines(self) -> list[RenderableType]:
         phase = self._progress.view["run"].get("phase")
         if not self._draft or phase is None or phase["worker"] not in ("compose", "writer"):
             return []
-        written = clean("".join(self._draft)[-DRAFT_LENGTH:])
-        last = Text(written, style="dim italic").wrap(self._console, max(20, self._console.width - 2))[-DRAFT_LINES:]
+        last = Text(clean(self._draft), style="dim italic").wrap(self._console, max(20, self._console.width - 2))[
+            -DRAFT_LINES:
+        ]
         return [Text("  draft", style="dim"), *(Text("  ").append_text(line) for line in last)]
 
 

@@ -35,13 +35,11 @@ from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
 from leadhand.core.approval import ApprovalStatus, Question, approval_id
-from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import usd
 from leadhand.core.plan_approval import open_plan
 from leadhand.core.relations import open_question
 from leadhand.core.run import CitedSource, RunDefinition, RunStatus
 from leadhand.core.state import RunState
-from leadhand.flows.context_budget import ASSUMED_WINDOW
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports.runs import RunListing, duration_s
 from leadhand.stores.opening import database_at
@@ -50,8 +48,6 @@ LEAST_LAST = 12
 """Columns of the last column of a table on a terminal."""
 MOST_APPROVALS = 3
 """Pending approvals of a run that are listed."""
-MAX_ANSWER = 50_000
-"""Maximum characters of an answer on a terminal; a pipe gets all of it."""
 
 
 def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why: str | None = None) -> None:
@@ -59,20 +55,18 @@ def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why
 
     ``why`` explains the models of an existing run; the models of a new run are chosen by the runtime.
     """
-    choice = runtime.choice
-    reason = choice.why if why is None else why
-    rows = [
-        ("run", shown_id(run_id)),
-        *([("follows", shown_id(definition.follows.run_id))] if definition.follows is not None else []),
-        ("model", models_line(definition) + (f" ({reason})" if reason else "")),
-        *(("window", line) for line in window_lines(runtime, definition)),
-        ("limits", limits_line(definition)),
-        *([("project", str(project.path))] if (project := runtime.settings.project) is not None else []),
-        ("database", database_name(runtime)),
-    ]
-    if unpriced := ", ".join(definition.unpriced):
-        rows.insert(-1, ("", f"the price of {unpriced} is not known: the budget cannot limit it"))
-    say_table(rows)
+    unpriced = ", ".join(definition.unpriced)
+    reason, project = runtime.choice.why if why is None else why, runtime.settings.project
+    rows = {
+        "run": shown_id(run_id),
+        "follows": "" if definition.follows is None else shown_id(definition.follows.run_id),
+        "model": models_line(definition) + (f" ({reason})" if reason else ""),
+        "limits": limits_line(definition),
+        "": unpriced and f"the price of {unpriced} is not known: the budget cannot limit it",
+        "project": "" if project is None else str(project.path),
+        "database": database_name(runtime),
+    }
+    say_table((word, text) for word, text in rows.items() if text)
 
 
 def shown_id(run_id: str) -> str:
@@ -86,39 +80,16 @@ def models_line(definition: RunDefinition) -> str:
     return ", ".join([models.default, *(f"{use}: {name}" for use, name in models.by_use.items())])
 
 
-def window_lines(runtime: Runtime, definition: RunDefinition) -> Iterator[str]:
-    """What a run takes as the context windows of models that are in no price list, and on what grounds."""
-    models = definition.models
-    for name in models.names:
-        window = models.windows.get(name)
-        try:
-            if not runtime.models.profile(name).server:
-                continue
-        except ConfigurationError:  # a process that only watches the run needs no credentials and no address
-            continue
-        source = "LEADHAND_WINDOW" if runtime.settings.environment.get("LEADHAND_WINDOW") else "server"
-        text = f"unknown: {ASSUMED_WINDOW:,} assumed" if window is None else f"{window:,} ({source})"
-        yield f"{name}: {text}" if len(models.names) > 1 else text
-
-
 def limits_line(definition: RunDefinition) -> str:
     """Return the main limits of a run in one line."""
     limits = definition.limits
-    parts = [
+    parts = (
         "no budget" if limits.budget_nanousd is None else money(usd(limits.budget_nanousd)),
-        "no time limit" if limits.timeout_s is None else _limit(limits.timeout_s),
+        "no time limit" if limits.timeout_s is None else duration(limits.timeout_s),
         *([count(limits.max_steps, "work order")] if definition.flow == DEFAULT else []),
         count(limits.max_workers, "parallel worker"),
-    ]
-    if limits.batch_size is not None:
-        parts.append(f"groups of {limits.batch_size:,}")
-    if limits.approval_timeout_s is not None:
-        parts.append(f"{_limit(limits.approval_timeout_s)} to approve")
+    )
     return " · ".join(parts)
-
-
-def _limit(seconds: float) -> str:
-    return f"{seconds:g} s" if seconds < 60 else duration(seconds)
 
 
 def database_name(runtime: Runtime) -> str:
@@ -129,11 +100,8 @@ def database_name(runtime: Runtime) -> str:
     return database_at(runtime.settings.database).name
 
 
-def answer_text(answer: str, sources: tuple[CitedSource, ...], *, run_id: str) -> str:
-    """Return the answer and its numbered sources; on a terminal, rendered, and only the beginning if it is very long.
-
-    A pipe gets the Markdown as it is.
-    """
+def answer_text(answer: str, sources: tuple[CitedSource, ...]) -> str:
+    """Return the answer and its numbered sources: rendered on a terminal, else the Markdown as it is."""
     text = clean(answer).strip("\n")
     listed = [one_line(f"[{number}] {each.title}  {each.url}") for number, each in enumerate(sources, start=1)]
     found = ["", "Sources:", *listed] if sources else []
@@ -141,11 +109,7 @@ def answer_text(answer: str, sources: tuple[CitedSource, ...], *, run_id: str) -
         return "\n".join([text, *found]) + "\n"
     from leadhand.cli.terminal.markdown import rendered
 
-    rest = ""
-    if len(text) > MAX_ANSWER:
-        rest = f"… ({len(text):,} characters in all: leadhand runs show {run_id} --json)"
-    apart = [folded(line, width()) for line in found]
-    return "\n".join([rendered(text[:MAX_ANSWER].rstrip() + rest, width()), *apart]) + "\n"
+    return "\n".join([rendered(text, width()), *(folded(line, width()) for line in found)]) + "\n"
 
 
 def outcome_lines(state: RunState, store: StoreFlags, *, most: int = MOST_CAUSES) -> Iterator[str]:
