@@ -41,7 +41,7 @@ from leadhand.cli.terminal.streams import (
 )
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import Entry, QuestionAsked
-from leadhand.core.plan_approval import open_plan
+from leadhand.core.relations import open_plan
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.flows.map import MAP, line_of

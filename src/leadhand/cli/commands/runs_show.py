@@ -34,8 +34,7 @@ from leadhand.cli.terminal.messages import (
 from leadhand.cli.terminal.model_call_text import model_call_lines
 from leadhand.cli.terminal.streams import as_json, out_is_terminal, say, width, write, write_json, write_line
 from leadhand.core.errors import UsageError
-from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
-from leadhand.core.run import ENDED
+from leadhand.core.run import ENDED, UNSUCCESSFUL, StepStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.work_result import VerdictKind
 from leadhand.ports.hosts import HostWait

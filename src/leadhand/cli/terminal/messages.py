@@ -36,8 +36,7 @@ from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
 from leadhand.core.approval import ApprovalStatus, Question, approval_id
 from leadhand.core.limits import usd
-from leadhand.core.plan_approval import open_plan
-from leadhand.core.relations import open_question
+from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import CitedSource, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.flows.unjudged import judgement_of
