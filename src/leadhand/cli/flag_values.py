@@ -4,42 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from leadhand.core.errors import UsageError
 from leadhand.core.tool import ApprovalPolicy
 
-_E = TypeVar("_E", bound=StrEnum)
-
 
 def approval_settings(given: Sequence[str]) -> dict[str, Any]:
     """Return ``approve`` and ``approve_rules`` from the values of ``--approve``, in their order. Raises UsageError."""
-    policies = [each for each in given if "=" not in each and ":" not in each]
-    rules: dict[str, str] = {}
+    found: dict[str, str] = {}
     for each in given:
-        if each in policies:
-            continue
         rule, equals, policy = each.rpartition("=")
-        if not equals:
+        if not equals and ":" in each:
             raise UsageError(f"invalid value for --approve: {each!r}", f"Add a policy: {each}=ask, =auto or =never.")
-        if rule in rules:
-            raise UsageError(f"--approve names {rule} twice", "Give one rule for it.")
-        rules[rule] = policy
-    if len(policies) > 1:
-        raise UsageError(
-            f"--approve names {len(policies)} policies: {' and '.join(policies)}",
-            "Give one policy; rules look like tool:send_*=auto.",
-        )
-    return {"approve": one_of("--approve", ApprovalPolicy, (policies or ["ask"])[0]), "approve_rules": rules}
-
-
-def one_of(flag: str, kind: type[_E], given: str) -> _E:
-    """Return the value of a flag that has a choice of values. Raises UsageError."""
-    try:
-        return kind(given)
-    except ValueError as error:
-        raise UsageError(f"invalid value for {flag}: {given!r}", f"Choose from: {', '.join(kind)}.") from error
+        if rule in found:
+            what = f"names {rule} twice" if rule else f"names 2 policies: {found[rule]} and {policy}"
+            raise UsageError(f"--approve {what}", "Give one policy; rules look like tool:send_*=auto.")
+        found[rule] = policy
+    policy = found.pop("", ApprovalPolicy.ASK)
+    if policy not in tuple(ApprovalPolicy):
+        raise UsageError(f"invalid value for --approve: {policy!r}", f"Choose from: {', '.join(ApprovalPolicy)}.")
+    return {"approve": ApprovalPolicy(policy), "approve_rules": found}
 
 
 def json_value(flag: str, given: str | None) -> Any:

@@ -1,6 +1,5 @@
 """The flags that commands share, as typed values, and how some of them are read."""
 
-import json
 import re
 import shlex
 import sys
@@ -9,7 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from leadhand.app.arguments import LIMITS, RANGES
+from leadhand.app.arguments import LIMITS
 from leadhand.app.formatting import short_id
 from leadhand.core.errors import UsageError
 from leadhand.core.run import WORKER_CALLS
@@ -34,23 +33,19 @@ class Flag(NamedTuple):
 
 NO_PROJECT = "none"
 """The value of --project for no project."""
+ANY_LIMIT = Flag("Set one of these limits by its name: --limit max_workers=10. Repeatable.", "NAME=VALUE")
 RUN = Flag("The run's id, or the beginning of it.", "RUN")
 RunId = Annotated[str, RUN]
 Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
-Documents = Annotated[
-    str | None,
-    Flag("Let web_search and web_fetch read this directory, too. Overrides LEADHAND_DOCUMENTS.", "DIR"),
-]
+Documents = Annotated[str | None, Flag("Let web_search and web_fetch read this directory, too.", "DIR")]
 OnlyDocuments = Annotated[
     bool, Flag("Search these documents only: web_search sends no query anywhere, and there is no web_fetch.")
 ]
 ProjectFile = Annotated[
-    str | None,
-    Flag("Use the project of this leadhand.toml, or none; by default that of the directory or one above it.", "FILE"),
+    str | None, Flag("Use the project of this leadhand.toml, or none; by default the nearest one upwards.", "FILE")
 ]
-OtherOptions = Annotated[
-    tuple[str, ...],
-    Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
+Options = Annotated[
+    tuple[str, ...], Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE")
 ]
 Json = Annotated[bool, Flag("Print a JSON array.")]
 
@@ -93,23 +88,15 @@ class DriverFlags(StoreFlags):
 
     flows: Annotated[
         tuple[str, ...],
-        Flag("Add the flows of this Python file or module. Pass what the run was started with. Repeatable.", "FILE"),
+        Flag("Add the flows of this file or module. Pass what the run was started with. Repeatable.", "FILE"),
     ] = ()
     agent: Annotated[
         tuple[str, ...],
-        Flag(
-            "Add the stages for reports of this Python file or module; FILE:CLASS adds one. Pass what the run was"
-            " started with. Repeatable.",
-            "FILE",
-        ),
+        Flag("Add the stages for reports of this file or module; FILE:CLASS adds one. Repeatable.", "FILE"),
     ] = ()
     hooks: Annotated[
         tuple[str, ...],
-        Flag(
-            "Check calls and answers with the hooks of this Python file or module; FILE:NAME adds one. Pass what the"
-            " run was started with. Repeatable.",
-            "FILE",
-        ),
+        Flag("Check calls and answers with the hooks of this file or module; FILE:NAME adds one. Repeatable.", "FILE"),
     ] = ()
     project: ProjectFile = None
 
@@ -166,22 +153,11 @@ class ModelFlags:
 
     check: Annotated[
         str | None,
-        Flag(
-            "Check what the answer rests on with a model and exact checks (judge), with these alone (exact), or not at"
-            " all (off). The judge is the review model, else the lead's.",
-            "WHO",
-            CHECKS,
-        ),
+        Flag("Check the answer with a model and exact checks (judge), with these alone, or not at all.", "WHO", CHECKS),
     ] = None
     strict: Annotated[bool, Flag("Let doubts about the answer make it partial.")] = False
     worker_calls: Annotated[
-        str | None,
-        Flag(
-            "Let a model write the result of every subtask (always), or only where what the tool returned is not enough"
-            " (auto, the default).",
-            "WHEN",
-            WORKER_CALLS,
-        ),
+        str | None, Flag("Let a model write the result of every subtask (default: auto).", "WHEN", WORKER_CALLS)
     ] = None
 
     def __post_init__(self) -> None:
@@ -209,10 +185,7 @@ class FlowFlags:
         str | None,
         Flag("Let the worker carry out each line of this file, JSON, and print one result a line.", "FILE"),
     ] = None
-    option: Annotated[
-        tuple[str, ...],
-        Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
-    ] = ()
+    option: Options = ()
 
 
 LIMIT_TYPES: dict[str, type] = {"N": int, "USD": float, "SECONDS": float, "": bool}
@@ -255,39 +228,13 @@ class LimitFlags:
         " attempt_timeout model_patience max_requests max_tokens max_output_tokens no_cache approval_timeout"
     )
 
-    limit: Annotated[
-        tuple[str, ...],
-        Flag("Set one of these limits by its name: --limit max_tokens=50000. Repeatable.", "NAME=VALUE"),
-    ] = ()
     given: dict[str, Any] = field(default_factory=dict[str, Any])
     """The limits that the command line sets, by their names."""
-
-    def __post_init__(self) -> None:
-        for each in self.limit:
-            name, _, text = each.partition("=")
-            name = name.strip().replace("-", "_")
-            if name not in self.LIMITS:
-                raise UsageError(f"invalid value for --limit: {each!r}", f"Choose from: {', '.join(self.LIMITS)}.")
-            try:
-                self.given[name] = _limit(name, json.loads(text))
-            except ValueError as error:
-                how = "Give NAME=true." if name not in RANGES else "Give a number from {:g} to {:,.0f}."
-                raise UsageError(f"invalid value for --limit: {each!r}", how.format(*RANGES.get(name, ()))) from error
 
     @property
     def of_run(self) -> dict[str, float | None]:
         """Those of one run alone."""
         return {name: value for name, value in self.given.items() if name in LIMITS}
-
-
-def _limit(name: str, value: Any) -> Any:
-    """Return the value of a limit. Raises ValueError for one out of range or of another type."""
-    kind = LIMIT_TYPES[_LIMITS[name].value]
-    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, (int, kind)):
-        raise ValueError
-    if name in RANGES and not RANGES[name][0] <= value <= RANGES[name][1]:
-        raise ValueError
-    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

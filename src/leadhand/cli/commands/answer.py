@@ -11,7 +11,7 @@ from leadhand.app.toolsets import needed_tools
 from leadhand.cli.commands.approvals import say_where
 from leadhand.cli.commands.runs_control import Driver
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import DriverFlags, Flag, Output, RunId, Tools, open_reader
+from leadhand.cli.options import DriverFlags, Flag, RunId, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.streams import say
 from leadhand.core.errors import RunOwned
@@ -23,8 +23,7 @@ async def answer(
     text: Annotated[str, Flag("Your answer, in words, or the number of a choice.", "TEXT")],
     /,
     *,
-    tools: Tools = (),
-    output: Output = Output(),
+    driver: Driver = Driver(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
     """Answer the question that a run waits for, and continue the run.
@@ -54,7 +53,7 @@ async def answer(
         except RunOwned:
             return None
 
-    code = await Driver(tools, output, store).drive(state, needed_tools(state), take)
+    code = await driver.drive(store, state, needed_tools(state), take)
     if code is None:
         say(f"Answered. {state.run_id} continues in another process: {store.command('runs', 'watch', state.run_id)}")
     return Exit.ANSWERED if code is None else code

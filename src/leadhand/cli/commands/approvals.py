@@ -17,7 +17,7 @@ from leadhand.app.settings import user
 from leadhand.cli.flag_values import json_value
 from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, open_reader
 from leadhand.cli.run_lookup import resume_line
-from leadhand.cli.terminal.approval_card import card, question, requester
+from leadhand.cli.terminal.approval_card import card, question
 from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_json, write_line
 from leadhand.core.errors import UsageError
 from leadhand.core.run import ENDED, RunStatus
@@ -34,7 +34,6 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
     async with open_reader(store) as runtime:
         every = await approvals.open_approvals(runtime)
         pending = [each for each in every if not each.expired]
-        by = {} if json else {each.id: await requester(runtime, each) for each in pending}
         expired = sorted({each.run_id for each in every if each.expired})
         resumes = [await resume_line(runtime.store, run_id, store) for run_id in expired]
     if json:
@@ -42,27 +41,18 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
         return
     for number, each in enumerate(pending):
         columns = width() if out_is_terminal() else None
-        lines = card(each, datetime.now(UTC), width=columns, by=by[each.id], preview=each.approval.preview)
+        lines = card(each, datetime.now(UTC), width=columns, preview=each.approval.preview)
         for line in (*[""] * bool(number), f"{each.id}  {question(each.approval)}", *lines):
             write_line(line)
-    _say_how(pending, store)
+    ways = {"call": "approve ID, or: deny ID --reason TEXT", "effect": "settle ID --happened, or --did-not"}
+    for kind in sorted({each.approval.kind.replace("plan", "call") for each in pending}):
+        say(f"Answer with: {store.command('approvals')} {ways[kind]}")
+    if not pending:
+        say("No pending approvals.")
     if expired:
         say(f"{count(len(every) - len(pending), 'request')} expired without an answer and count as denied.")
         for line in resumes:
             say(f"Resume the run with: {line}")
-
-
-def _say_how(pending: list[OpenApproval], store: StoreFlags) -> None:
-    kinds = {each.approval.kind for each in pending}
-    if not pending:
-        say("No pending approvals.")
-        return
-    say()
-    if kinds & {"call", "plan"}:
-        say(f"Approve: {store.command('approvals', 'approve', 'ID')}")
-        say(f"Deny:    {store.command('approvals', 'deny', 'ID')} --reason TEXT")
-    if "effect" in kinds:
-        say(f"Settle:  {store.command('approvals', 'settle', 'ID')} --happened, or --did-not")
 
 
 async def approvals_approve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from leadhand.app.formatting import age, count
+from leadhand.app.formatting import age
 from leadhand.app.keys import USUAL_SCOPES, make_key, named_key
 from leadhand.cli.options import Flag, Json, KeyLimitFlags, StoreFlags, open_reader
 from leadhand.cli.terminal.messages import write_table
@@ -68,14 +68,8 @@ async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> 
 
 
 def _limits(key: ApiKey) -> str:
-    """Return the limits of a key in words: ``$1 a run, 3 runs at once``; "" if it has none."""
-    ceilings = key.ceilings
-    money = {"a run": ceilings.budget, "a day": ceilings.budget_per_day, "in total": ceilings.budget_total}
-    words = [f"${each:g} {when}" for when, each in money.items() if each is not None]
-    words += [] if ceilings.max_runs is None else [f"{count(ceilings.max_runs, 'run')} at once"]
-    words += [] if ceilings.max_workers is None else [f"{count(ceilings.max_workers, 'worker')} a run"]
-    words += [] if ceilings.max_running_steps is None else [f"{count(ceilings.max_running_steps, 'step')} at once"]
-    return ", ".join(words)
+    """Return the limits of a key: ``budget=1, max_runs=3``; "" if it has none."""
+    return ", ".join(f"{name}={value:g}" for name, value in key.ceilings.model_dump().items() if value is not None)
 
 
 def _row(key: ApiKey, now: datetime) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from leadhand.api import Leadhand
 from leadhand.app.flows import REPORT
 from leadhand.cli.commands.run import Job, start_run
 from leadhand.cli.flag_values import flow_options, json_or_text
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, OtherOptions, Output
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Options, Output
 from leadhand.core.errors import UsageError
 
 EXAMPLE = 'leadhand report "Heat pumps in old houses"'
@@ -30,7 +30,7 @@ async def report(
             "STAGE.FIELD=VALUE",
         ),
     ] = (),
-    option: OtherOptions = (),
+    option: Options = (),
     job: Job = Job(),
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),

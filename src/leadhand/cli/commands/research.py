@@ -7,7 +7,7 @@ from typing import Annotated
 from leadhand.app.flows import RESEARCH
 from leadhand.cli.commands.run import Job, start_run
 from leadhand.cli.flag_values import flow_options
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, OtherOptions, Output
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Options, Output
 
 EXAMPLE = 'leadhand research "How do heat pumps perform in old houses?"'
 
@@ -18,7 +18,7 @@ async def research(
     *,
     max_turns: Annotated[int | None, Flag("Turns of the lead, at most (default: 60).", "N")] = None,
     max_revisions: Annotated[int | None, Flag("How often an answer is revised at most (default: 1).", "N")] = None,
-    option: OtherOptions = (),
+    option: Options = (),
     job: Job = Job(),
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),

@@ -60,11 +60,7 @@ class Job:
     detach: Annotated[bool, Flag("Run in the background: print the run's id and return.")] = False
     continue_: Annotated[
         str | None,
-        Flag(
-            "Follow up this run, which has ended: with its answer and files, and its flow, options, models, documents"
-            " and limits where you give no others.",
-            "RUN",
-        ),
+        Flag("Follow up this run, which has ended, with what it had where you give nothing else.", "RUN"),
     ] = None
     output_schema: Annotated[
         str | None,

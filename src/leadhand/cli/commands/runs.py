@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -180,16 +179,9 @@ async def runs_export(
 
 
 def _save(name: str, text: str) -> None:
-    """Write the file atomically. Raises UsageError if that fails."""
+    """Write the file. Raises UsageError if that fails."""
     path = Path(name).expanduser()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        if path.is_dir():
-            raise UsageError(f"{path} is a directory", "Name a file in it.")
-        if not path.parent.is_dir():
-            raise UsageError(f"no directory {path.parent}", "Create it first, or name another file with --output FILE.")
-        draft.write_text(text, encoding="utf-8", errors="backslashreplace")
-        os.replace(draft, path)
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise UsageError(unwritten(error, path), "Name another file with --output FILE.") from error

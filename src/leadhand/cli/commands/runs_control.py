@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, cast
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
 
 from leadhand.api import Leadhand
 from leadhand.app import operator
@@ -46,6 +47,74 @@ Take = Callable[[Leadhand], Awaitable[Run | None]]
 """Takes the run to drive; None if another process is driving it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driver(Output):
+    """How this process drives a run that exists already."""
+
+    tools: Tools = ()
+
+    async def drive(self, store: StoreFlags, state: RunState, needed: Sequence[ToolSpec], take: Take) -> int | None:
+        """Take a run with the models it is pinned to and drive it; return the exit code, None if another process does.
+
+        Raises ConfigurationError if a tool it needs is missing, before its model is looked for.
+        """
+        own_tools, models, shown = all_tools(self.tools), state.definition.models, new_view(self)
+        check_tools(needed, toolbox(own_tools))
+        uses = {"lead_model": "plan", "worker_model": "work", "review_model": "review"}
+        named = {flag: models.by_use.get(use) for flag, use in uses.items()}
+        about: Any = {"tools": own_tools, "on_text": shown.write_draft, **named}
+        async with open_lead(store, model=models.default, **about) as lead:
+            run = await take(lead)
+            if run is None:
+                return None
+            files: Any = {"tools": self.tools, "output": self, "store": store}
+            return await run_in_foreground(lead, run, shown, why="as it was started", **files)
+
+    async def steer(
+        self, store: StoreFlags, given: str, request: StepRequested, done: str, limits: NewLimits | None = None
+    ) -> int:
+        """Pass an operator's request to the process that drives the run; if no process does, drive it here.
+
+        ``done`` says what was requested. Raises UsageError for a request that the run cannot grant, and for wrong
+        tools, before anything is recorded.
+        """
+        all_tools(self.tools)
+        recorded: operator.Asked | None = None
+        async with open_reader(store) as runtime:
+            listing = await find_run(runtime.store, given)
+            state = await runtime.load(listing.run_id)
+            if not limits:
+                operator.check(state, request)
+            if listing.owner is not None or listing.status is RunStatus.PAUSED:
+                recorded = await operator.ask(runtime, listing.run_id, request, limits)
+                if await operator.taken_up(runtime, recorded):
+                    return await self._passed_on(runtime, state, done, store)
+
+        async def take(lead: Leadhand) -> Run | None:
+            ours = await lead.runtime()
+            if recorded is None:
+                taken = await operator.want(ours, state.run_id, request, limits)
+            else:  # its process released the run before it read the request
+                taken = await ours.take_over(state.run_id, ended=True)
+            return Run(ours, taken, drive=True) if taken is not None else None
+
+        code = await self.drive(store, state, operator.tools_for(state, request), take)
+        if code is None:
+            async with open_reader(store) as runtime:
+                return await self._passed_on(runtime, state, done, store)
+        return code
+
+    async def _passed_on(self, runtime: Runtime, state: RunState, done: str, store: StoreFlags) -> int:
+        """Say which process grants a request, or that it waits for the run to be resumed."""
+        if (await runtime.store.run(state.run_id)).status is RunStatus.PAUSED:
+            resume = resume_command(store, state.run_id, state.definition, self.tools)
+            say(f"Recorded: {done}, once the paused run is resumed. Resume with: {resume}")
+        else:
+            watch = store.command("runs", "watch", state.run_id)
+            say(f"Done: {done}. {state.run_id} continues in another process: {watch}")
+        return Exit.ANSWERED
+
+
 async def runs_pause(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) -> int:
     """Pause a run: finished subtasks are kept, running ones start again when it is resumed."""
     request = RunRequested(what="pause", by=user(), reason=f"requested by {user()}")
@@ -83,9 +152,8 @@ async def runs_resume(
     /,
     *,
     all: Annotated[bool, Flag("Resume every run that is paused or whose process died, oldest first.")] = False,
-    tools: Tools = (),
     limits: NewLimitFlags = NewLimitFlags(),
-    output: Output = Output(),
+    driver: Driver = Driver(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
     """Resume a run that was paused or whose process died.
@@ -94,7 +162,6 @@ async def runs_resume(
     """
     if (run_id is None) is not all:
         raise UsageError("name one run, or use --all", "See: leadhand runs list")
-    driver = Driver(tools, output, store)
     states: list[RunState] = []
     codes: list[int] = []
     async with open_reader(store) as runtime:
@@ -114,7 +181,7 @@ async def runs_resume(
         async def take(lead: Leadhand, run_id: str = state.run_id) -> Run:
             return await lead.resume(run_id, **limits.given)
 
-        codes.append(await driver.drive(state, needed_tools(state), take) or Exit.ANSWERED)
+        codes.append(await driver.drive(store, state, needed_tools(state), take) or Exit.ANSWERED)
         if codes[-1] == Exit.INTERRUPTED:
             break
     return next((code for code in codes if code), Exit.ANSWERED)
@@ -130,9 +197,8 @@ async def runs_retry(
     ] = (),
     args: Annotated[str | None, Flag("Retry the one subtask with these arguments, as a JSON object.", "JSON")] = None,
     yes: Annotated[bool, Flag("Retry even if a subtask made, or may have made, an irreversible call.")] = False,
-    tools: Tools = (),
     limits: NewLimitFlags = NewLimitFlags(),
-    output: Output = Output(),
+    driver: Driver = Driver(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
     """Retry subtasks and everything that depends on them.
@@ -143,7 +209,7 @@ async def runs_retry(
     request = operator.retry(by=user(), subtasks=subtask, args=json_value("--args", args), confirmed=yes)
     what = ", ".join(subtask) or "the failed subtasks"
     done = f"retrying {what}{' with your arguments' if args is not None else ''}"
-    return await Driver(tools, output, store).steer(run_id, request, done, cast("NewLimits", limits.given))
+    return await driver.steer(store, run_id, request, done, cast("NewLimits", limits.given))
 
 
 async def runs_skip(
@@ -152,8 +218,7 @@ async def runs_skip(
     *,
     subtask: Subtask,
     reason: Annotated[str | None, Flag("Give a reason. The answer shows it with the gap.", "TEXT")] = None,
-    tools: Tools = (),
-    output: Output = Output(),
+    driver: Driver = Driver(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
     """Skip a subtask.
@@ -161,7 +226,7 @@ async def runs_skip(
     A running subtask cannot be skipped; one that is waiting for approval can. The answer lists it as a gap.
     """
     request = operator.skip(by=user(), subtask=subtask, reason=reason or "")
-    return await Driver(tools, output, store).steer(run_id, request, f"{subtask} is skipped")
+    return await driver.steer(store, run_id, request, f"{subtask} is skipped")
 
 
 async def runs_supply(
@@ -171,8 +236,7 @@ async def runs_supply(
     subtask: Subtask,
     summary: Annotated[str, Flag("The result, in words.", "TEXT")],
     result: Annotated[str | None, Flag("The result as JSON, for subtasks that use its values.", "JSON")] = None,
-    tools: Tools = (),
-    output: Output = Output(),
+    driver: Driver = Driver(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
     """Enter the result of a subtask by hand.
@@ -181,7 +245,7 @@ async def runs_supply(
     that depend on it continue. A run that has ended is reopened and writes a new answer.
     """
     request = operator.supply(by=user(), subtask=subtask, summary=summary, raw=json_value("--result", result))
-    return await Driver(tools, output, store).steer(run_id, request, f"{subtask} has your result")
+    return await driver.steer(store, run_id, request, f"{subtask} has your result")
 
 
 async def runs_fork(
@@ -190,9 +254,8 @@ async def runs_fork(
     *,
     at: Annotated[int, Flag("The last event to keep, by its number. leadhand runs export lists the events.", "SEQ")],
     yes: Annotated[bool, Flag("Fork even if the run made irreversible calls after that event.")] = False,
-    tools: Tools = (),
     limits: NewLimitFlags = NewLimitFlags(),
-    output: Output = Output(),
+    driver: Driver = Driver(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
     """Start a new run from an event of an earlier one.
@@ -200,7 +263,6 @@ async def runs_fork(
     The earlier run does not change. If it made irreversible calls after that event, the fork may repeat them: they
     are listed, and you are asked to confirm.
     """
-    driver = Driver(tools, output, store)
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
         cut = await operator.cut(runtime, listing.run_id, at)
@@ -219,80 +281,4 @@ async def runs_fork(
         say(f"{run.run_id} is a fork of {listing.run_id} at event {at}.")
         return run
 
-    return await driver.drive(cut.state, needed_tools(cut.state), take) or Exit.ANSWERED
-
-
-class Driver:
-    """Drives runs in this process. Raises for a wrong --tools, before anything is recorded."""
-
-    def __init__(self, tools: Sequence[str], output: Output, store: StoreFlags) -> None:
-        self._own_tools = all_tools(tools)
-        self._tools = tools
-        self._output = output
-        self._store = store
-
-    async def drive(self, state: RunState, needed: Sequence[ToolSpec], take: Take) -> int | None:
-        """Take a run with the models it is pinned to and drive it; return the exit code, None if another process does.
-
-        Raises ConfigurationError if a tool it needs is missing, before its model is looked for.
-        """
-        check_tools(needed, toolbox(self._own_tools))
-        shown = new_view(self._output)
-        models = state.definition.models
-        lead = open_lead(
-            self._store,
-            model=models.default,
-            lead_model=models.by_use.get("plan"),
-            worker_model=models.by_use.get("work"),
-            review_model=models.by_use.get("review"),
-            tools=self._own_tools,
-            on_text=shown.write_draft,
-        )
-        async with lead:
-            run = await take(lead)
-            if run is None:
-                return None
-            return await run_in_foreground(
-                lead, run, shown, tools=self._tools, output=self._output, store=self._store, why="as it was started"
-            )
-
-    async def steer(self, given: str, request: StepRequested, done: str, limits: NewLimits | None = None) -> int:
-        """Pass an operator's request to the process that drives the run; if no process does, drive it here.
-
-        ``done`` says what was requested. Raises UsageError for a request that the run cannot grant.
-        """
-        recorded: operator.Asked | None = None
-        async with open_reader(self._store) as runtime:
-            listing = await find_run(runtime.store, given)
-            state = await runtime.load(listing.run_id)
-            if not limits:
-                operator.check(state, request)
-            if listing.owner is not None or listing.status is RunStatus.PAUSED:
-                recorded = await operator.ask(runtime, listing.run_id, request, limits)
-                if await operator.taken_up(runtime, recorded):
-                    return await self._passed_on(runtime, state, done)
-
-        async def take(lead: Leadhand) -> Run | None:
-            ours = await lead.runtime()
-            if recorded is None:
-                taken = await operator.want(ours, state.run_id, request, limits)
-            else:  # its process released the run before it read the request
-                taken = await ours.take_over(state.run_id, ended=True)
-            return Run(ours, taken, drive=True) if taken is not None else None
-
-        code = await self.drive(state, operator.tools_for(state, request), take)
-        if code is None:
-            async with open_reader(self._store) as runtime:
-                return await self._passed_on(runtime, state, done)
-        return code
-
-    async def _passed_on(self, runtime: Runtime, state: RunState, done: str) -> int:
-        """Say which process grants a request, or that it waits for the run to be resumed."""
-        listing = await runtime.store.run(state.run_id)
-        if listing.status is RunStatus.PAUSED:
-            say(f"Recorded: {done}, once the paused run is resumed.")
-            say(f"Resume with: {resume_command(self._store, state.run_id, state.definition, self._tools)}")
-        else:
-            say(f"Done: {done}.")
-            say(f"{state.run_id} continues in another process: {self._store.command('runs', 'watch', state.run_id)}")
-        return Exit.ANSWERED
+    return await driver.drive(store, cut.state, needed_tools(cut.state), take) or Exit.ANSWERED

@@ -31,7 +31,6 @@ from leadhand.cli.terminal.messages import (
     spending,
     status_words,
 )
-from leadhand.cli.terminal.model_call_text import model_call_lines
 from leadhand.cli.terminal.streams import as_json, out_is_terminal, say, width, write, write_json, write_line
 from leadhand.core.errors import UsageError
 from leadhand.core.run import ENDED, UNSUCCESSFUL, StepStatus
@@ -50,11 +49,11 @@ async def runs_show(
     run_id: RunId,
     /,
     *,
-    json: Annotated[bool, Flag("Print the run document; with --call, that of the model call.")] = False,
+    json: Annotated[bool, Flag("Print the run document.")] = False,
     full: Annotated[bool, Flag("Print every subtask, every cause and the whole answer.")] = False,
     seq: Annotated[int | None, Flag("Print this event of the log.", "N")] = None,
     call: Annotated[
-        str | None, Flag("Print this model call, such as wo-001.0/t1: its prompt, reply, tokens and cost.", "CALL")
+        str | None, Flag("Print this model call, such as wo-001.0/t1: prompt, reply, tokens and cost, as JSON.", "CALL")
     ] = None,
     store: StoreFlags = StoreFlags(),
 ) -> None:
@@ -67,8 +66,7 @@ async def runs_show(
         if seq is not None:
             write_json(await _event(runtime, listing, seq))
         elif call is not None:
-            made = await model_call(runtime, listing.run_id, call)
-            _ = write_json(made.as_json()) if json else write(_text(model_call_lines(made)))
+            write_json((await model_call(runtime, listing.run_id, call)).as_json())
         elif json:
             write_json((await runtime.document(listing.run_id)).as_json())
         else:

@@ -11,11 +11,9 @@ from typing import Any
 
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import age, duration, money, shortened
-from leadhand.app.runtime import Runtime
 from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.core.approval import Approval, Preview
 from leadhand.core.ids import step_of
-from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json
 
@@ -41,45 +39,25 @@ def question(approval: Approval) -> str:
     return f"Allow {approval.tool}?"
 
 
-async def requester(runtime: Runtime, pending: OpenApproval) -> str:
-    """Return who requests the approval if that is a worker started by another worker, else ""."""
-    approval = pending.approval
-    key = step_of(approval.attempt)
-    if (key.startswith("wo-") and "/" not in key) or approval.asked_for not in ("", key):
-        return ""
-    return _named(await runtime.load(pending.run_id), key)
-
-
-def _named(state: RunState, key: str) -> str:
-    if key not in state.steps:
-        return key
-    step = state.steps[key].step
-    return step.name if step.parent is None else f"{step.name} (for {_named(state, step_of(step.parent))})"
-
-
 def card(
     pending: OpenApproval,
     now: datetime,
     *,
     width: int | None,
     args: dict[str, Any] | None = None,
-    by: str = "",
     preview: Preview | None = None,
 ) -> list[str]:
     """Return the lines below the question: arguments, effect, cost, requester, run and deadline.
 
     ``width`` is the number of columns, None for no limit; no argument can look like a line of the card. ``args``
-    replace the arguments of the call, and a ``preview`` of what it would make is shown in their place; ``by`` is the
-    requester if the question does not name it (see :func:`requester`).
+    replace the arguments of the call, and a ``preview`` of what it would make is shown in their place.
     """
     columns = sys.maxsize if width is None else max(MIN_WIDTH, width)
     wrap = textwrap.TextWrapper(columns, initial_indent="  ", subsequent_indent=INDENT, break_on_hyphens=False).wrap
-    return [line for fact in _card(pending, now, args, by, preview) for line in wrap(fact) or [""]]
+    return [line for fact in _card(pending, now, args, preview) for line in wrap(fact) or [""]]
 
 
-def _card(
-    pending: OpenApproval, now: datetime, args: dict[str, Any] | None, by: str, preview: Preview | None
-) -> Iterator[str]:
+def _card(pending: OpenApproval, now: datetime, args: dict[str, Any] | None, preview: Preview | None) -> Iterator[str]:
     approval, key = pending.approval, step_of(pending.approval.attempt)
     if approval.kind == "plan":
         yield from map(_exact, plan_lines(approval.args))
@@ -100,7 +78,7 @@ def _card(
         cost = "not stated by the tool" if approval.cost_usd is None else f"about {money(approval.cost_usd)}"
         yield f"effect  {approval.effect.value}: {EFFECTS[approval.effect]}"
         yield f"cost    {cost}"
-    name = by or approval.asked_for
+    name = approval.asked_for
     yield f"by      {key if name in ('', key) else f'{name} ({key})'}, {age(pending.asked_at, now)} ago"
     if approval.hook_reason:
         yield f"hook    {_exact(f'{approval.hook} asks: {approval.hook_reason}')}"

@@ -16,13 +16,12 @@ from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import clean, one_line
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
-from leadhand.cli.terminal.approval_card import card, question, requester
+from leadhand.cli.terminal.approval_card import card, question
 from leadhand.cli.terminal.messages import choice_lines
 from leadhand.cli.terminal.streams import print_error, say, width
 from leadhand.core.approval import Preview, Question
 from leadhand.core.errors import ToolError, UsageError
 from leadhand.core.relations import open_question
-from leadhand.core.state import RunState
 from leadhand.core.value import Json
 
 ALLOW_CALL = "yes, no, edit, always, or later?"
@@ -85,11 +84,11 @@ async def prompt_for_approvals(runtime: Runtime, run_id: str) -> bool:
 
 async def _prompt(runtime: Runtime, pending: OpenApproval) -> None:
     """Prompt for one approval and store the answer. Raises UsageError if it is no longer pending."""
-    by, kind = await requester(runtime, pending), pending.approval.kind
+    kind = pending.approval.kind
     args: dict[str, Any] | None = None
     answer = partial(approvals.answer, runtime, pending, by=user())
     settle = partial(approvals.settle_effect, runtime, pending, by=user())
-    _show(pending, by=by, preview=pending.approval.preview)
+    _show(pending, preview=pending.approval.preview)
     while True:
         match kind, WORDS.get(_read(PROMPTS[kind]).lower()):
             case "effect", "yes" | "no" as word:
@@ -107,20 +106,18 @@ async def _prompt(runtime: Runtime, pending: OpenApproval) -> None:
             case "call", "always":
                 return await answer(approve=True, args=args, always=True)
             case "call", "edit":
-                args = await _edited(runtime, pending, args, by)
+                args = await _edited(runtime, pending, args)
             case _:
                 pass
 
 
-def _show(pending: OpenApproval, args: dict[str, Any] | None = None, *, by: str, preview: Preview | None) -> None:
-    facts = card(pending, datetime.now(UTC), width=width(), args=args, by=by, preview=preview)
+def _show(pending: OpenApproval, args: dict[str, Any] | None = None, *, preview: Preview | None) -> None:
+    facts = card(pending, datetime.now(UTC), width=width(), args=args, preview=preview)
     for line in ("", question(pending.approval), *facts):
         say(line)
 
 
-async def _edited(
-    runtime: Runtime, pending: OpenApproval, args: dict[str, Any] | None, by: str
-) -> dict[str, Any] | None:
+async def _edited(runtime: Runtime, pending: OpenApproval, args: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the arguments as the person edited them, after showing the card with them again."""
     say(f"  {json.dumps(pending.approval.args if args is None else args, ensure_ascii=False)}")
     text = _read("new arguments, as one line of JSON (empty: keep these):")
@@ -130,24 +127,16 @@ async def _edited(
         edited: Any = json.loads(text)
         state = await runtime.load(pending.run_id)
         faults = approvals.changed_faults(runtime, state, pending.approval, edited)
+        if not faults:
+            _show(pending, edited, preview=approvals.changed_preview(runtime, state, pending.approval, edited))
+            return edited
     except UsageError as error:
         faults = [error.what, error.how]
-    except ValueError as error:
-        faults = [f"invalid JSON: {error}"]
-    else:
-        if not faults:
-            _show(pending, edited, by=by, preview=_changed(runtime, state, pending, edited))
-            return edited
+    except (ToolError, ValueError) as error:
+        faults = [f"these arguments cannot be used: {error}"]
     for fault in faults:
         say(f"  {fault}")
     return args
-
-
-def _changed(runtime: Runtime, state: RunState, pending: OpenApproval, args: dict[str, Any]) -> Preview | None:
-    try:
-        return approvals.changed_preview(runtime, state, pending.approval, args)
-    except ToolError:  # this process cannot say, so the arguments are shown
-        return None
 
 
 def _result(text: str) -> tuple[str, Json]:
