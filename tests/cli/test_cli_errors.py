@@ -59,7 +59,6 @@ USAGE = (
     ("run --database= --offline x", "database", "postgresql://"),
     ("run --model= x", "model", "provider:name", "offline"),
     ("run --model offline --lead-model= x", "lead_model"),
-    ("run --json --stream-json x", "--json", "--stream-json"),
     ("run --detach --stream-json x", "--detach", "--stream-json", "leadhand runs watch --stream-json"),
     ("run --offline --model openai:x y", "--offline", "openai:x"),
     ("run --tools nope.py x", "nope.py"),

@@ -25,7 +25,6 @@ from leadhand.cli.terminal.messages import (
     signal_line,
     signal_lines,
 )
-from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.cli.terminal.progress import View
 from leadhand.cli.terminal.streams import (
     OutputClosed,
@@ -208,6 +207,8 @@ async def print_result(run: Run, output: Output) -> None:
     elif output.stream_json:
         write(as_json({"type": "run", "document": await run.document()}) + "\n")
     elif only_planned(run.state) and (plan := open_plan(run.state)) is not None:
+        from leadhand.cli.terminal.approval_card import plan_lines  # few runs only plan
+
         write("".join(f"{clean(line)}\n" for line in plan_lines(plan.args)))
     elif (finished := run.state.finished) is not None and run.state.definition.flow == MAP:
         write("".join([as_json(line_of(each)) + "\n" async for each in Mapped(run).results()]))

@@ -292,9 +292,6 @@ def _with_project(given: Mapping[str, Any], flags: set[str]) -> dict[str, Any]:
         own = given.get(name, ())
         if name not in flags or (name in _MODELS and given.get("offline")) or (name == "approve" and own):
             continue
-        if name == "stage":
-            set_here = [each.partition("=")[0] for each in own]
-            value = tuple(each for each in value if each.partition("=")[0] not in set_here)
         if isinstance(value, tuple):
             found[name] = (*value, *(each for each in own if each not in value))
         else:

@@ -14,8 +14,7 @@ from leadhand.app.host_waits import refusal
 from leadhand.app.listings import definition_of
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
-from leadhand.cli.flag_values import json_value
-from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, open_reader
+from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, json_value, open_reader
 from leadhand.cli.run_lookup import resume_line
 from leadhand.cli.terminal.approval_card import card, question
 from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_json, write_line
@@ -34,8 +33,7 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
     async with open_reader(store) as runtime:
         every = await approvals.open_approvals(runtime)
         pending = [each for each in every if not each.expired]
-        expired = sorted({each.run_id for each in every if each.expired})
-        resumes = [await resume_line(runtime.store, run_id, store) for run_id in expired]
+        expired = [each for each in every if each.expired]
     if json:
         write_json([each.document() for each in pending])
         return
@@ -50,9 +48,8 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
     if not pending:
         say("No pending approvals.")
     if expired:
-        say(f"{count(len(every) - len(pending), 'request')} expired without an answer and count as denied.")
-        for line in resumes:
-            say(f"Resume the run with: {line}")
+        runs = ", ".join(sorted({each.run_id for each in expired}))
+        say(f"{count(len(expired), 'request')} expired without an answer and count as denied. Resume: {runs}")
 
 
 async def approvals_approve(

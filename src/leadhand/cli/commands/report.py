@@ -1,4 +1,4 @@
-"""``leadhand report``: write a report and print it."""
+"""``leadhand report`` and ``research``: write a report, or answer a question by research, and print it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from leadhand.api import Leadhand
-from leadhand.app.flows import REPORT
+from leadhand.app.flows import REPORT, RESEARCH
 from leadhand.cli.commands.run import Job, start_run
-from leadhand.cli.flag_values import flow_options, json_or_text
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Options, Output
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Options, Output, flow_options, json_or_text
 from leadhand.core.errors import UsageError
 
 EXAMPLE = 'leadhand report "Heat pumps in old houses"'
+QUESTION = 'leadhand research "How do heat pumps perform in old houses?"'
 
 
 async def report(
@@ -79,9 +79,7 @@ def stage_settings(given: Iterable[str]) -> dict[str, dict[str, Any]]:
             how = "Give STAGE.FIELD=VALUE: --stage writer.model=NAME. Classes are given with --agent."
             raise UsageError(f"invalid value for --stage: {each!r}", how)
         field = field.replace("-", "_")
-        if field in found.setdefault(name, {}):
-            raise UsageError(f"--stage names {name}.{field} twice", "Give it once.")
-        found[name][field] = _value(value)
+        found.setdefault(name, {})[field] = _value(value)
     return found
 
 
@@ -92,3 +90,32 @@ def _value(text: str) -> Any:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read {text[1:]}: {error}", "Name a text file in UTF-8 after the @.") from error
     return json_or_text(text)
+
+
+async def research(
+    question: Annotated[str | None, Flag("What you want to know. If it is missing or -, stdin is read.")] = None,
+    /,
+    *,
+    max_turns: Annotated[int | None, Flag("Turns of the lead, at most (default: 60).", "N")] = None,
+    max_revisions: Annotated[int | None, Flag("How often an answer is revised at most (default: 1).", "N")] = None,
+    option: Options = (),
+    job: Job = Job(),
+    models: ModelFlags = ModelFlags(),
+    limits: LimitFlags = LimitFlags(),
+    output: Output = Output(),
+    store: DriverFlags = DriverFlags(),
+) -> int:
+    """Answer a question by research.
+
+    A lead plans the research and has subagents search, in parallel. It reads what they found, asks for more where
+    something is missing, and answers. A model compares each claim of the answer with the passages that it cites. The
+    answer goes to stdout, progress to stderr. Exit codes are those of run.
+
+    Examples:
+      leadhand research "How do heat pumps perform in old houses?"
+      leadhand research --max-turns 20 --documents ~/house "What did we spend on the heating?"
+    """
+    options = flow_options(option)
+    given = {"max_turns": max_turns, "max_revisions": max_revisions}
+    options |= {name: value for name, value in given.items() if value is not None}
+    return await start_run(question, RESEARCH, lambda _: options, job, models, limits, output, store, example=QUESTION)

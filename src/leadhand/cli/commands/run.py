@@ -14,7 +14,6 @@ from leadhand.app.run_settings import NewRun
 from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.app.typed_answers import schema_file
-from leadhand.cli.flag_values import approval_settings, flow_options
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
     Documents,
@@ -27,10 +26,12 @@ from leadhand.cli.options import (
     Output,
     StoreFlags,
     Tools,
+    approval_settings,
+    flow_options,
     open_lead,
     open_reader,
 )
-from leadhand.cli.terminal.streams import err_is_terminal, say
+from leadhand.cli.terminal.streams import say
 from leadhand.core.errors import UsageError
 from leadhand.core.state import RunState
 from leadhand.runs import Run
@@ -143,10 +144,6 @@ async def start_run(
             from leadhand.cli.background import run_in_background
 
             return await run_in_background(lead, state, **files)
-        if err_is_terminal():
-            from leadhand.cli.run_lookup import mention_orphans
-
-            await mention_orphans(runtime, store)
         why = None if earlier is None or named else "as in the run that it follows up"
         return await run_in_foreground(lead, Run(runtime, state, drive=True), shown, why=why, **files)
 

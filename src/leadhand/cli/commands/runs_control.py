@@ -17,7 +17,6 @@ from leadhand.app.settings import user
 from leadhand.app.source_files import all_tools
 from leadhand.app.toolsets import check_tools, needed_tools, toolbox
 from leadhand.cli.errors import Exit
-from leadhand.cli.flag_values import json_value
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
     RUN,
@@ -28,6 +27,7 @@ from leadhand.cli.options import (
     RunId,
     StoreFlags,
     Tools,
+    json_value,
     open_lead,
     open_reader,
 )

@@ -8,7 +8,6 @@ from typing import Annotated
 
 from leadhand import __version__
 from leadhand.app.retention import retention
-from leadhand.cli.flag_values import approval_settings
 from leadhand.cli.options import (
     Documents,
     DriverFlags,
@@ -17,6 +16,7 @@ from leadhand.cli.options import (
     ModelFlags,
     OnlyDocuments,
     Tools,
+    approval_settings,
     open_lead,
 )
 from leadhand.cli.terminal.messages import database_name, say_table
@@ -140,10 +140,7 @@ def _prefix(given: str) -> str:
 
     path = given.rstrip("/")
     if path and not re.fullmatch(r"(/(?!\.\.?(/|$))[\w.~-]+)+", path, re.ASCII):
-        raise UsageError(
-            f"invalid value for --root-path: {given!r}",
-            "Give a path such as /leadhand: names of letters, digits, '.', '_', '~' and '-', each after a slash.",
-        )
+        raise UsageError(f"invalid value for --root-path: {given!r}", "Give a path of plain names, such as /leadhand.")
     return path
 
 

@@ -12,8 +12,16 @@ from leadhand.app.source_files import all_tools
 from leadhand.app.tool_trial import try_tool
 from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.errors import Exit
-from leadhand.cli.flag_values import json_or_text
-from leadhand.cli.options import Documents, Flag, OnlyDocuments, ProjectFlags, StoreFlags, Tools, open_lead
+from leadhand.cli.options import (
+    Documents,
+    Flag,
+    OnlyDocuments,
+    ProjectFlags,
+    StoreFlags,
+    Tools,
+    json_or_text,
+    open_lead,
+)
 from leadhand.cli.terminal.approval_card import EFFECTS
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import print_error, say, write, write_json, write_line

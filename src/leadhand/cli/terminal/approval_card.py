@@ -1,21 +1,21 @@
-"""The card that describes an approval request: the whole call and everything known about it."""
+"""The card that describes an approval request: the whole call or plan, and everything known about it."""
 
 from __future__ import annotations
 
 import json
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import age, duration, money, shortened
-from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.core.approval import Approval, Preview
-from leadhand.core.ids import step_of
+from leadhand.core.ids import split_key, step_of
 from leadhand.core.tool import Effect
-from leadhand.core.value import Json
+from leadhand.core.value import Json, compact_json, list_of, object_of, objects_of, text_of
+from leadhand.core.words.failures import written_call
 
 MAX_VALUE = 4_000
 """Maximum characters of one argument; ``approvals list --json`` shows all of them."""
@@ -100,3 +100,37 @@ def _value(value: Json) -> str:
 def _exact(text: str) -> str:
     """Return text with non-printing and direction-changing characters escaped, so that nothing is hidden."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+def plan_lines(plan: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a plan: every subtask or section, what each needs, and what no tool can do."""
+    yield f"Plan: {text_of(plan.get('goal')) or text_of(plan.get('title')) or 'without a title'}"
+    for number, subtask in enumerate(objects_of(list_of(plan.get("subtasks"))), start=1):
+        yield f"  {number}. {_subtask(subtask)}"
+    for number, section in enumerate(objects_of(list_of(plan.get("sections"))), start=1):
+        heading, question = text_of(section.get("heading")), text_of(section.get("question"))
+        yield f"  {number}. {heading}: {question}" if heading else f"  {number}. {question}"
+    for part in objects_of(list_of(plan.get("cannot"))):
+        yield f"  Not possible: {text_of(part.get('what'))} ({text_of(part.get('reason'))})"
+
+
+def _subtask(subtask: Mapping[str, Any]) -> str:
+    tool, worker, args = text_of(subtask.get("tool")), text_of(subtask.get("worker")), object_of(subtask.get("args"))
+    parts = [text_of(subtask.get("name"))]
+    if tool:
+        parts.append(written_call(tool, args))
+    elif args:
+        parts.append(compact_json(args))
+    if worker:
+        parts.append(f"by {worker}")
+    if needs := [_number(str(key)) for key in list_of(subtask.get("needs"))]:
+        parts.append(f"after {', '.join(needs)}")
+    return " · ".join(parts)
+
+
+def _number(key: str) -> str:
+    """Return a need as people count: the place of a subtask in the list."""
+    try:
+        return str(split_key(key)[1] + 1)
+    except ValueError:
+        return key

@@ -132,8 +132,10 @@ async def _edited(runtime: Runtime, pending: OpenApproval, args: dict[str, Any] 
             return edited
     except UsageError as error:
         faults = [error.what, error.how]
-    except (ToolError, ValueError) as error:
-        faults = [f"these arguments cannot be used: {error}"]
+    except ToolError as error:
+        faults = [str(error)]
+    except ValueError as error:
+        faults = [f"invalid JSON: {error}"]
     for fault in faults:
         say(f"  {fault}")
     return args
