@@ -15,23 +15,22 @@ from core.invariants import check_budget, check_state, check_step, reserved_tota
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
-from leadhand.core.commands import FlowError
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.decide import decide, due, when_idle
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import evolve, start
-from leadhand.core.evolve.steps import answered_value
 from leadhand.core.ids import model_call_id, tool_call_id
 from leadhand.core.limits import NOTHING, Limits, Money, Usage
 from leadhand.core.outcome import unproven_call
 from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import AttemptStatus, ModelChoice, RunDefinition, RunStatus
-from leadhand.core.state import AttemptState, ModelTurn, RunState, StepState
+from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
 from leadhand.core.work_order import OpenCall, result_reference
 from leadhand.core.work_result import Check, ResultData, WorkResult
 from leadhand.engine.work import kept_after
 from leadhand.flows.closing import policy_of
+from leadhand.flows.flow import Result as Returned
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import RoleName, roles
@@ -257,23 +256,14 @@ class History:
         return call_id
 
     def returns(self, attempt: AttemptState, result: WorkResult) -> None:
-        """Return what a host has checked."""
-        problem = self._problem(self.state.steps[_step(attempt)], result) if result.ok else None
-        result = result if problem is None else WorkResult.failed("task", problem)
-        self.write(ev.AttemptReturned(attempt=attempt.attempt, result=result))
-
-    def _problem(self, step: StepState, result: WorkResult) -> Failure | None:
-        if (subtask := step.step.subtask) is not None:
+        """Return a result; a host has checked that the ordered call was made."""
+        step = self.state.steps[_step(attempt)]
+        if result.ok and (subtask := step.step.subtask) is not None:
             approvals = [self.state.approvals.get(call.call_id) for call in step.evidence]
             approved = [each.approval_id for each in approvals if each is not None and each.by]
             if (unproven := unproven_call(subtask, step.evidence, approved)) is not None:
-                return unproven
-        text = result.data.summary if result.data is not None else ""
-        try:
-            found = self.policy.problems(self.state, step, answered_value(step, result), text, step.evidence)
-        except FlowError as error:
-            return error.failure
-        return failure("invalid", "bad_thought", "; ".join(found)) if found else None
+                result = WorkResult.failed("task", unproven)
+        self.write(ev.AttemptReturned(attempt=attempt.attempt, result=result))
 
     def fails(self, attempt: AttemptState, class_: FailureClass, type_: str = "made_up") -> None:
         self.returns(attempt, WorkResult.failed("task", failure(class_, type_)))
@@ -332,7 +322,8 @@ class History:
             return
         self.model_answers(attempt.attempt, call_id, Usage(input_tokens=50, output_tokens=50, nanousd=10), value=value)
         given = self.state.steps[_step(attempt)]
-        recorded = self.policy.accepted(self.state, given, value, text, (), self.brief(attempt))
+        returned = Returned(text, value, (), self.brief(attempt))
+        recorded = self.policy.details(self.state, given.key).keeps(self.state, given, returned)
         value = None if recorded == value else recorded
         self.returns(attempt, WorkResult(task_name="thought", ok=True, data=ResultData(summary=text), value=value))
 

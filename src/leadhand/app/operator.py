@@ -36,7 +36,7 @@ from leadhand.engine import forking
 from leadhand.engine.answer_guard import guarded
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems, supplied_problems
-from leadhand.flows.seam.run import absent_outcome
+from leadhand.flows.seam.outcomes import absent_outcome
 from leadhand.ports.heads import RunHead
 from leadhand.ports.runs import RunListing
 

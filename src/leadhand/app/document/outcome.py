@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from leadhand.core.approval import ApprovalStatus, approval_id
-from leadhand.core.decide.requests import ran_out, repeated
+from leadhand.core.decide.requests import fixable, ran_out, repeated
 from leadhand.core.errors import DENIED, Failure, FailureClass
 from leadhand.core.events import RunFinished
 from leadhand.core.outcome import made_calls
@@ -189,8 +189,10 @@ def _actions(state: RunState, gaps: tuple[Gap, ...], proposed: Mapping[str, Json
     if state.status in (RunStatus.PARTIAL, RunStatus.FAILED):
         if proposed:
             found.append(("resume", dict(proposed)))
-        again = (state.steps[key] for key in repeated(state))  # a denied call is not asked for again
-        if any((each.counts or not ran_out(each)) and (f := each.failure) and f.type != DENIED for each in again):
+        again = (state.steps[key] for key in repeated(state))
+        causes = (each.failure for each in again if each.counts or not ran_out(each))
+        # A denied call is not asked for again.
+        if fixable(state) or any(each is None or each.type != DENIED for each in causes):
             found.append(("retry", {}))
         found.append(("follow_up", {}))
     clear = bool(proposed) or all(gap.class_ in RETRIED for gap in gaps)

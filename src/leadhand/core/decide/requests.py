@@ -71,6 +71,12 @@ def _begins_again(state: RunState, step: StepState) -> bool:
     return over and (ran_out(step) or (step.failure is not None and step.failure.type in CODE_FAILED))
 
 
+def fixable(state: RunState) -> bool:
+    """Whether the flow itself ended a run: once its code is fixed, a retry continues the run."""
+    failure = state.finished.failure if state.finished is not None else None
+    return failure is not None and failure.type in FIXED
+
+
 def ran_out(step: StepState) -> bool:
     """Whether a step failed because a limit was used up."""
     return step.stopped is not None or (step.failure is not None and step.failure.type in RAN_OUT)
@@ -84,7 +90,7 @@ def why_refused(state: RunState, request: ev.StepRequested, *, resting: bool = F
     if (request.what != "retry" or request.args is not None) and len(request.steps) != 1:
         return "it concerns one subtask: name it"
     if not request.steps and not repeated(state, confirmed=request.confirmed):
-        if state.finished is not None and (why := state.finished.failure) is not None and why.type in FIXED:
+        if fixable(state):
             return ""
         acted = repeated(state, confirmed=True)
         return f"{acted[0]} {ACTED}" if acted else "nothing has failed"
