@@ -35,11 +35,10 @@ def over(*oks: bool) -> History:
 
 
 def problems(history: History, review: Any) -> list[str]:
-    order = history.state.orders["wo-001"].order
+    keys = history.state.orders["wo-001"].order.subtask_keys()
     run: Any = SimpleNamespace(state=history.state)
-    work = Work(run)
-    work.ordered(order)
-    results = [Result(history.state.steps[key]) for key in order.subtask_keys()]
+    work, results = Work(run), [Result(history.state.steps[key]) for key in keys]
+    work.carried_out("wo-001", results)
     return review_problems(work, results, review, whole=True)
 
 

@@ -18,7 +18,7 @@ from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, object_of, shown
-from leadhand.core.work_order import ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
+from leadhand.core.work_order import ProposedSubtask, Step, Subtask, Unsupported
 from leadhand.core.work_result import ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
@@ -192,15 +192,6 @@ class FlowContext(Waits):
 
         issue = do.IssueOrder(order=order, workers=(WORK,))
         return self._pass.add(Pending(order.work_order_id, [issue], read))
-
-    def ordered(self, order: Pending[list[Result]]) -> tuple[WorkOrder, list[Pending[Result]]]:
-        """Return an order that was issued, with its subtasks to wait for one by one."""
-
-        def part(key: str) -> Pending[Result]:
-            return self._pass.add(Pending(key, (), lambda now: self._result(now, key)))
-
-        found = self._pass.orders[order.key]
-        return found, [part(key) for key in found.subtask_keys()]
 
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
         """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""

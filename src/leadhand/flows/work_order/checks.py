@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import to_json
 
 from leadhand.core.run import RunDefinition
-from leadhand.core.text import is_blank
-from leadhand.core.value import Json, Value, is_object, object_of
+from leadhand.core.value import Json, Value, is_object, list_of, object_of, objects_of
 from leadhand.core.work_order import ProposedSubtask, references
 from leadhand.core.work_result import Review, VerdictKind
 from leadhand.flows.flow import ProposedCall
 from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.results import Result
-from leadhand.flows.work_order.plans import Plan
 
+from .plans import Plan
 from .work import Work, needs_verdict
 
 _V = TypeVar("_V", bound=Value)
@@ -38,63 +37,57 @@ def plan_problems(definition: RunDefinition, before: Sequence[ProposedSubtask], 
     if page is None:
         return found
     direct, is_empty = page.answer or page.question, not page.subtasks
-    several = page.subtasks or page.cannot or page.more or (page.answer and page.question)
+    several = page.subtasks or page.cannot or page.more or before or (page.answer and page.question)
     rules = {
-        "the first page has subtasks, so this page can neither answer nor ask": direct and before,
-        "give either a plan, or an answer, or a question": direct and several,
-        "the answer is empty": direct and is_blank(direct),
+        "give either subtasks, or an answer, or a question": direct and several,
+        "the answer is empty": direct and not direct.strip(),
         "this page has no subtasks, although it announces more": is_empty and page.more,
-        "the plan has no subtasks and lists nothing that cannot be done": not (direct or several or before),
+        "the plan has no subtasks and lists nothing that cannot be done": not (direct or several),
         "the plan has subtasks, but no goal": page.subtasks and not page.goal,
     }
     if is_empty or any(rules.values()):
         return [problem for problem, is_one in rules.items() if is_one][:1]
-    known = {_call(subtask): index for index, subtask in enumerate(before) if subtask.tool is not None}
-    again = next((subtask for subtask in page.subtasks if _call(subtask) in known), None)
+    known = [_call(each) for each in before]
+    again = next((each for each in page.subtasks if each.tool and _call(each) in known), None)
     if again is not None:
-        return [f"{again.name} repeats subtask {known[_call(again)]} of an earlier page"]
+        return [f"{again.name} repeats subtask {known.index(_call(again))} of an earlier page"]
     return order_problems(definition, (*before, *page.subtasks))
 
 
-def _call(subtask: ProposedSubtask) -> str:
-    """Return a key for what a subtask does, to detect repetitions."""
-    return to_json((subtask.tool, subtask.args, subtask.needs, subtask.expected_output)).decode()
+def _call(subtask: ProposedSubtask) -> Sequence[Json]:
+    return subtask.tool, subtask.args, [*subtask.needs], subtask.expected_output
 
 
-def review_problems(
-    work: Work, results: Sequence[Result], value: Json, *, whole: bool, strict: bool = False
-) -> list[str]:
-    """Return why a review of some results cannot be used. Unless ``strict``, it may leave out verdicts: another review
-    is asked for them. If none of those that are needed is there, or something else has to be corrected, the missing
-    ones are problems too; ``whole``: it judges the order as a whole.
-    """
+def review_problems(work: Work, results: Sequence[Result], value: Json, *, whole: bool) -> list[str]:
+    """Return why a review of some results cannot be used; ``whole``: it judges the order as a whole."""
     review, found = parse(Review, value)
     if review is None:
         return found
-    covered = {each.key: each for each in results}
-    judged = [verdict.subtask for verdict in review.verdicts]
-    left_out = [f"no verdict for {key}" for key, each in covered.items() if key not in judged and needs_verdict(each)]
-    found = [f"{key} is not among the subtasks to review" for key in judged if key not in covered]
-    found += [f"two verdicts for {key}" for key in sorted({key for key in judged if judged.count(key) > 1})]
-    proposed = [*review.missing]
-    for verdict in (each for each in review.verdicts if each.subtask in covered):
-        key, instead = verdict.subtask, verdict.replacement
-        if verdict.verdict is VerdictKind.ACCEPT and not covered[key].ok:
+    covered, times = {each.key: each for each in results}, Counter(each.subtask for each in review.verdicts)
+    found = [f"no verdict for {key}" for key, each in covered.items() if not times[key] and needs_verdict(each)]
+    found += [f"{key} is not among the subtasks to review" for key in times if key not in covered]
+    found += [f"two verdicts for {key}" for key, number in times.items() if number > 1]
+    number = len(work.orders) + 1
+    for each in review.verdicts:
+        key, instead = each.subtask, each.replacement if each.verdict is VerdictKind.REPLAN else None
+        if each.verdict is VerdictKind.ACCEPT and key in covered and not covered[key].ok:
             found.append(f"{key} has failed and cannot be accepted")
-        if verdict.verdict is VerdictKind.REPLAN and instead is None:
+        elif each.verdict is VerdictKind.REPLAN and instead is None:
             found.append(f"{key}: a replan needs a replacement")
-        elif verdict.verdict is VerdictKind.REPLAN and instead is not None:
-            its_own = key in instead.needs
-            found += [f"{key}: its replacement cannot need the subtask it replaces"] if its_own else []
-            proposed += [] if its_own else [instead]
-    accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
-    if whole and accepts and not review.complete and not review.missing and not review.cannot:
+        elif instead is not None:
+            problems = order_problems(work.definition, (instead,), work.results, number, (key,))
+            found += [f"the replacement of {key}: {problem}" for problem in problems]
+    for each in review.missing:
+        found += order_problems(work.definition, (each,), work.results, number)
+    if whole and not review.complete and _accepts_all(review):
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
-    known = [key for order in work.orders for key in order.subtask_keys()]
-    for each in proposed:
-        found += order_problems(work.definition, (each,), known, len(work.orders) + 1)
-    useful = any(key in covered and needs_verdict(covered[key]) for key in judged)
-    return [*left_out, *found] if found or strict or not useful else []
+    return found
+
+
+def _accepts_all(review: Review) -> bool:
+    """Whether a review leaves nothing open."""
+    accepted = all(each.verdict is VerdictKind.ACCEPT for each in review.verdicts)
+    return accepted and not review.missing and not review.cannot
 
 
 def draft_of_plan(before: Json) -> bool:
@@ -108,33 +101,24 @@ def draft_of_review(work: Work, results: Sequence[Result]) -> Callable[[Json], b
 
     def accepted(before: Json) -> bool:
         value = {"complete": True, **object_of(before)}
-        if review_problems(work, results, value, whole=True, strict=True):
+        if review_problems(work, results, value, whole=True):
             return False
         review = Review.model_validate(value)
-        accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
-        return accepts and review.complete and not review.missing and not review.cannot
+        return review.complete and _accepts_all(review)
 
     return accepted
 
 
-def calls_of_plan(definition: RunDefinition, value: Json) -> list[ProposedCall]:
-    """Return the tool calls that a plan proposes, or one element of a plan."""
-    return list(_calls(definition, Plan.model_validate({"goal": "-", **object_of(value)}).subtasks))
-
-
-def calls_of_review(definition: RunDefinition, value: Json) -> list[ProposedCall]:
-    """Return the tool calls that a review proposes."""
-    review = Review.model_validate(value)
-    replacements = (verdict.replacement for verdict in review.verdicts if verdict.replacement is not None)
-    return list(_calls(definition, (*replacements, *review.missing)))
-
-
-def _calls(definition: RunDefinition, proposed: Sequence[ProposedSubtask]) -> Iterator[ProposedCall]:
-    for index, subtask in enumerate(proposed):
-        where, schema = f"subtask {index} ({subtask.name})", subtask.expected_output
-        output = schema if is_object(schema) else None
-        given = next((each.input for each in definition.declared if each.name == subtask.worker), None)
-        if subtask.tool is not None or output is not None or given is not None:
-            # Arguments that a need supplies may still be missing; they are validated again at the call.
-            complete = not subtask.needs and not references(subtask.args)
-            yield ProposedCall(where, subtask.tool or "", subtask.args, complete, output, given)
+def proposed_calls(definition: RunDefinition, value: Json) -> list[ProposedCall]:
+    """Return the tool calls that a plan, one element of a plan, or a review proposes."""
+    said, calls = object_of(value), list[ProposedCall]()
+    replaced = [each["replacement"] for each in objects_of(said.get("verdicts")) if each.get("replacement")]
+    inputs = {each.name: each.input for each in definition.declared}
+    for index, each in enumerate((*list_of(said.get("subtasks")), *replaced, *list_of(said.get("missing")))):
+        subtask = ProposedSubtask.model_validate(each)
+        output = subtask.expected_output if is_object(subtask.expected_output) else None
+        # Arguments that a need supplies may still be missing; they are validated again at the call.
+        complete = not subtask.needs and not references(subtask.args)
+        given, where = inputs.get(subtask.worker or ""), f"subtask {index} ({subtask.name})"
+        calls.append(ProposedCall(where, subtask.tool or "", subtask.args, complete, output, given))
+    return calls

@@ -30,41 +30,39 @@ async def work_order(run: FlowContext) -> FlowAnswer:
     plan, first = planned
     work = Work(run)
     work.note_cannot(plan.cannot)
-    wanted = Wanted(plan.subtasks) if plan.subtasks else None
-    answer = await _answered(run, work, plan, first, wanted)
+    answer = await _answered(run, work, plan, first, [(each, None) for each in plan.subtasks])
     missing = await _missing(run, work, answer)
-    if missing is None or not await planning.is_approved(run, work, plan.goal, missing, first):
+    if not missing or not await planning.is_approved(run, work, plan.goal, missing, first):
         return answer
     return await _answered(run, work, plan, first, missing)
 
 
-async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wanted: Wanted | None) -> FlowAnswer:
+async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wanted: Wanted) -> FlowAnswer:
     """Carry out an order, and the repairs that its review leads to, and return the answer."""
-    written = ""
-    while wanted is not None:
-        repairs = work.orders[-1].work_order_id if work.orders else None
-        issued = run.order(plan.goal, wanted.asked(), repairs=repairs)
-        review = await reviewing.review(run, work, issued)
-        await run.reviewed(issued.key, review)
-        written = review.answer or ""
-        wanted = repair(work, review) if work.may_order else None
-        if wanted is not None and not await planning.is_approved(run, work, plan.goal, wanted, first):
-            wanted = None
-    if written and not work.cannot:
-        return FlowAnswer(written, uses=work.usable(), gaps=work.gaps(), writer=RoleName.COMPOSE)
+    while wanted:
+        repairs = work.orders[-1] if work.orders else None
+        asked = [{**dict(each), "repairs_subtask": of} for each, of in wanted]
+        issued = run.order(plan.goal, asked, repairs=repairs)
+        work.carried_out(issued.key, await issued)
+        work.reviewed(await reviewing.review(run, work))
+        await run.reviewed(issued.key, work.review)
+        wanted = [] if work.is_last else repair(work)
+        if wanted and not await planning.is_approved(run, work, plan.goal, wanted, first):
+            break
+    if work.review.answer and not work.cannot:
+        return FlowAnswer(work.review.answer, uses=work.usable(), gaps=work.gaps(), writer=RoleName.COMPOSE)
     return await composing.compose(run, work)
 
 
-async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted | None:
+async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted:
     """Return what the judge misses in an answer and the lead confirms, as subtasks whose workers choose their tools."""
     asked = run.state.definition
-    if asked.check != "judge" or asked.shape or not work.may_order or answer.failure is not None:
-        return None
+    if asked.check != "judge" or asked.shape or work.is_last or answer.failure is not None:
+        return []
     from leadhand.flows.answering import judged  # a run without a judge does not import it
 
     found = await judged(run, outcome_with(run.of, answer), answer.writer)
-    parts = [each.name for each in found.missing]
-    return Wanted([ProposedSubtask(name=each[:200], expected_output=each) for each in parts]) if parts else None
+    return [(ProposedSubtask(name=each.name[:200], expected_output=each.name), None) for each in found.missing]
 
 
 WORK_ORDER = FunctionFlow(work_order, name="work-order", workers=roles())

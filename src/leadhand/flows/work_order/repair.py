@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import TypeAlias
 
 from leadhand.core.errors import FailureClass
 from leadhand.core.tool import Effect
-from leadhand.core.work_order import ProposedSubtask, Subtask, reference_to, references, result_reference
-from leadhand.core.work_result import Review, VerdictKind
+from leadhand.core.work_order import ProposedSubtask, references
+from leadhand.core.work_result import VerdictKind
 from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.results import Result
 
@@ -17,53 +16,30 @@ from .work import Work
 
 NEW_REASON = frozenset({FailureClass.TRANSIENT, FailureClass.LOST, FailureClass.RATE_LIMITED})
 """Failures after which the same call is worth a retry; after any other, it would fail again."""
+Wanted: TypeAlias = Sequence[tuple[ProposedSubtask, str | None]]
+"""The subtasks of an order that is to be issued, each with the key of the one that it is done instead of, if any."""
 
 
-class Wanted(NamedTuple):
-    """The subtasks of an order that is to be issued, and for each the one that it is done instead of, if any."""
-
-    subtasks: Sequence[ProposedSubtask]
-    instead_of: Sequence[str | None] = ()
-
-    def asked(self) -> list[dict[str, Any]]:
-        """Return the subtasks as an order is asked for them."""
-        both = zip_longest(self.subtasks, self.instead_of)
-        return [{**dict(each), "repairs_subtask": of} for each, of in both]
-
-
-def repair(work: Work, review: Review) -> Wanted | None:
-    """Return what repeats what the latest order left open, and adds what its review found missing; None if nothing.
+def repair(work: Work) -> Wanted:
+    """Return what repeats what the latest order left open, and adds what its review found missing.
 
     ``retry`` repeats the subtask, ``replan`` replaces it. A subtask is not repeated unchanged after a failure that
-    would only occur again, nor if it needs one that has failed and is not repeated. The needs of repaired subtasks
-    refer to the new ones.
+    would only occur again, nor if it needs one that has failed and is not repeated.
     """
     again: dict[str, ProposedSubtask] = {}
-    for verdict in review.verdicts:
+    for verdict in work.review.verdicts:
         before = work.results[verdict.subtask]
-        retried = verdict.verdict is VerdictKind.RETRY
-        subtask = _proposed(before.state.subtask) if retried else verdict.replacement
-        if (
-            subtask is not None
-            and (retried or verdict.verdict is VerdictKind.REPLAN)
-            and _is_worth_it(work, before, subtask)
-        ):
+        same = ProposedSubtask.model_validate(before.state.subtask.model_dump(exclude={"repairs_subtask"}))
+        subtask = {VerdictKind.RETRY: same, VerdictKind.REPLAN: verdict.replacement}.get(verdict.verdict)
+        if subtask is not None and _is_worth_it(work, before, subtask):
             again[before.key] = subtask
     while blocked := [key for key, each in again.items() if not _is_possible(work, each, again)]:
         again = {key: each for key, each in again.items() if key not in blocked}
-    moved = {key: str(n) for n, key in enumerate(again)}
-    repeated = [_with_needs(each, moved) for each in again.values()]
-    if repeated and order_problems(
-        work.definition, repeated, work.results, len(work.orders) + 1
-    ):  # replacements need each other
-        moved, repeated = {}, []
-    missing = [each for each in review.missing if _is_new(work, each)]
-    subtasks = [*repeated, *missing]
-    return Wanted(subtasks, [*moved, *(None for _ in missing)]) if subtasks else None
-
-
-def _proposed(subtask: Subtask) -> ProposedSubtask:
-    return ProposedSubtask.model_validate(subtask.model_dump(exclude={"repairs_subtask"}))
+    number = len(work.orders) + 1
+    if again and order_problems(work.definition, [*again.values()], work.results, number, [*again]):
+        again = {}  # replacements need each other
+    missing = [each for each in work.review.missing if _is_new(work, each)]
+    return [*((each, key) for key, each in again.items()), *((each, None) for each in missing)]
 
 
 def _is_worth_it(work: Work, before: Result, subtask: ProposedSubtask) -> bool:
@@ -82,19 +58,6 @@ def _is_possible(work: Work, subtask: ProposedSubtask, again: Mapping[str, Propo
     """Whether there will be a result of each subtask that one needs, also of those to which its arguments refer."""
     needed = map(str, (*subtask.needs, *references(subtask.args)))
     return all(key in again or work.may_be_used(key) for key in needed)
-
-
-def _with_needs(subtask: ProposedSubtask, moved: Mapping[str, str]) -> ProposedSubtask:
-    """Return a subtask with the indexes of those that are done instead of what it needs."""
-
-    def follow(value: Any) -> Any:
-        reference = result_reference(value)
-        if reference is None or reference[0] not in moved:
-            return value
-        return reference_to(moved[reference[0]], reference[1])
-
-    needs = tuple(moved.get(str(needed), needed) for needed in subtask.needs)
-    return subtask.evolve(needs=needs, args={name: follow(value) for name, value in subtask.args.items()})
 
 
 def _is_new(work: Work, subtask: ProposedSubtask) -> bool:

@@ -10,7 +10,8 @@ from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import instructions_in
 from leadhand.flows.seam.orders import WORK
-from leadhand.flows.work_order.plans import Plan
+
+from .plans import Plan
 
 
 class RoleName(StrEnum):
@@ -24,10 +25,10 @@ instructions = partial(instructions_in, "leadhand.flows.work_order")
 """Return the built-in instructions with this name."""
 
 
-def with_role(state: RunState, name: RoleName, *more: str) -> str | None:
-    """Return the instructions of a role as the run records them, and ``more`` after them; None without any."""
-    worker = state.worker(name)
-    return "\n\n".join([worker.instructions if worker is not None else "", *more]) if more else None
+def with_role(state: RunState, *parts: str) -> str | None:
+    """Return instructions, or those of roles by name as the run records them, as one text; None for a single one."""
+    texts = [each if (worker := state.worker(each)) is None else worker.instructions for each in parts]
+    return "\n\n".join(texts) if texts[1:] else None
 
 
 @cache
