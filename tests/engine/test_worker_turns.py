@@ -233,21 +233,21 @@ async def test_arguments_that_are_missing_are_filled_in_by_the_model_from_what_i
     bench = Bench()
     models = FakeModels(
         plan(ask("a", "look", n=4), {**ask("b", "measure"), "needs": [0]}),
-        work=[calls(("measure", {"n": 4})), "It measures 40."],
+        work=[calls(("measure", {"n": 4}))],
     )
     world = open_world(models, [bench.look, bench.measure])
     state = await world.run()
 
     assert bench.made == [("look", 4), ("measure", 4)]
     assert models.facts("work")[0]["needs"] == {"wo-001.0": {"summary": "saw 4", "raw": {"n": 4}, "sample": False}}
-    assert state.steps["wo-001.1"].data.summary == "It measures 40."
+    assert state.steps["wo-001.1"].data.raw == {"value": 40}, "what the tool returned is the result"
 
 
 async def test_a_claim_without_a_call_is_objected_to_and_the_call_is_made(open_world: Any):
     bench = Bench()
     models = FakeModels(
         plan(ask("a", "look", n=4), {**ask("b", "measure"), "needs": [0]}),
-        work=["It measures 40, surely.", calls(("measure", {"n": 4})), "It measures 40."],
+        work=["It measures 40, surely.", calls(("measure", {"n": 4}))],
     )
     world = open_world(models, [bench.look, bench.measure])
     state = await world.run()
