@@ -82,11 +82,13 @@ async def judge_round(
     """Judge those of the ``claims`` of a text that no earlier round, of which ``records`` tell, has judged, or that was
     contradicted once; ``name`` is that of the round, ``of`` names the text."""
     state, keys, beside = run.state, keys_of(claims), material(run.state)
-    new = [each for each in claims if _is_unsettled(keys[each.n], records)]
+    once = {each.n for each in contradictions(claims, records) if _times(keys[each.n], records) == 1}
+    new = [each for each in claims if each.n in once or not _said(keys[each.n], records)]
     shards = list(shards_of(new, beside, _room(state) - tokens([_calls(state, beside), _context(state, beside)])))
     left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
     kept = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
     asked = [each for each in kept if each[0]]
+    judge = run.worker(JUDGE)
     details = Details(
         title="judge",
         judges=name,
@@ -94,7 +96,6 @@ async def judge_round(
         keeps=partial(_reply, claims=claims),
         schema=lambda _, step: reply_schema(step.step.input["claims"]),
     )
-    judge = run.worker(JUDGE)
     steps = [
         run.step(
             judge,
@@ -110,13 +111,12 @@ async def judge_round(
     found, judged_by = [_unchecked(left)] if left else [], None
     for (numbers, _), reply in zip(asked, replies, strict=True):
         said = object_of(reply.value) if reply.ok else {}
-        findings = Findings.model_validate(said["findings"]) if said else _unchecked(numbers)
-        found.append(findings)
-        if any(each is not ClaimVerdict.NOT_CHECKED for each in findings.verdicts.values()):
+        found.append(Findings.model_validate(said["findings"]) if said else _unchecked(numbers))
+        if any(each is not ClaimVerdict.NOT_CHECKED for each in found[-1].verdicts.values()):
             judged_by = text_of(said["judged_by"])
     whole = merged(found)
     record = {
-        keys[n]: Entry(verdict, [each for each in whole.doubts if each.n == n]) for n, verdict in whole.verdicts.items()
+        keys[n]: Entry(said, [each for each in whole.doubts if each.n == n]) for n, said in whole.verdicts.items()
     }
     return Round(record, whole.missing, judged_by)
 
@@ -237,7 +237,7 @@ def _referred(value: Json) -> int:
 def verdicts_of(claims: Sequence[Claim], records: Sequence[Record]) -> list[tuple[Claim, Entry]]:
     """Return what the last round says that judged each of the claims of a text."""
     keys = keys_of(claims)
-    return [(each, _entry(keys[each.n], records) or Entry(ClaimVerdict.NOT_CHECKED)) for each in claims]
+    return [(each, [Entry(ClaimVerdict.NOT_CHECKED), *_said(keys[each.n], records)][-1]) for each in claims]
 
 
 def contradictions(claims: Sequence[Claim], records: Sequence[Record]) -> list[Doubt]:
@@ -246,20 +246,15 @@ def contradictions(claims: Sequence[Claim], records: Sequence[Record]) -> list[D
     return [each for each in doubts if each.verdict is ClaimVerdict.CONTRADICTED]
 
 
-def _entry(key: Key, records: Sequence[Record]) -> Entry | None:
-    """Return what the last round says that judged a claim, of rounds that failed only if none did; None without any."""
-    said = [each[key] for each in reversed(records) if key in each]
-    return next((each for each in said if each.verdict is not ClaimVerdict.NOT_CHECKED), next(iter(said), None))
-
-
-def _is_unsettled(key: Key, records: Sequence[Record]) -> bool:
-    entry = _entry(key, records)
-    return entry is None or (entry.verdict is ClaimVerdict.CONTRADICTED and _times(key, records) == 1)
+def _said(key: Key, records: Sequence[Record]) -> list[Entry]:
+    """Return what the rounds say of a claim: those that failed first, then the others in order."""
+    said = (each[key] for each in records if key in each)
+    return sorted(said, key=lambda each: each.verdict is not ClaimVerdict.NOT_CHECKED)
 
 
 def _times(key: Key, records: Sequence[Record]) -> int:
     """Return how many rounds contradict a claim."""
-    return sum(key in each and each[key].verdict is ClaimVerdict.CONTRADICTED for each in records)
+    return sum(each.verdict is ClaimVerdict.CONTRADICTED for each in _said(key, records))
 
 
 def judgement_of(
@@ -272,14 +267,15 @@ def judgement_of(
     citable, keys = {} if material is None else material.citable(), keys_of(claims)
     judged: list[JudgedClaim] = []
     doubts: list[Doubt] = []
+    doubtful = ClaimVerdict.UNCONFIRMED
     for claim, (verdict, said) in verdicts_of(claims, records):
         problems = problems_of(claim, citable, material.addresses) if material is not None else []
-        twice = verdict is ClaimVerdict.CONTRADICTED and _times(keys[claim.n], records) > 1
+        twice = _times(keys[claim.n], records) > 1 and verdict is ClaimVerdict.CONTRADICTED
         if not twice and (problems or verdict is ClaimVerdict.CONTRADICTED):
-            verdict = ClaimVerdict.UNCONFIRMED
+            verdict = doubtful
         doubts += [each.evolve(n=claim.n, verdict=each.verdict if twice else verdict) for each in said]
         if problems:
-            why, doubtful = " ".join(problems), ClaimVerdict.UNCONFIRMED
+            why = " ".join(problems)
             doubts.append(Doubt(n=claim.n, claim=claim.text, part=claim.text, verdict=doubtful, why=why))
         judged.append(JudgedClaim(**dict(claim), verdict=verdict))
     return Judgement(claims=tuple(judged), doubts=tuple(doubts), judged_by=judged_by)
