@@ -13,7 +13,6 @@ from leadhand.core.work_order import ProposedSubtask
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.facts import CONTEXT, asked, earlier_facts, today
 from leadhand.flows.flow import result_facts
-from leadhand.flows.lean_schema import lean_schema
 from leadhand.flows.seam.results import Result
 from leadhand.verify.material import approval_note
 
@@ -39,11 +38,11 @@ class Shard(NamedTuple):
 def _choices(state: RunState) -> dict[str, Any]:
     """Return the tools, and the workers of the project if there are any, that a subtask can name."""
     tools = [
-        {"name": tool.name, "description": tool.description, "parameters": lean_schema(tool.parameters)}
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
         for tool in state.definition.tools
     ]
     workers = [
-        {"name": each.name, "description": each.description, "parameters": lean_schema(each.input or TASK)}
+        {"name": each.name, "description": each.description, "parameters": each.input or TASK}
         for each in state.definition.declared
     ]
     return {"tools": tools, **({"workers": workers} if workers else {})}

@@ -44,7 +44,9 @@ async def _written(run: FlowContext, work: Work, uses: Sequence[Result]) -> tupl
     name = f"compose{len(work.orders)}" if len(work.orders) > 1 else "compose"
     numbers = source_numbers(sources_of(each.state for each in uses))
     gaps: list[Any] = [[each.name, each.reason] for each in work.gaps()]
-    gaps += [[key, each.failure and each.failure.message] for key, each in work.results.items() if each not in uses]
+    gaps += [
+        [key, each.failure and each.failure.message] for key, each in work.results.items() if not work.may_be_used(key)
+    ]
 
     def write(part: str, key: str, given: Any, results: Sequence[Result], texts: Sequence[str] = ()) -> Pending[Result]:
         details = Details(
@@ -66,9 +68,12 @@ async def _written(run: FlowContext, work: Work, uses: Sequence[Result]) -> tupl
         if whole.ok or not is_too_large(whole.failure):
             return whole.text, whole.failure
     groups = grouped(sizes, room, SECTION)
-    given = [{"results": each, "part": n, "of": len(groups)} for n, each in enumerate(groups, start=1)]
-    parts = [write("section", f"-0-{n}", given[n], each) for n, each in enumerate(groups)]
-    said: list[Result] = await run.gather(parts)
+    sections: list[Pending[Result]] = []
+    for n, each in enumerate(groups):
+        cited = [numbers[source.title, source.url] for result in each for source in result.sources]
+        given = {"results": each, "part": n + 1, "of": len(groups), "numbers": cited}
+        sections.append(write("section", f"-0-{n}", given, each))
+    said: list[Result] = await run.gather(sections)
     listed = ["\n".join(_line(each, numbers) for each in group) for group in groups]
     texts = [each.text if each.ok else line for each, line in zip(said, listed, strict=True)]
     opening = await write("opening", "-whole", {"over": said, "gaps": gaps}, (), texts)
