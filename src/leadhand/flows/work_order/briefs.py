@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from leadhand.core.commands import Outcome
 from leadhand.core.outcome import all_gaps, source_numbers, sources_of
 from leadhand.core.state import RunState
-from leadhand.core.value import Json
 from leadhand.core.work_order import ProposedSubtask
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.facts import CONTEXT, asked, earlier_facts, today
@@ -21,8 +20,6 @@ from .work import Work, is_exact
 
 Numbers = Mapping[tuple[str, str], int]
 """The numbers of sources, by title and address."""
-TASK: Json = {"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]}
-"""What a worker without an input schema is given."""
 
 
 class Shard(NamedTuple):
@@ -42,7 +39,7 @@ def _choices(state: RunState) -> dict[str, Any]:
         for tool in state.definition.tools
     ]
     workers = [
-        {"name": each.name, "description": each.description, "parameters": each.input or TASK}
+        {"name": each.name, "description": each.description, "parameters": each.input or {"properties": {"task": {}}}}
         for each in state.definition.declared
     ]
     return {"tools": tools, **({"workers": workers} if workers else {})}

@@ -16,7 +16,7 @@ from leadhand.flows.flow import ProposedCall
 from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.results import Result
 
-from .plans import Plan
+from .roles import Plan
 from .work import Work, needs_verdict
 
 _V = TypeVar("_V", bound=Value)

@@ -20,7 +20,7 @@ from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import FlowAnswer, Result
 
 from . import briefs
-from .roles import RoleName, instructions, role, with_role
+from .roles import COMPOSER, RoleName, instructions, with_role
 from .work import Work
 
 SECTION = 25
@@ -55,9 +55,7 @@ async def _written(run: FlowContext, work: Work, uses: Sequence[Result]) -> tupl
             shows=lambda now, _: briefs.compose(now, work, results, numbers, part, texts),
         )
         final = part != "section"
-        return run.step(
-            role(RoleName.COMPOSE), key=name + key, input=given, details=details, final=final, optional=True
-        )
+        return run.step(COMPOSER, key=name + key, input=given, details=details, final=final, optional=True)
 
     shown = [[briefs.result(each, numbers), *(source.url for source in each.sources)] for each in uses]
     sizes = [*zip(uses, map(tokens, shown), strict=True)]

@@ -16,9 +16,8 @@ from leadhand.flows.seam.outcomes import outcome_with
 from leadhand.flows.seam.results import FlowAnswer, Result
 
 from . import composing, planning, reviewing
-from .plans import Plan
 from .repair import Wanted, repair
-from .roles import RoleName, roles
+from .roles import ROLES, Plan, RoleName
 from .work import Work
 
 
@@ -65,4 +64,4 @@ async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted:
     return [(ProposedSubtask(name=each.name[:200], expected_output=each.name), None) for each in found.missing]
 
 
-WORK_ORDER = FunctionFlow(work_order, name="work-order", workers=roles())
+WORK_ORDER = FunctionFlow(work_order, name="work-order", workers=ROLES)

@@ -16,9 +16,8 @@ from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Approved, FlowAnswer, Result
 
 from . import briefs, checks
-from .plans import Plan
 from .repair import Wanted
-from .roles import RoleName, instructions, role, with_role
+from .roles import PLANNER, Plan, RoleName, instructions, with_role
 from .work import Work
 
 ANSWERED = """\
@@ -127,4 +126,4 @@ def _page(
         draft=lambda _now, _step: None if before else checks.draft_of_plan,
     )
     given = {"first": len(before), **({"before": [*pages]} if pages else {}), **heard}
-    return run.step(role(RoleName.PLAN), key=page_id(part, number), input=given, details=details, optional=True)
+    return run.step(PLANNER, key=page_id(part, number), input=given, details=details, optional=True)

@@ -16,7 +16,7 @@ from leadhand.flows.seam.results import Result, sha
 
 from . import briefs, checks
 from .briefs import Shard
-from .roles import RoleName, role, with_role
+from .roles import REVIEWER, RoleName, with_role
 from .work import Work, needs_verdict, ran_out
 
 SHARD, EXACT = 25, 100
@@ -96,6 +96,4 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
     if shard.whole:
         given["of"] = sha([each.digest for each in (*work.usable(), *work.latest)])
     given |= {"compose": shard.compose, "whole": shard.whole}
-    return run.step(
-        role(RoleName.REVIEW), key=f"review-{name}-{shard.name}", input=given, details=details, optional=True
-    )
+    return run.step(REVIEWER, key=f"review-{name}-{shard.name}", input=given, details=details, optional=True)

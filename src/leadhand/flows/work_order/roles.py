@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cache, partial
+from functools import partial
+
+from pydantic import Field
 
 from leadhand.core.state import RunState
+from leadhand.core.value import Value
+from leadhand.core.work_order import ProposedSubtask, Unsupported
 from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import instructions_in
 from leadhand.flows.seam.orders import WORK
-
-from .plans import Plan
 
 
 class RoleName(StrEnum):
@@ -19,6 +21,20 @@ class RoleName(StrEnum):
     WORK = "work"
     REVIEW = "review"
     COMPOSE = "compose"
+
+
+class Plan(Value):
+    """A lead's answer when asked to plan. It becomes an order once it is valid.
+
+    Instead of subtasks, it can be the ``answer`` to a request that needs no tool, or a ``question`` to the person.
+    """
+
+    goal: str = Field(default="", description="the request in one line")
+    subtasks: tuple[ProposedSubtask, ...] = ()
+    cannot: tuple[Unsupported, ...] = Field(default=(), description="parts of the request that no tool covers")
+    more: bool = Field(default=False, description="the request needs more subtasks, which follow on the next page")
+    answer: str = Field(default="", description="the answer itself, if the request needs no tool")
+    question: str = Field(default="", description="what has to be known before the request can be planned")
 
 
 instructions = partial(instructions_in, "leadhand.flows.work_order")
@@ -31,19 +47,11 @@ def with_role(state: RunState, *parts: str) -> str | None:
     return "\n\n".join(texts) if texts[1:] else None
 
 
-@cache
-def role(name: RoleName) -> Worker:
-    """Return the built-in role with this name."""
-    if name is RoleName.WORK:
-        return WORK
-    worker = Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply")
-    if name is RoleName.PLAN:
-        return worker.evolve(output=Plan, elements="subtasks", doing="Planning")
-    if name is RoleName.REVIEW:
-        return worker.evolve(output=Review, doing="Reviewing")
-    return worker.evolve(doing="Writing the answer")
+def _lead(name: RoleName, doing: str) -> Worker:
+    return Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply", doing=doing)
 
 
-def roles() -> tuple[Worker, ...]:
-    """Return the built-in roles."""
-    return tuple(map(role, RoleName))
+PLANNER = _lead(RoleName.PLAN, "Planning").evolve(output=Plan, elements="subtasks")
+REVIEWER = _lead(RoleName.REVIEW, "Reviewing").evolve(output=Review)
+COMPOSER = _lead(RoleName.COMPOSE, "Writing the answer")
+ROLES = (PLANNER, WORK, REVIEWER, COMPOSER)

@@ -18,6 +18,7 @@ from leadhand.flows.seam.results import Result
 
 UNSUPPORTED = "register a tool that can do it, or leave it out of the request"
 """What a person can do about a part that no tool can do."""
+UNJUDGED = "the result could not be evaluated"
 
 
 class Work:
@@ -35,7 +36,7 @@ class Work:
         self.failures: dict[str, Failure] = {}
         """Why results have no verdict, where their reviews have failed."""
         self.cannot: tuple[Unsupported, ...] = ()
-        self.review = Review(verdicts=(), complete=True)
+        self.review = Review(verdicts=())
         """The review of the latest order."""
         self._superseded: set[str | None] = set()
 
@@ -47,7 +48,7 @@ class Work:
     def carried_out(self, order: str, results: Sequence[Result]) -> None:
         """Add an order with its results, of which no review says anything yet."""
         self.orders.append(order)
-        self.latest, self.review = results, Review(verdicts=(), complete=True)
+        self.latest, self.review = results, Review(verdicts=())
         self.results |= {each.key: each for each in results}
         self._superseded |= {each.state.subtask.repairs_subtask for each in results}
 
@@ -85,24 +86,16 @@ class Work:
 
     def gaps(self) -> list[Gap]:
         """Return the gaps besides failed subtasks: what was not judged or is missing, and what no tool can do."""
-        more = more_steps(self.run.state)
+        more, steps = more_steps(self.run.state), self.run.state.steps  # where a place in the order is known
         why = "no further work order was allowed" if self._is_used_up else "what was ordered before gave nothing more"
-        found = [self._unjudged(each) for each in self.usable() if each.key not in self.verdicts]
+        unjudged = {key: each for key, each in self.failures.items() if self.may_be_used(key)}
+        found = [
+            gap(steps[key], FailureClass.INSUFFICIENT, f"{UNJUDGED}: {each.message}", each.next_action or ASK_AGAIN)
+            for key, each in unjudged.items()
+        ]
         found += [_part(each.name, f"it is missing, and {why}", more) for each in self.review.missing]
         found += [_part(each.what, each.reason, UNSUPPORTED, FailureClass.UNAVAILABLE) for each in self.cannot]
-        is_open = any(key not in self._superseded and not self.may_be_used(key) for key in self.results)
-        if not found and not is_open and not self.review.complete:
-            reason = "the review says that the results are incomplete, but not what is missing"
-            found.append(_part("the request as a whole", reason, more))
         return found
-
-    def _unjudged(self, result: Result) -> Gap:
-        failure = self.failures.get(result.key)
-        reason = "nobody judged it" if failure is None else failure.message
-        action = (failure is not None and failure.next_action) or ASK_AGAIN
-        # Its place in the order is known later than its result.
-        step = self.run.state.steps[result.key]
-        return gap(step, FailureClass.INSUFFICIENT, f"the result could not be evaluated: {reason}", action)
 
 
 def _part(name: str, reason: str, action: str, class_: FailureClass = FailureClass.INSUFFICIENT) -> Gap:
