@@ -117,7 +117,8 @@ def questions_about(drafts: Iterable[Draft], room: int) -> Iterator[Question]:
         calls = calls_shown(draft.material.calls, left // 4)
         for numbers, pieces in shards_of(draft.claims, draft.material, left - tokens(calls)):
             claims = [each for each in draft.claims if each.n in numbers]
-            yield Question(draft, claims, judge_facts(claims, pieces, draft.material, draft.request, calls))
+            facts = {**judge_facts(claims, pieces, draft.material, draft.request), "calls": calls}
+            yield Question(draft, claims, facts)
 
 
 def _schema(question: Question) -> dict[str, Any]:

@@ -84,7 +84,7 @@ async def judge_round(
     state, keys, beside = run.state, keys_of(claims), material(run.state)
     once = {each.n for each in contradictions(claims, records) if _times(keys[each.n], records) == 1}
     new = [each for each in claims if each.n in once or not _said(keys[each.n], records)]
-    shards = list(shards_of(new, beside, _room(state) - tokens([_calls(state, beside), _context(state, beside)])))
+    shards = list(shards_of(new, beside, _room(state) - tokens(_around(state, beside))))
     left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
     kept = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
     asked = [each for each in kept if each[0]]
@@ -129,11 +129,11 @@ def _brief(state: RunState, step: StepState, claims: Sequence[Claim], material: 
     """Return the request of a step that judges, from its input."""
     pieces = [Piece(*each) for each in step.step.input["evidence"]]
     beside, chosen = material(state), _chosen(step, claims)
-    facts = judge_facts(chosen, pieces, beside, clarified_request(state), _calls(state, beside))
-    context, answer = _context(state, beside), "\n".join(f"{each.path} {each.text}".lstrip() for each in claims)
-    if len(chosen) < len(claims) and tokens([facts, context, answer]) <= context_budget(state, JUDGE):
-        context["answer"] = answer
-    return {**facts, "context": context}
+    facts = {**judge_facts(chosen, pieces, beside, clarified_request(state)), **_around(state, beside)}
+    answer = "\n".join(f"{each.path} {each.text}".lstrip() for each in claims)
+    if len(chosen) < len(claims) and tokens([facts, answer]) <= context_budget(state, JUDGE):
+        facts["context"]["answer"] = answer
+    return facts
 
 
 def _reply(state: RunState, step: StepState, result: Returned, claims: Sequence[Claim]) -> Json:
@@ -167,17 +167,15 @@ def _room(state: RunState) -> int:
     return max(budget - tokens(clarified_request(state)), budget // 2)
 
 
-def _context(state: RunState, material: Material) -> dict[str, Json]:
-    """Return what helps to understand claims: the date, what the tools that were called do, and the known gaps."""
+def _around(state: RunState, material: Material) -> dict[str, Any]:
+    """Return what helps to understand claims: the calls, the date, what the tools that were called do, and the known
+    gaps."""
+    room = _room(state)
     called = dict.fromkeys(call.tool for each in state.steps.values() for call in each.made if call.ok)
     tools = ((name, state.tools[name].description[:LONGEST_DESCRIPTION]) for name in called if name in state.tools)
-    share = _room(state) // 8
-    found = {**today(state), "tools": dict(fitting(tools, share)), "gaps": fitting(material.gaps, share)}
-    return {name: fact for name, fact in found.items() if fact}
-
-
-def _calls(state: RunState, material: Material) -> list[Json]:
-    return calls_shown(material.calls, _room(state) // 4)
+    found = {**today(state), "tools": dict(fitting(tools, room // 8)), "gaps": fitting(material.gaps, room // 8)}
+    context = {name: fact for name, fact in found.items() if fact}
+    return {"calls": calls_shown(material.calls, room // 4), "context": context}
 
 
 def calls_shown(calls: Iterable[Json], most: int) -> list[Json]:
