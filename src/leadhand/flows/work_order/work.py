@@ -43,7 +43,6 @@ class Work:
     def note_cannot(self, parts: Sequence[Unsupported]) -> None:
         """Note parts of the request that no tool supports."""
         self.cannot = tuple(dict.fromkeys((*self.cannot, *parts)))
-        self.run.cannot(parts)
 
     def carried_out(self, order: str, results: Sequence[Result]) -> None:
         """Add an order with its results, of which no review says anything yet."""
