@@ -16,9 +16,8 @@ from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Approved, FlowAnswer, Result
 
 from . import briefs, checks
-from .repair import Wanted
 from .roles import PLANNER, Plan, RoleName, instructions, with_role
-from .work import Work
+from .work import Wanted, Work
 
 ANSWERED = """\
 You asked the person about this request. `answered` has your questions and the answers: plan with them."""
