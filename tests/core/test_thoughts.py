@@ -16,7 +16,8 @@ from leadhand.core.outcome import unsupported_claim
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows.seam.results import Result
-from leadhand.flows.work_order.checks import plan_problems, review_problems
+from leadhand.flows.work_order.planning import plan_problems
+from leadhand.flows.work_order.reviewing import review_problems
 from leadhand.flows.work_order.work import Work
 
 

@@ -19,7 +19,7 @@ from core.histories import definition
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.flows.work_order.checks import order_problems
+from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.work_order.roles import Plan
 
 _TOOLS = [*SHIPPED, HOTELS, offer("lookup", "key"), offer("dice", "n", n={"type": "integer"}), offer("odd", "a", "b")]

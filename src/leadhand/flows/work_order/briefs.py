@@ -73,7 +73,7 @@ def review(state: RunState, work: Work, shard: Shard) -> dict[str, Any]:
     own, whole = [each.key for each in shard.results], shard.whole
     latest = {each.key: each for each in work.latest}
     earlier = [each for each in work.usable() if each.key not in latest] if whole else []
-    numbers: Numbers = _numbers((*earlier, *shard.results)) if shard.compose else {}
+    numbers: Numbers = numbers_of((*earlier, *shard.results)) if shard.compose else {}
     exact = {each.key: result(each, numbers) for each in shard.results if is_exact(each)}
     facts: dict[str, Any] = {
         **({} if work.is_last else _choices(state)),
@@ -122,7 +122,7 @@ def compose(
     opening of sections has their ``texts``, cut if they do not fit, instead of results."""
     facts: dict[str, Any] = {"task": "compose", **_about(state, CONTEXT if part == "section" else None), "part": part}
     facts["results"] = [result(each, numbers, judged=each.key in work.verdicts) for each in results]
-    facts["sources"] = _sources({source: numbers[source] for source in _numbers(results)})
+    facts["sources"] = _sources({source: numbers[source] for source in numbers_of(results)})
     space = context_budget(state, RoleName.COMPOSE) - tokens(facts)
     if part != "section":
         facts["gaps"] = fitting(_gaps(state, work), space // 2 if texts else space)
@@ -150,7 +150,8 @@ def result(each: Result, numbers: Numbers, *, judged: bool = True) -> dict[str, 
     return {name: value for name, value in shown.items() if value}
 
 
-def _numbers(results: Sequence[Result]) -> Numbers:
+def numbers_of(results: Sequence[Result]) -> Numbers:
+    """Return the numbers that cite the sources of results."""
     return source_numbers(sources_of(each.state for each in results))
 
 

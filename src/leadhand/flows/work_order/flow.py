@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leadhand.core.errors import Failure
-from leadhand.core.outcome import failure_gap, source_numbers, sources_of
+from leadhand.core.outcome import failure_gap
 from leadhand.core.work_order import ProposedSubtask
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
@@ -94,7 +94,7 @@ async def _written(run: FlowContext, work: Work, uses: Sequence[Result]) -> tupl
     """Return the text of the answer, or why it could not be written."""
     state = run.state
     name = f"compose{len(work.orders)}" if len(work.orders) > 1 else "compose"
-    numbers = source_numbers(sources_of(each.state for each in uses))
+    numbers = briefs.numbers_of(uses)
     gaps: list[Any] = [[each.name, each.reason] for each in work.gaps()]
     gaps += [
         [key, each.failure and each.failure.message] for key, each in work.results.items() if not work.may_be_used(key)

@@ -7,16 +7,18 @@ from typing import Any
 
 from leadhand.core.ids import order_id
 from leadhand.core.relations import is_gated
+from leadhand.core.run import RunDefinition
+from leadhand.core.value import Json, object_of
 from leadhand.core.work_order import ProposedSubtask, Unsupported
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
-from leadhand.flows.seam.orders import issue
+from leadhand.flows.seam.orders import issue, order_problems
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Approved, FlowAnswer, Result
 
-from . import briefs, checks
-from .roles import PLANNER, Plan, RoleName, instructions, with_role
+from . import briefs
+from .roles import PLANNER, Plan, RoleName, instructions, parse, proposed_calls, with_role
 from .work import Wanted, Work
 
 ANSWERED = """\
@@ -120,9 +122,41 @@ def _page(
         doing=f"Planning part {part}" if pages else "",
         instructions=with_role(run.state, RoleName.PLAN, *more, *(known[name] for name in heard)),
         shows=lambda now, _: briefs.plan(now, before, heard),
-        checks=lambda now, _, result: checks.plan_problems(now.definition, before, result.value),
-        proposes=lambda now, _, value: checks.proposed_calls(now.definition, value),
-        draft=lambda _now, _step: None if before else checks.draft_of_plan,
+        checks=lambda now, _, result: plan_problems(now.definition, before, result.value),
+        proposes=lambda now, _, value: proposed_calls(now.definition, value),
+        draft=lambda _now, _step: None if before else draft_of_plan,
     )
     given = {"first": len(before), **({"before": [*pages]} if pages else {}), **heard}
     return run.step(PLANNER, key=page_id(part, number), input=given, details=details, optional=True)
+
+
+def plan_problems(definition: RunDefinition, before: Sequence[ProposedSubtask], value: Json) -> list[str]:
+    """Return why a page of a plan cannot be used; ``before`` are the subtasks of the pages before it."""
+    page, found = parse(Plan, value)
+    if page is None:
+        return found
+    direct, is_empty = page.answer or page.question, not page.subtasks
+    several = page.subtasks or page.cannot or page.more or before or (page.answer and page.question)
+    rules = {
+        "give either subtasks, or an answer, or a question": direct and several,
+        "the answer is empty": direct and not direct.strip(),
+        "this page has no subtasks, although it announces more": is_empty and page.more,
+        "the plan has no subtasks and lists nothing that cannot be done": not (direct or several),
+        "the plan has subtasks, but no goal": page.subtasks and not page.goal,
+    }
+    if is_empty or any(rules.values()):
+        return [problem for problem, is_one in rules.items() if is_one][:1]
+    known = [_does(each) for each in before]
+    again = next((each for each in page.subtasks if each.tool and _does(each) in known), None)
+    if again is not None:
+        return [f"{again.name} repeats subtask {known.index(_does(again))} of an earlier page"]
+    return order_problems(definition, (*before, *page.subtasks))
+
+
+def _does(subtask: ProposedSubtask) -> Sequence[Json]:
+    return subtask.tool, subtask.args, [*subtask.needs], subtask.expected_output
+
+
+def draft_of_plan(before: Json) -> bool:
+    """Whether a plan is an answer, from what stands before it: it has nothing else."""
+    return not any(object_of(before).values())

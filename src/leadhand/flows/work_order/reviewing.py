@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from leadhand.core.state import RunState, StepState
+from leadhand.core.value import Json, object_of
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.context_budget import TOKENS_PER_SUBTASK, context_budget, grouped, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
+from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Result, sha
 
-from . import briefs, checks
+from . import briefs
 from .briefs import Shard
-from .roles import REVIEWER, RoleName, with_role
+from .roles import REVIEWER, RoleName, parse, proposed_calls, with_role
 from .work import Work, needs_verdict, ran_out
 
 SHARD, EXACT = 25, 100
@@ -80,7 +83,7 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
         return briefs.review(now, work, shard)
 
     def problems(_now: RunState, _step: StepState, said: Any) -> list[str]:
-        return checks.review_problems(work, results, said.value, whole=shard.whole)
+        return review_problems(work, results, said.value, whole=shard.whole)
 
     details = Details(
         title=f"Review {name}" + ("" if shard.name == "0" else f" · part {shard.name}"),
@@ -89,11 +92,56 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
         judges=name,
         shows=shows,
         checks=problems,
-        proposes=lambda now, _, value: checks.proposed_calls(now.definition, value),
-        draft=lambda _now, _step: checks.draft_of_review(work, results) if shard.compose else None,
+        proposes=lambda now, _, value: proposed_calls(now.definition, value),
+        draft=lambda _now, _step: draft_of_review(work, results) if shard.compose else None,
     )
     given: dict[str, Any] = {"covers": [each.key for each in results], "results": results, "work_order_id": name}
     if shard.whole:
         given["of"] = sha([each.digest for each in (*work.usable(), *work.latest)])
     given |= {"compose": shard.compose, "whole": shard.whole}
     return run.step(REVIEWER, key=f"review-{name}-{shard.name}", input=given, details=details, optional=True)
+
+
+def review_problems(work: Work, results: Sequence[Result], value: Json, *, whole: bool) -> list[str]:
+    """Return why a review of some results cannot be used; ``whole``: it judges the order as a whole."""
+    review, found = parse(Review, value)
+    if review is None:
+        return found
+    covered, times = {each.key: each for each in results}, Counter(each.subtask for each in review.verdicts)
+    found = [f"no verdict for {key}" for key, each in covered.items() if not times[key] and needs_verdict(each)]
+    found += [f"{key} is not among the subtasks to review" for key in times if key not in covered]
+    found += [f"two verdicts for {key}" for key, number in times.items() if number > 1]
+    number = len(work.orders) + 1
+    for each in review.verdicts:
+        key, instead = each.subtask, each.replacement if each.verdict is VerdictKind.REPLAN else None
+        if each.verdict is VerdictKind.ACCEPT and key in covered and not covered[key].ok:
+            found.append(f"{key} has failed and cannot be accepted")
+        elif each.verdict is VerdictKind.REPLAN and instead is None:
+            found.append(f"{key}: a replan needs a replacement")
+        elif instead is not None:
+            problems = order_problems(work.definition, (instead,), work.results, number, (key,))
+            found += [f"the replacement of {key}: {problem}" for problem in problems]
+    for each in review.missing:
+        found += order_problems(work.definition, (each,), work.results, number)
+    if whole and not review.complete and _accepts_all(review):
+        found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
+    return found
+
+
+def _accepts_all(review: Review) -> bool:
+    """Whether a review leaves nothing open."""
+    accepted = all(each.verdict is VerdictKind.ACCEPT for each in review.verdicts)
+    return accepted and not review.missing and not review.cannot
+
+
+def draft_of_review(work: Work, results: Sequence[Result]) -> Callable[[Json], bool]:
+    """Return what decides whether the ``answer`` of a review is shown while it is written, from what stands before it:
+    all is accepted, and nothing is missing."""
+
+    def accepted(before: Json) -> bool:
+        value = {"complete": True, **object_of(before)}
+        review, _ = parse(Review, value)
+        sound = review is not None and review.complete and _accepts_all(review)
+        return sound and not review_problems(work, results, value, whole=True)
+
+    return accepted

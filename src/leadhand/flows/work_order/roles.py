@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import partial
+from typing import TypeVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
-from leadhand.core.value import Value
-from leadhand.core.work_order import ProposedSubtask, Unsupported
+from leadhand.core.value import Json, Value, is_object, list_of, object_of, objects_of
+from leadhand.core.work_order import ProposedSubtask, Unsupported, references
 from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker
-from leadhand.flows.flow import instructions_in
+from leadhand.flows.flow import ProposedCall, instructions_in
 from leadhand.flows.seam.orders import WORK
+
+_V = TypeVar("_V", bound=Value)
 
 
 class RoleName(StrEnum):
@@ -55,3 +59,30 @@ PLANNER = _lead(RoleName.PLAN, "Planning").evolve(output=Plan, elements="subtask
 REVIEWER = _lead(RoleName.REVIEW, "Reviewing").evolve(output=Review)
 COMPOSER = _lead(RoleName.COMPOSE, "Writing the answer")
 ROLES = (PLANNER, WORK, REVIEWER, COMPOSER)
+
+
+# --- what a lead replies ---------------------------------------------------------------------------------------------
+
+
+def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
+    """Return ``value`` as ``shape``, or its problems, one sentence each."""
+    try:
+        return shape.model_validate(value), []
+    except ValidationError as error:
+        faults = [(".".join(map(str, each["loc"])) or "the answer", each["msg"]) for each in error.errors()]
+        return None, [f"{where}: {what}" for where, what in faults[:8]]
+
+
+def proposed_calls(definition: RunDefinition, value: Json) -> list[ProposedCall]:
+    """Return the tool calls that a plan, one element of a plan, or a review proposes."""
+    said, calls = object_of(value), list[ProposedCall]()
+    replaced = [each["replacement"] for each in objects_of(said.get("verdicts")) if each.get("replacement")]
+    inputs = {each.name: each.input for each in definition.declared}
+    for index, each in enumerate((*list_of(said.get("subtasks")), *replaced, *list_of(said.get("missing")))):
+        subtask = ProposedSubtask.model_validate(each)
+        output = subtask.expected_output if is_object(subtask.expected_output) else None
+        # Arguments that a need supplies may still be missing; they are validated again at the call.
+        complete = not subtask.needs and not references(subtask.args)
+        given, where = inputs.get(subtask.worker or ""), f"subtask {index} ({subtask.name})"
+        calls.append(ProposedCall(where, subtask.tool or "", subtask.args, complete, output, given))
+    return calls
