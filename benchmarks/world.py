@@ -23,7 +23,7 @@ from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.work_order.flow import WORK_ORDER
-from leadhand.flows.work_order.roles import roles
+from leadhand.flows.work_order.roles import ROLES
 from leadhand.ports import ContextStore
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from leadhand.tools.decorator import Tool, tool
@@ -83,7 +83,7 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
     definition = RunDefinition(
         request="benchmark",
         flow="work-order",
-        workers=roles(),
+        workers=ROLES,
         models=ModelChoice(default="scripted", windows={"scripted": 1_000_000}),  # one call composes the answer
         tools=toolbox.specs(),
         limits=Limits(max_workers=count, max_output_tokens=20_000),

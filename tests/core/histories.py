@@ -32,7 +32,7 @@ from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Result as Returned
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.work_order.flow import WORK_ORDER
-from leadhand.flows.work_order.roles import RoleName, roles
+from leadhand.flows.work_order.roles import ROLES, RoleName
 from leadhand.verify.judge import CONFIRM, JUDGE, judging_workers
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
@@ -60,7 +60,7 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
     return RunDefinition(
         request="look, write and send",
         flow="work-order",
-        workers=(*roles(), *judging),
+        workers=(*ROLES, *judging),
         models=ModelChoice(default="fake"),
         tools=TOOLS,
         limits=Limits.model_validate({"max_requests": 40, "max_tokens": 40_000, "budget_nanousd": 4_000, **limits}),

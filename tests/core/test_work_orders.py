@@ -14,8 +14,7 @@ from refusals import refused
 from core.histories import definition
 from leadhand.core.ids import split_key, subtask_key
 from leadhand.core.work_order import ProposedSubtask, Subtask, WorkOrder, result_reference, tie_problems
-from leadhand.flows.seam.orders import issue
-from leadhand.flows.work_order.checks import order_problems
+from leadhand.flows.seam.orders import issue, order_problems
 
 RUN = definition()
 

@@ -28,7 +28,7 @@ from leadhand.engine.redaction import Redactor
 from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.work_order.flow import WORK_ORDER
-from leadhand.flows.work_order.roles import roles
+from leadhand.flows.work_order.roles import ROLES
 from leadhand.ports.heads import head_of
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import judging_workers
@@ -82,7 +82,7 @@ class World:
         self.redactor = Redactor(secrets)
         self.limits = limits or Limits()
         self._approve = approve
-        self.workers = roles()
+        self.workers = ROLES
         self._held_back = held_back
         self._held_back_s = held_back_s
         self._sound = sound

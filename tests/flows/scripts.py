@@ -87,15 +87,6 @@ class Script(History):
             self.works(self.attempt(key))
         self.decide_all()
 
-    def chose(self, *keys: str) -> None:
-        """Subtasks that name no tool come back, each after a call that its worker chose."""
-        for key in keys:
-            attempt = self.attempt(key)
-            self.starts(attempt)
-            self.calls_tool(attempt, self.state.tools["look"], ok=True)
-            self.works(self.attempt(key))
-        self.decide_all()
-
     def failed(self, key: str, class_: str = "unavailable") -> None:
         """A subtask fails, however often it is tried."""
         while key in self.under_way:

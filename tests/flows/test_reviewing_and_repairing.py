@@ -85,6 +85,7 @@ def test_when_all_is_there_review_and_answer_are_one_thought():
     script.done("wo-001.0")
     brief = script.facts("review-wo-001-0")
     assert brief["compose"] is True
+    assert "gaps" not in brief
     assert brief["sources"] == [{"n": 1, "title": "A page", "url": "https://example.org/a"}]
 
     script.reviewed(accept("wo-001.0"), answer="All is well [1].")

@@ -10,7 +10,7 @@ from asking import WEATHER, asking, planning, spec
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.work_result import Review
-from leadhand.flows.work_order.plans import Plan
+from leadhand.flows.work_order.roles import Plan
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import (

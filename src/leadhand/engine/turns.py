@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import count
 from typing import Any
 
@@ -25,14 +25,13 @@ from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.drafts import DraftWriter
 from leadhand.engine.elements import DraftText, Elements
 from leadhand.engine.endings import GaveUp, Parked, given_up
-from leadhand.engine.gate import OF_A_SECRET, Frozen, argument_problems
+from leadhand.engine.gate import OF_A_SECRET, argument_problems
 from leadhand.engine.hooks import blocked, failed
 from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.work import kept_after
-from leadhand.flows.lean_schema import lean_schema
 from leadhand.ports import ModelError, Work
 from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
@@ -46,11 +45,6 @@ GIVE_UP_SPEC = ToolSpec(
         "additionalProperties": False,
     },
 )
-
-
-@lru_cache(maxsize=512)
-def _lean(tool: Frozen[ToolSpec]) -> ToolSpec:
-    return tool.value.model_copy(update={"parameters": lean_schema(tool.value.parameters)})
 
 
 class Turns:
@@ -82,7 +76,7 @@ class Turns:
     @cached_property
     def _offered(self) -> tuple[ToolSpec, ...]:
         """The tools as a model is shown them."""
-        tools = [_lean(Frozen(tool)) for tool in self.rules.specs.values()]
+        tools = [*self.rules.specs.values()]
         given = self._work.step
         shaped = self._work.shape is not None and (given.subtask is not None or given.final)  # it cannot write words
         if shaped or (tools and not self._gives_up_in_words):

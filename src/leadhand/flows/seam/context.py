@@ -16,7 +16,7 @@ from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
-from leadhand.core.work_order import ProposedSubtask, Step, Subtask, WorkOrder
+from leadhand.core.work_order import ProposedSubtask, Step, Subtask
 from leadhand.core.work_result import Judgement, ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
@@ -179,11 +179,6 @@ class FlowContext(Waits):
         return self.of.add(
             Pending(order.work_order_id, issue, lambda now: [self._result(now, each) for each in order.subtask_keys()])
         )
-
-    def ordered(self, order: Pending[list[Result]]) -> tuple[WorkOrder, list[Pending[Result]]]:
-        """Return an order that was issued, with its subtasks to wait for one by one."""
-        found = self.of.orders[order.key]
-        return found, [self.of.add(Pending(key, None, partial(self._result, key=key))) for key in found.subtask_keys()]
 
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
         """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""

@@ -12,7 +12,7 @@ from leadhand.core.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, render, reported
 
-from .repair import NEW_REASON
+from .work import NEW_REASON
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
 SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
