@@ -39,8 +39,7 @@ def body(text: str, sources: Sequence[Numbered]) -> str:
     numbers = {name: number for number, source in enumerate(sources, start=1) for name in source.passages}
     written, at = "", 0
     for citation in citations_in(text):
-        found = sorted({numbers[name] for name in citation.ids if name in numbers})
-        if found:
+        if found := sorted({numbers[name] for name in citation.ids if name in numbers}):
             before = text[at : citation.start]
             unknown = [f"[{name}]" for name in citation.ids if name not in numbers]
             marks = " ".join([f"[{', '.join(map(str, found))}]", *unknown])

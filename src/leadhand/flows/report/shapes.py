@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from leadhand.core.judgement import JudgedClaim
 from leadhand.core.lifecycle import StepStatus
-from leadhand.core.value import Json, Value
+from leadhand.core.value import Value
 from leadhand.flows.draft_rounds import ReportFinding
 from leadhand.flows.passages import Passage
+
+from .stages import Stage
 
 MOST_QUESTIONS = 12
 
@@ -64,9 +66,9 @@ class Research(Answer):
     """
 
     key: str = ""
-    summary: str = ""
     heading: str = ""
     question: str = ""
+    summary: str = ""
     findings: tuple[Finding, ...]
     passages: tuple[Passage, ...] = ()
 
@@ -122,28 +124,18 @@ class CitedPassage(Passage):
     link: str = Field(description="The address that opens the source at the passage.")
 
 
-class ReportFeedback(Value):
-    """The verdict on a draft."""
-
-    verdict: Literal["APPROVED", "NEEDS_REVISION"] | None
-    findings: tuple[ReportFinding, ...]
-    unreviewed: tuple[str, ...] = Field(description="What no reviewer judged.")
-
-
 class ReportClaim(JudgedClaim):
     """A claim of a draft, the passages that it cites by their ids, its verdict, and why it is doubted."""
 
     why: str | None = None
 
 
-class StageReview(Value):
-    """The answer of a stage that judges a draft."""
+class ReportFeedback(Value):
+    """The verdict on a draft."""
 
-    key: str
-    stage: str
-    status: StepStatus
-    answer: Json
-    error: str | None
+    verdict: Verdict | None
+    findings: tuple[ReportFinding, ...]
+    unreviewed: tuple[str, ...] = Field(description="The reviews that gave no verdict.")
 
 
 class ReportDraft(ReportFeedback):
@@ -156,28 +148,19 @@ class ReportDraft(ReportFeedback):
     research: tuple[str, ...] = Field(description="The steps whose findings it uses.")
     text: str | None
     claims: tuple[ReportClaim, ...]
-    reviews: tuple[StageReview, ...]
     error: str | None
-
-
-class StageState(Value):
-    """A stage, the status of its latest step, and all its steps."""
-
-    name: str
-    status: StepStatus
-    steps: tuple[str, ...]
 
 
 class ReportTask(Value):
     """The work on a report. ``draft``, ``feedback`` and ``claims`` are those of the latest of ``drafts``."""
 
-    plan: Plan | Json
+    plan: Plan | None
     research: tuple[ResearchedQuestion, ...]
     draft: str | None
     feedback: ReportFeedback | None
     final_report: str | None
     revisions: int
-    stages: tuple[StageState, ...]
+    stages: tuple[Stage, ...]
     drafts: tuple[ReportDraft, ...]
     claims: tuple[ReportClaim, ...]
     passages: dict[str, CitedPassage] = Field(description="By id.")

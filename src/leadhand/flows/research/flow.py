@@ -59,7 +59,7 @@ async def _research(
                 break
             judging.begin(len(answers) - 1, findings.text(revised.state))
             await judging.judge()
-        await judging.judge_again()
+        await judging.judge(again=True)
     return answer(run.state, findings, [each.state for each in answers], judging)
 
 
