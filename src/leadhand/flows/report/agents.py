@@ -16,37 +16,13 @@ from leadhand.core.value import Json, Unfit, object_of
 from leadhand.core.worker import LIMITS, OWN_TOOLS, Worker
 from leadhand.flows.desk import Desk
 
-from .shapes import DraftFinding, DraftReview, Findings, Plan, TaskEvent, Verdict
+from .shapes import DraftFinding, DraftReview, Findings, Plan, Task, Verdict
 from .stages import Stage, TaskField, instructions
 
 SEARCHING = ("web_search", "web_fetch", OWN_TOOLS)
 """The tools of a stage that researches: those for sources, and those of users that only read."""
 OUTPUTS: Mapping[TaskField, type[BaseModel]] = {"plan": Plan, "research": Findings, "feedback": DraftReview}
 """What a model answers to give a field of the task; a draft is text."""
-
-
-class Task(BaseModel):
-    """A stage's own copy of a report as it is when the stage begins. Which of the fields it changes is recorded.
-
-    ``plan`` has a title and sections, ``research`` what was found for each question; that of your own stages can be any
-    JSON. ``draft`` is the latest text with its citations (``[p1]``), ``feedback`` the verdict on it and its findings.
-    ``claims`` are the claims of the draft with their verdicts, ``passages`` what they can cite, by id. ``events`` are
-    the lines that were reported before this stage began.
-    """
-
-    model_config = ConfigDict(extra="ignore")
-
-    topic: str = ""
-    plan: Any = None
-    research: Any = ()
-    draft: str | None = None
-    feedback: Any = None
-    final_report: str | None = None
-    events: tuple[TaskEvent, ...] = ()
-    revisions: int = 0
-    drafts: tuple[dict[str, Any], ...] = ()
-    claims: tuple[dict[str, Any], ...] = ()
-    passages: dict[str, dict[str, Any]] = {}
 
 
 class AgentResult(BaseModel):
@@ -144,14 +120,14 @@ class BoundAgent:
         agent._desk = desk  # pyright: ignore[reportPrivateUsage]
         task = Task.model_validate({**object_of(desk.brief.get("task")), "events": await desk.lines()})
         fields = {*get_args(TaskField)}
-        before = task.model_dump(mode="json", include=fields)
+        before = task.model_dump(mode="json", include=fields, warnings=False)
         result: Any = await agent.run(task)
         if not isinstance(result, AgentResult):
             raise Unfit(f"run of {self.name} returned {type(result).__name__}, not an AgentResult")
         if not result.ok:
             message = result.error or f"{self.name} failed and gave no reason"
             raise ToolError(message, type="agent_error", class_=FailureClass.INVALID)
-        after = task.model_dump(mode="json", include=fields)
+        after = task.model_dump(mode="json", include=fields, warnings=False)
         updates = {name: value for name, value in after.items() if value != before[name]} | {**result.updates}
         for name, value in updates.items():
             if name not in stage.gives:

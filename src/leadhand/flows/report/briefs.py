@@ -50,10 +50,8 @@ def _for_writer(report: Report, revised: Draft | None) -> dict[str, Any]:
         problems = [{"statement": each.text, "problem": each.problem} for each in revised.problems]
         facts["draft"] = revised.text
         facts["problems"] = fitting(problems, (room - tokens(revised.text)) // 2) or problems[:1]
-        wrong = {each.claim for each in revised.problems}
-        claims = sorted(revised.claims, key=lambda each: each.n not in wrong)
-        cited = [name for each in claims for name in each.cites]
-    order = [*cited, *in_turns(passages, [item.passages for item in report.research])]
+        cited = [name for each in revised.claims for name in each.cites]
+    order = [*cited, *in_turns(passages, [item.passages for item in report.found.values()])]
     return {**facts, "passages": shown_passages(passages, order, room - tokens(facts))}
 
 
@@ -85,21 +83,15 @@ def _outline(report: Report) -> dict[str, Any]:
 
 def _findings(report: Report, room: int) -> list[dict[str, Any]]:
     """Return the findings by section; if they do not fit, the first ones of each."""
-    names = {passage.id: name for name, passage in report.passages.items()}
-    found = [
-        {
-            "section": item.heading,
-            "statements": [
-                {"statement": each.statement, "passages": [names[id_] for id_ in each.passages if id_ in names]}
-                for each in item.findings
-            ],
-        }
-        for item in report.research
-    ]
-    if tokens(found) > room:
-        for each in found:
-            each["statements"] = fitting(each["statements"], room // len(found)) or each["statements"][:1]
-    return found
+    names, found = {passage.id: name for name, passage in report.passages.items()}, list[dict[str, Any]]()
+    for item in report.found.values():
+        cited = [[names[id_] for id_ in each.passages if id_ in names] for each in item.findings]
+        said = [{"statement": each.statement, "passages": at} for each, at in zip(item.findings, cited, strict=True)]
+        found.append({"section": item.heading, "statements": said})
+    if tokens(found) <= room:
+        return found
+    most = room // len(found)
+    return [{**each, "statements": fitting(each["statements"], most) or each["statements"][:1]} for each in found]
 
 
 def in_turns(passages: Mapping[str, Passage], items: Iterable[Sequence[Passage]]) -> Iterator[str]:

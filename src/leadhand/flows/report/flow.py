@@ -36,9 +36,9 @@ from .agents import AgentResult, BoundAgent, worker_of
 from .briefs import research_problems, shown_to, with_passages
 from .offline import RULES
 from .progress import Draft, Report
-from .shapes import ReportTask, Research, Section, Verdict
+from .shapes import Research, Section, Task, Verdict
 from .stages import PLANNER, RESEARCHER, WRITER, Stage, stages_of
-from .task import answer_of, not_done, report_task
+from .task import answer_of, report_task
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -80,7 +80,7 @@ class ReportFlow(FunctionFlow):
             raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
         return agent
 
-    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> ReportTask | None:
+    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> Task | None:
         report = self._report(state)
         return report and report_task(report, entries)
 
@@ -164,13 +164,9 @@ class _Writing(Report):
 
     async def draft(self, revised: Draft | None = None) -> Draft:
         """Return a draft; ``revised`` is the one before it, which it revises."""
-        number = len(self.drafts) + 1
-        step = self._asked(self._writer, self._writer.key(number), revised)
-        draft = Draft(self, step, revised)
-        self.drafts.append(draft)
-        self.take(self._writer, result := await self._result(self._writer, step), draft)
-        if not result.ok:
-            self.gaps.append(not_done(result.state.step.name, result.state, "; what was there before it is used"))
+        step = self._asked(self._writer, self._writer.key(len(self.drafts) + 1), revised)
+        self.drafts.append(draft := Draft(self, step, revised))
+        self.take(self._writer, await self._result(step), draft)
         return draft
 
     async def _carry_out(self, stage: Stage, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING) -> None:
@@ -180,12 +176,12 @@ class _Writing(Report):
             done = await self.run.gather([self._research(stage, *each) for each in enumerate(sections, start=1)])
             self.results |= {each.key: each for each in done}
             return
-        key = stage.key(0 if draft is None else draft.number)
-        key = page_id(1, len(more["denied"]) + 1) if more and stage.name == PLANNER else key
-        step = self._asked(stage, key, draft, more)
+        key = page_id(1, len(more["denied"]) + 1) if more and stage.name == PLANNER else None
+        step = self._asked(stage, key or stage.key(0 if draft is None else draft.number), draft, more)
         if draft is not None and stage.judges:
             draft.reviews[step.key] = None
-        self.take(stage, result := await self._result(stage, step), draft)
+        result = await (step if stage.name == PLANNER else self._result(step))
+        self.take(stage, result, draft)
         if draft is None or result.key in self.found:
             self.results[result.key] = result
 
@@ -193,10 +189,15 @@ class _Writing(Report):
         """Have a question of the plan researched. What was found is shown before the others have ended."""
         given = section.model_dump(mode="json")
         step = self._asked(stage, stage.key(number), None, given)
-        asked = Research(key=step.key, findings=(), **given)
-        self.found[step.key] = [asked]
-        self.take(stage, result := await self._result(stage, step), asked=asked)
+        self.found[step.key] = Research(key=step.key, summary="", findings=(), **given)
+        self.take(stage, result := await self._result(step))
+        failed = {} if result.failure is None else {"summary": f"its research failed: {result.failure.message}"}
+        self.found[step.key] = self.found[step.key].evolve(**given, **failed)
         return result
+
+    async def _result(self, step: Pending[Result]) -> Result:
+        """Return the result of a step, which may have failed."""
+        return (await self.run.gather([step], return_failures=True))[0]
 
     def _asked(
         self, stage: Stage, key: str, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING
@@ -205,28 +206,19 @@ class _Writing(Report):
         given = {**more} if "question" in more else {"from": [*self.results.values()], **more}
         given |= {} if draft is None else {"draft": draft.step.result, "of": draft.digest}
 
-        def shows(state: RunState, _: StepState) -> dict[str, Any]:
+        def shows(_: RunState, __: StepState) -> dict[str, Any]:
             if stage.agent:
-                known = report_task(self).model_dump(mode="json", exclude={"events", "stages"})
-                return {"task": {"topic": state.definition.request, **known}}
+                return {"task": report_task(self).model_dump(mode="json", exclude={"events", "stages"})}
             return shown_to(self, stage, draft, more)
 
         async def code(desk: Desk) -> AgentResult:
             return await self._flow.agent_of(stage).carry_out(stage, desk)
 
-        about = Details(title=more.get("heading") or key.replace("-", " "), shows=shows)
+        title = key if stage.built_in is None else more.get("heading") or key.replace("-", " ")
+        about = Details(title=title, shows=shows)
         if "research" in stage.gives and not stage.agent:
             about = about.of(checks=research_problems, keeps=with_passages)
         if draft is not None and stage.judges:
             about = about.of(judges=draft.step.key)
         final = stage.name == WRITER
         return self.run.step(self.run.worker(stage.name), key=key, input=given, details=about, final=final, code=code)
-
-    async def _result(self, stage: Stage, step: Pending[Result]) -> Result:
-        """Return the result of a step, which may have failed; a stage of the user that did not do its part is a gap."""
-        if stage.name == PLANNER:
-            return await step
-        result: Result = (await self.run.gather([step], return_failures=True))[0]
-        if not result.ok and stage.built_in is None and not result.state.counts:
-            self.gaps.append(not_done(f"the stage {stage.name}", result.state))
-        return result

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from leadhand.core.commands import FlowError
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.run import Gap
 from leadhand.core.value import compact_json, is_list, list_of, object_of, one_line
 from leadhand.flows.draft_rounds import DraftRounds, ReportFinding
 from leadhand.flows.passages import Passage
@@ -72,56 +71,40 @@ class Report:
         self.plan: Plan | None = None
         self.results: dict[str, Result] = {}
         """What the stages before the writer gave, by step, and those that researched."""
-        self.found: dict[str, list[Research]] = {}
-        """What was found so far, by step; nothing for a question that is being researched."""
+        self.found: dict[str, Research] = {}
+        """What was found so far: nothing for a question that is being researched, or whose research failed."""
         self.drafts: list[Draft] = []
-        self.gaps: list[Gap] = []
 
     @property
     def title(self) -> str:
         return self.run.request if self.plan is None else self.plan.title
 
     @property
-    def research(self) -> list[Research]:
-        return [item for found in self.found.values() for item in found]
-
-    @property
     def passages(self) -> dict[str, Passage]:
         """What a draft can cite, as ``p1``, ``p2``, …; the same passage has one number."""
-        by_id = {passage.id: passage for item in self.research for passage in item.passages}
+        by_id = {passage.id: passage for item in self.found.values() for passage in item.passages}
         return {f"p{number}": passage for number, passage in enumerate(by_id.values(), start=1)}
 
     @property
     def missing(self) -> list[str]:
         """The questions for which there is no finding, with the reasons."""
-        lacking: list[str] = []
-        for item in (each for each in self.research if each.question and not each.findings):
-            failure = self.results[item.key].failure if item.key in self.results else None
-            why = f"its research failed: {failure.message}" if failure is not None else item.summary
-            lacking.append(f"{item.question} ({why or 'no source answers it'})")
-        return lacking
+        lacking = (each for each in self.found.values() if each.question and not each.findings)
+        return [f"{each.question} ({each.summary or 'no source answers it'})" for each in lacking]
 
     @property
     def last(self) -> Draft | None:
         """The latest draft that has a text."""
         return next((each for each in reversed(self.drafts) if each.text), None)
 
-    def take(self, stage: Stage, result: Result, draft: Draft | None = None, asked: Research | None = None) -> None:
-        """Note what a stage gives; ``asked`` is the question that it researched.
-
-        The research that a class gives replaces what was found before.
-        """
+    def take(self, stage: Stage, result: Result, draft: Draft | None = None) -> None:
+        """Note what a stage gives. The research that a class gives replaces what was found before."""
         given = given_by(stage, result)
         if "plan" in given or stage.name == PLANNER:
             self.plan = _plan(stage, given.get("plan"))
         if research := given.get("research"):
             known = {each.id: each for each in self.passages.values()}
             found = _researched(research, result.key, result.state.by or stage.name, known)
-            if stage.agent:
-                self.found.clear()
-            if asked is not None:
-                found = [each.evolve(heading=asked.heading, question=asked.question) for each in found]
-            self.found[result.key] = found
+            self.found = found if stage.agent else self.found | found
         if draft is not None and stage.judges:
             draft.take_review(stage.name, result.key, given.get("feedback"))
         text = given.get("final_report") or given.get("draft")
@@ -148,12 +131,12 @@ def _plan(stage: Stage, given: Any) -> Plan:
         raise FlowError(Failure.of(what, "no_plan", FailureClass.INVALID, how)) from error
 
 
-def _researched(given: Any, key: str, by: str, known: Mapping[str, Passage]) -> list[Research]:
+def _researched(given: Any, key: str, by: str, known: Mapping[str, Passage]) -> dict[str, Research]:
     """Return what a step found, one entry or several. What has another shape is one passage, and its text the finding.
 
     A passage can be named by its id if it is ``known``.
     """
-    found: list[Research] = []
+    found: dict[str, Research] = {}
     for number, each in enumerate(given if is_list(given) else [given], start=1):
         named = [
             known.get(one, one) if isinstance(one, str) else one for one in list_of(object_of(each).get("passages"))
@@ -165,5 +148,5 @@ def _researched(given: Any, key: str, by: str, known: Mapping[str, Passage]) -> 
             passage = Passage(id=f"{key}.{number}", text=text, title=by, source=key)
             finding = Finding(statement=text, passages=(passage.id,))
             one = Research(key=key, summary=text, findings=(finding,), passages=(passage,))
-        found.append(one.evolve(heading=one.heading or one.question or key))
+        found[key if number == 1 else f"{key}.{number}"] = one.evolve(heading=one.heading or one.question or key)
     return found

@@ -19,9 +19,15 @@ MOST_QUESTIONS = 12
 
 
 class Answer(Value):
-    """A part of an answer. Keys that nobody asked for are ignored: they cannot change what the others mean."""
+    """A part of an answer, or of the task, whose fields can also be read as those of a dict.
+
+    Keys that nobody asked for are ignored: they cannot change what the others mean.
+    """
 
     model_config = ConfigDict(extra="ignore")
+
+    def __getitem__(self, field: str) -> Any:
+        return getattr(self, field)
 
 
 class Verdict(StrEnum):
@@ -56,10 +62,10 @@ class Findings(Answer):
     """What a researcher found: nothing, if its tools found nothing."""
 
     summary: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...]
 
 
-class Research(Answer):
+class Research(Findings):
     """Findings with the passages that they name, which code takes from the tool calls, for a question of the plan.
 
     ``key`` is the step that found them.
@@ -68,8 +74,6 @@ class Research(Answer):
     key: str = ""
     heading: str = ""
     question: str = ""
-    summary: str = ""
-    findings: tuple[Finding, ...]
     passages: tuple[Passage, ...] = ()
 
 
@@ -92,45 +96,41 @@ class DraftReview(Answer):
     findings: tuple[DraftFinding, ...] = ()
 
 
-# --- the task in the run document ------------------------------------------------------------------------------------
+# --- the task --------------------------------------------------------------------------------------------------------
 
 
-class TaskEvent(BaseModel):
+class TaskEvent(Answer):
     """A line that a stage reported."""
-
-    model_config = ConfigDict(frozen=True)
 
     timestamp: str
     agent: str
     message: str
 
 
-class ResearchedQuestion(Value):
+class ResearchedQuestion(Findings):
     """A question with its findings; ``key`` is the step that answered it."""
 
     key: str
     heading: str
     question: str
     status: StepStatus
-    summary: str = ""
-    findings: tuple[Finding, ...] = ()
-    passages: tuple[str, ...] = Field(default=(), description="The ids of the passages that were found.")
+    passages: tuple[str, ...] = Field(description="The ids of the passages that were found.")
     error: str | None
 
 
-class CitedPassage(Passage):
+class CitedPassage(Passage, Answer):
     """A passage that the report can cite."""
 
     link: str = Field(description="The address that opens the source at the passage.")
 
 
-class ReportClaim(JudgedClaim):
+class ReportClaim(JudgedClaim, Answer):
     """A claim of a draft, the passages that it cites by their ids, its verdict, and why it is doubted."""
 
     why: str | None = None
 
 
-class ReportFeedback(Value):
+class ReportFeedback(Answer):
     """The verdict on a draft."""
 
     verdict: Verdict | None
@@ -151,17 +151,26 @@ class ReportDraft(ReportFeedback):
     error: str | None
 
 
-class ReportTask(Value):
-    """The work on a report. ``draft``, ``feedback`` and ``claims`` are those of the latest of ``drafts``."""
+class Task(BaseModel):
+    """The work on a report. A stage gets its own copy when it begins; which of the fields it changes is recorded.
 
-    plan: Plan | None
-    research: tuple[ResearchedQuestion, ...]
-    draft: str | None
-    feedback: ReportFeedback | None
-    final_report: str | None
-    revisions: int
-    stages: tuple[Stage, ...]
-    drafts: tuple[ReportDraft, ...]
-    claims: tuple[ReportClaim, ...]
-    passages: dict[str, CitedPassage] = Field(description="By id.")
-    events: tuple[TaskEvent, ...] = Field(description="What its stages reported.")
+    ``plan`` has a title and sections, ``research`` what was found for each question; that of your own stages can be any
+    JSON. ``draft`` is the latest text with its citations (``[p1]``), ``feedback`` the verdict on it and its findings.
+    ``claims`` are the claims of the draft with their verdicts, ``passages`` what they can cite, by id. ``events`` are
+    the lines that the stages reported: before this one began.
+    """
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+    topic: str = ""
+    plan: Plan | None = None
+    research: tuple[ResearchedQuestion, ...] = ()
+    draft: str | None = None
+    feedback: ReportFeedback | None = None
+    final_report: str | None = None
+    events: tuple[TaskEvent, ...] = ()
+    revisions: int = 0
+    stages: tuple[Stage, ...] = ()
+    drafts: tuple[ReportDraft, ...] = ()
+    claims: tuple[ReportClaim, ...] = ()
+    passages: dict[str, CitedPassage] = {}

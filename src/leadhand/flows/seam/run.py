@@ -20,7 +20,7 @@ from leadhand.core.outcome import failure_gap
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState
-from leadhand.core.value import DEEPEST, Json, Value, fitting, one_line, plain_json, shown
+from leadhand.core.value import DEEPEST, Json, fitting, one_line, plain_json, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code
 from leadhand.flows.flow import Fits, ProposedCall, fault_of
@@ -309,7 +309,7 @@ class FunctionRun:
         return None if draft is None else draft(state, step)
 
     @_of_flow
-    def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
+    def task(self, state: RunState, entries: Sequence[Entry]) -> BaseModel | None:
         """Return the flow's own part of the run document. Raises FlowError."""
         return self._flow.task(state, self._options, entries)
 
