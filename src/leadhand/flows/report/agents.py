@@ -139,22 +139,22 @@ class BoundAgent:
 
 def worker_of(stage: Stage, agent: BoundAgent | None) -> Worker:
     """Return the worker that carries a stage out; the ``agent`` is that of its class, if it is here."""
-    known, text, code = stage.built_in, stage.instructions or "", bool(stage.agent)
-    researches, output = "research" in stage.gives, {"type": "object"} if code else OUTPUTS.get(stage.gives[0])
-    if known is None and not code:
+    text, researches, code = stage.instructions or "", "research" in stage.gives, bool(stage.agent)
+    if not code and stage.built_in is None:
         text = f"{instructions('stage').replace('{instructions}', text)}\n\n{instructions(f'stage-{stage.gives[0]}')}"
+    output = {"type": "object"} if code else OUTPUTS.get(stage.gives[0])
     tools = SEARCHING if researches and not code else ()
     return Worker(
         name=stage.name,
-        doing="" if known is None else known.doing,
+        doing=stage.built_in.doing if stage.built_in else "",
         instructions=text or ("" if code else instructions(stage.name)),
-        model_role="" if known is None else known.model_role,
+        model_role=stage.built_in.model_role if stage.built_in else "",
         output=output,
         tools=tools if stage.tools is None else stage.tools,
         loop="code" if code else "turns" if researches or stage.tools else "reply",
         counts=researches,
         continues=output is None,
-        code="" if agent is None else agent.source,
-        fingerprint="" if agent is None else agent.fingerprint,
+        code=agent.source if agent else "",
+        fingerprint=agent.fingerprint if agent else "",
         **stage.model_dump(include={"model", *LIMITS}),
     )

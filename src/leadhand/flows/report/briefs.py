@@ -69,9 +69,9 @@ def _for_stage(report: Report, stage: Stage, draft: Draft) -> dict[str, Any]:
     if stage.name == REVIEWER:
         missing = [part.model_dump() for part in draft.missing]
         return {**_outline(report), **facts, **({"judge_misses": missing} if missing else {})}
-    names = dict.fromkeys(name for each in draft.claims for name in each.cites)
-    passages = {name: passage for name, passage in report.passages.items() if name in names}
-    return {**facts, "passages": shown_passages(passages, names, context_budget(report.run.state, stage.name))}
+    names = {name for each in draft.claims for name in each.cites}
+    cited = {name: passage for name, passage in report.passages.items() if name in names}
+    return {**facts, "passages": shown_passages(cited, cited, context_budget(report.run.state, stage.name))}
 
 
 def _outline(report: Report) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from leadhand.core.text import did_you_mean
 from leadhand.core.value import object_of
 from leadhand.core.worker import Worker
 from leadhand.flows.desk import Desk
-from leadhand.flows.plan_gate import denial, made_again, page_id
+from leadhand.flows.plan_gate import denial, page_id
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
@@ -48,19 +48,19 @@ class ReportFlow(FunctionFlow):
 
     def __init__(self, agents: Mapping[str, BoundAgent] = NOTHING) -> None:
         super().__init__(self._write, "report", RULES, self._workers_of, unfinished=self._unfinished)
-        self._agents = agents
+        self.agents = agents
 
     def _workers_of(self, options: Any) -> Sequence[Worker]:
         stages = stages_of(options.agents, review=options.review)
-        return [worker_of(stage, self._agents.get(stage.agent or "")) for stage in stages]
+        return [worker_of(stage, self.agents.get(stage.agent or "")) for stage in stages]
 
     def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of a run with what the agents of this process say about their stages."""
 
-        def complete(stage: Any) -> Any:
+        def complete(stage: Any) -> Mapping[str, Any]:
             given = object_of({"name": stage} if isinstance(stage, str) else stage)
-            named = given.get("agent") or (given.get("name") if given.get("instructions") is None else None)
-            return self._agents[named].placed(given) if isinstance(named, str) and named in self._agents else stage
+            agent = given.get("agent") or (given.get("name") if given.get("instructions") is None else None)
+            return self.agents[str(agent)].placed(given) if str(agent) in self.agents else given
 
         stages = options.get("agents")
         if not isinstance(stages, list | tuple):
@@ -68,17 +68,12 @@ class ReportFlow(FunctionFlow):
         return {**options, "agents": [complete(each) for each in cast("Sequence[Any]", stages)]}
 
     def check_code(self, options: Any) -> None:
+        """Raise UsageError if the agent of a stage is not in this process: nothing is imported by name."""
         for stage in stages_of(options.agents, review=options.review):
-            if stage.agent:
-                self.agent_of(stage)
-
-    def agent_of(self, stage: Stage) -> BoundAgent:
-        """Return the agent of a stage. Raises UsageError if it is not in this process: nothing is imported by name."""
-        if (agent := self._agents.get(stage.agent or "")) is None:
-            how = f"The classes here are: {', '.join(self._agents) or 'none'}."
-            how += did_you_mean(stage.agent or "", self._agents) or " Add it: --agent FILE, or Leadhand(agents=[…])."
-            raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
-        return agent
+            if stage.agent and stage.agent not in self.agents:
+                how = f"The classes here are: {', '.join(self.agents) or 'none'}."
+                how += did_you_mean(stage.agent, self.agents) or " Add it: --agent FILE, or Leadhand(agents=[…])."
+                raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
 
     def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> Task | None:
         report = self._report(state)
@@ -142,8 +137,6 @@ class _Writing(Report):
             for stage in self._before[:first]:
                 await self._carry_out(stage, more={"denied": [*denied]} if denied else {})
             plan = {} if self.plan is None else self.plan.model_dump(mode="json")
-            if any(each["plan"] == plan for each in denied):
-                raise FlowError(made_again())
             said = await self.run.approve(plan, of=[*self.results.values()][-1])
             if not isinstance(said, Denied):
                 break
@@ -172,9 +165,9 @@ class _Writing(Report):
     async def _carry_out(self, stage: Stage, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING) -> None:
         """Carry out a stage other than the writer: on a draft, or before there is one."""
         if stage.name == RESEARCHER and not stage.agent:
-            sections = self.plan.sections if self.plan is not None else ()
-            done = await self.run.gather([self._research(stage, *each) for each in enumerate(sections, start=1)])
-            self.results |= {each.key: each for each in done}
+            sections = enumerate(self.plan.sections if self.plan is not None else (), start=1)
+            found: list[Result] = await self.run.gather([self._research(stage, *each) for each in sections])
+            self.results |= {each.key: each for each in found}
             return
         key = page_id(1, len(more["denied"]) + 1) if more and stage.name == PLANNER else None
         step = self._asked(stage, key or stage.key(0 if draft is None else draft.number), draft, more)
@@ -212,7 +205,7 @@ class _Writing(Report):
             return shown_to(self, stage, draft, more)
 
         async def code(desk: Desk) -> AgentResult:
-            return await self._flow.agent_of(stage).carry_out(stage, desk)
+            return await self._flow.agents[stage.agent or ""].carry_out(stage, desk)
 
         title = key if stage.built_in is None else more.get("heading") or key.replace("-", " ")
         about = Details(title=title, shows=shows)

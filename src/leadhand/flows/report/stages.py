@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from leadhand.core.errors import UsageError
 from leadhand.core.text import did_you_mean
@@ -63,11 +63,6 @@ class Stage(Value):
     max_requests: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)
     budget: float | None = Field(default=None, ge=0)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        return {"name": given} if isinstance(given, str) else given  # a stage that is known by its name
 
     @property
     def built_in(self) -> BuiltIn | None:
