@@ -8,8 +8,8 @@ from functools import partial
 
 from pydantic import Field
 
-from leadhand.core.judgement import Claim, Judgement
 from leadhand.core.value import Value
+from leadhand.core.work_result import Claim, Judgement
 from leadhand.flows.passages import Passage, of_passages
 from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE, MissingPart
