@@ -177,9 +177,9 @@ async def test_a_class_replaces_the_writer_and_its_drafts_are_checked_like_those
 
         async def run(self, task: Task) -> AgentResult:
             assert task.plan is not None
-            found = [each for each in task.research if each["passages"]]
-            sections = [f"## {each['heading']}\n\n{each['findings'][0]['statement']} [p1]" for each in found]
-            return AgentResult(updates={"draft": "\n\n".join([f"# {task.plan['title']}", *sections, "No [p99]."])})
+            found = [each for each in task.research if each.passages]
+            sections = [f"## {each.heading}\n\n{each.findings[0].statement} [p1]" for each in found]
+            return AgentResult(updates={"draft": "\n\n".join([f"# {task.plan.title}", *sections, "No [p99]."])})
 
     _, document, _ = await reported(home, Own)
     (draft,) = document["task"]["drafts"]
@@ -226,7 +226,8 @@ async def test_a_class_plans_and_the_research_of_a_class_can_be_text(home: Path)
         name = "researcher"
 
         async def run(self, task: Task) -> AgentResult:
-            return AgentResult(updates={"research": f"{task.plan['title']}: It needs 9 kW."})
+            assert task.plan is not None
+            return AgentResult(updates={"research": f"{task.plan.title}: It needs 9 kW."})
 
     scripted = model(writer="It needs 9 kW [p1].")
     answer = await lead(home, scripted, agents=[Planning, Searching]).run(

@@ -19,15 +19,9 @@ MOST_QUESTIONS = 12
 
 
 class Answer(Value):
-    """A part of an answer, or of the task, whose fields can also be read as those of a dict.
-
-    Keys that nobody asked for are ignored: they cannot change what the others mean.
-    """
+    """A part of an answer. Keys that nobody asked for are ignored: they cannot change what the others mean."""
 
     model_config = ConfigDict(extra="ignore")
-
-    def __getitem__(self, field: str) -> Any:
-        return getattr(self, field)
 
 
 class Verdict(StrEnum):
@@ -99,7 +93,7 @@ class DraftReview(Answer):
 # --- the task --------------------------------------------------------------------------------------------------------
 
 
-class TaskEvent(Answer):
+class TaskEvent(Value):
     """A line that a stage reported."""
 
     timestamp: str
@@ -118,19 +112,19 @@ class ResearchedQuestion(Findings):
     error: str | None
 
 
-class CitedPassage(Passage, Answer):
+class CitedPassage(Passage):
     """A passage that the report can cite."""
 
     link: str = Field(description="The address that opens the source at the passage.")
 
 
-class ReportClaim(JudgedClaim, Answer):
+class ReportClaim(JudgedClaim):
     """A claim of a draft, the passages that it cites by their ids, its verdict, and why it is doubted."""
 
     why: str | None = None
 
 
-class ReportFeedback(Answer):
+class ReportFeedback(Value):
     """The verdict on a draft."""
 
     verdict: Verdict | None

@@ -95,7 +95,7 @@ def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.Task:
     task.events = tuple(map(shapes.TaskEvent.model_validate, lines))
     if last is not None:
         task.draft, task.claims = last.text, last.claims
-        task.feedback = shapes.ReportFeedback(**{name: last[name] for name in shapes.ReportFeedback.model_fields})
+        task.feedback = shapes.ReportFeedback(verdict=last.verdict, findings=last.findings, unreviewed=last.unreviewed)
     if finished is not None and text:
         task.final_report = f"{finished.answer}\n\n{source_list(sources, passages)}".strip()
     return task
