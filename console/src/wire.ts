@@ -997,19 +997,9 @@ export interface components {
       readonly question_id?: string;
       readonly text: string;
     };
-    readonly ReportClaim: {
-      readonly cites?: readonly string[];
-      readonly end?: number | null;
-      readonly header?: string;
-      readonly n: number;
-      readonly path?: string;
-      readonly start?: number | null;
-      readonly text: string;
-      readonly verdict: components["schemas"]["ClaimVerdict"];
-      readonly why: string | null;
-    };
     readonly ReportDraft: {
-      readonly claims: readonly components["schemas"]["ReportClaim"][];
+      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly doubts: readonly components["schemas"]["Doubt"][];
       readonly error: string | null;
       readonly findings: readonly components["schemas"]["ReportFinding"][];
       readonly key: string;
@@ -1683,7 +1673,7 @@ export interface components {
       readonly text: string;
     };
     readonly Task: {
-      readonly claims: readonly components["schemas"]["ReportClaim"][];
+      readonly claims: readonly components["schemas"]["JudgedClaim"][];
       readonly draft: string | null;
       readonly drafts: readonly components["schemas"]["ReportDraft"][];
       readonly events: readonly components["schemas"]["TaskEvent"][];
@@ -2153,7 +2143,6 @@ export type QuestionAnswered = components["schemas"]["QuestionAnswered"];
 export type QuestionAsked = components["schemas"]["QuestionAsked"];
 export type QueueInfo = components["schemas"]["QueueInfo"];
 export type ReplyBody = components["schemas"]["ReplyBody"];
-export type ReportClaim = components["schemas"]["ReportClaim"];
 export type ReportDraft = components["schemas"]["ReportDraft"];
 export type ReportFeedback = components["schemas"]["ReportFeedback"];
 export type ReportFinding = components["schemas"]["ReportFinding"];

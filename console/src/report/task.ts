@@ -4,7 +4,7 @@ import type { RunDocument, Task } from "../wire.ts";
 
 export type {
   CitedPassage as Passage,
-  ReportClaim as Claim,
+  JudgedClaim as Claim,
   ReportDraft as Draft,
   ReportFinding as Finding,
   Task as ReportTask,

@@ -208,10 +208,8 @@ class _Writing(Report):
             return await self._flow.agents[stage.agent or ""].carry_out(stage, desk)
 
         title = key if stage.built_in is None else more.get("heading") or key.replace("-", " ")
-        about = Details(title=title, shows=shows)
+        about = Details(title=title, shows=shows, judges=draft.step.key if draft is not None and stage.judges else "")
         if "research" in stage.gives and not stage.agent:
             about = about.of(checks=research_problems, keeps=with_passages)
-        if draft is not None and stage.judges:
-            about = about.of(judges=draft.step.key)
-        final = stage.name == WRITER
-        return self.run.step(self.run.worker(stage.name), key=key, input=given, details=about, final=final, code=code)
+        worker, final = self.run.worker(stage.name), stage.name == WRITER
+        return self.run.step(worker, key=key, input=given, details=about, final=final, code=code)

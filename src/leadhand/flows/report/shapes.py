@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from leadhand.core.run import StepStatus
 from leadhand.core.value import Value
-from leadhand.core.work_result import JudgedClaim
+from leadhand.core.work_result import Doubt, JudgedClaim
 from leadhand.flows.draft_rounds import ReportFinding
 from leadhand.flows.passages import Passage
 
@@ -118,12 +118,6 @@ class CitedPassage(Passage):
     link: str = Field(description="The address that opens the source at the passage.")
 
 
-class ReportClaim(JudgedClaim):
-    """A claim of a draft, the passages that it cites by their ids, its verdict, and why it is doubted."""
-
-    why: str | None = None
-
-
 class ReportFeedback(Value):
     """The verdict on a draft."""
 
@@ -141,7 +135,8 @@ class ReportDraft(ReportFeedback):
     revises: str | None = Field(description="The draft that this one revises.")
     research: tuple[str, ...] = Field(description="The steps whose findings it uses.")
     text: str | None
-    claims: tuple[ReportClaim, ...]
+    claims: tuple[JudgedClaim, ...] = Field(description="They cite passages by their ids.")
+    doubts: tuple[Doubt, ...]
     error: str | None
 
 
@@ -166,5 +161,5 @@ class Task(BaseModel):
     revisions: int = 0
     stages: tuple[Stage, ...] = ()
     drafts: tuple[ReportDraft, ...] = ()
-    claims: tuple[ReportClaim, ...] = ()
+    claims: tuple[JudgedClaim, ...] = ()
     passages: dict[str, CitedPassage] = {}

@@ -110,7 +110,6 @@ def _step(report: Report, key: str) -> dict[str, Any]:
 
 def _draft(report: Report, number: int, draft: Draft) -> shapes.ReportDraft:
     judgement = draft.judgement(draft.text)
-    why = {each.n: " ".join(doubt.why for doubt in judgement.doubts if doubt.n == each.n) for each in judgement.claims}
     return shapes.ReportDraft(
         **_step(report, draft.step.key),
         verdict=draft.verdict,
@@ -120,5 +119,6 @@ def _draft(report: Report, number: int, draft: Draft) -> shapes.ReportDraft:
         revises=report.drafts[number - 2].step.key if number > 1 else None,
         research=tuple(key for key, each in report.results.items() if key in report.found and each.ok),
         text=draft.text or None,
-        claims=tuple(shapes.ReportClaim(**dict(each), why=why[each.n] or None) for each in judgement.claims),
+        claims=judgement.claims,
+        doubts=judgement.doubts,
     )
