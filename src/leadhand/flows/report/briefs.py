@@ -104,10 +104,8 @@ def in_turns(passages: Mapping[str, Passage], items: Iterable[Sequence[Passage]]
 def shown_passages(passages: Mapping[str, Passage], order: Iterable[str], room: int) -> dict[str, Any]:
     """Return the passages as a writer sees them; if they do not fit, the first ones in this order."""
     shown = {name: {"text": passage.text, "source": passage.title or passage.url} for name, passage in passages.items()}
-    if tokens(shown) <= room:
-        return shown
-    names = [name for name in dict.fromkeys(order) if name in shown]
-    kept = {name for each in fitting(({name: shown[name]} for name in names), room) for name in each}
+    ordered = dict.fromkeys([*(name for name in order if name in shown), *shown])
+    kept = {name for each in fitting(({name: shown[name]} for name in ordered), room) for name in each}
     return {name: facts for name, facts in shown.items() if name in kept}
 
 
