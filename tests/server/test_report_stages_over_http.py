@@ -102,7 +102,7 @@ class PlainWriter(Agent):
     gives = ("draft",)
 
     async def run(self, task: Task) -> AgentResult:
-        lines = [f"{each['statement']} [p1]" for item in task.research for each in item["findings"]]
+        lines = [f"{each.statement} [p1]" for item in task.research for each in item.findings]
         return AgentResult(updates={"draft": "# Findings\n\n" + "\n\n".join(lines)})
 
 

@@ -8,13 +8,15 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import BaseModel
+
 from leadhand.app.arguments import json_value
 from leadhand.app.toolsets import entry_points, loaded
 from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import Value, shown
+from leadhand.core.value import shown
 from leadhand.core.worker import Worker
 from leadhand.engine.gate import schema_problems
 from leadhand.flows.flow import fault_of
@@ -242,7 +244,7 @@ class FlowRegistry:
         except (ConfigurationError, UsageError):
             return False
 
-    def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
+    def task(self, state: RunState, entries: Sequence[Entry]) -> BaseModel | None:
         """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
         try:
             flow = self.of(state.definition)

@@ -9,7 +9,7 @@ from leadhand.app.beside import failure_of, lines_beside
 from leadhand.app.flows import REPORT
 from leadhand.app.formatting import clean
 from leadhand.core.value import object_of
-from leadhand.flows.report.rendering import escaped, markdown_link
+from leadhand.flows.report.task import escaped, markdown_link
 
 
 def markdown(document: dict[str, Any]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from pydantic import BaseModel
+
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.host_waits import host_wait
 from leadhand.app.new_limits import proposed_limits
@@ -13,7 +15,6 @@ from leadhand.core.limits import usd
 from leadhand.core.relations import open_question, parent_of
 from leadhand.core.run import ENDED, RunDefinition, StepStatus
 from leadhand.core.state import RunState, Settlement, StepState
-from leadhand.core.value import Value
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports import ContextStore
 from leadhand.ports.hosts import NO_WAIT, HostWait
@@ -46,7 +47,7 @@ def run_document(
     state: RunState,
     *,
     owner: str | None,
-    task: Value | None = None,
+    task: BaseModel | None = None,
     followed_by: Iterable[str] = (),
     wait: HostWait = NO_WAIT,
 ) -> shapes.RunDocument:

@@ -13,7 +13,7 @@ from leadhand.core.tool import Todo
 from leadhand.core.value import Json, Moment, unset
 from leadhand.core.work_order import WorkOrder
 from leadhand.core.work_result import JudgedClaim
-from leadhand.flows.report.shapes import ReportTask
+from leadhand.flows.report.shapes import Task
 from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
 
@@ -155,7 +155,7 @@ class RunDocument(Document):
     work_states: tuple[WorkState, ...] = Field(description="One for each work order, in the same order.")
     work_state: WorkState | None = Field(description="The latest of `work_states`.")
     context_store: ContextStore
-    task: ReportTask | None = Field(description="The work on a report; null for a run of another flow.")
+    task: Task | None = Field(description="The work on a report; null for a run of another flow.")
     todos: tuple[Todo, ...]
     artifacts: tuple[ArtifactLine, ...]
     approvals: tuple[Approval, ...]

@@ -13,8 +13,7 @@ from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.passages import of_passages
-from leadhand.flows.report.rendering import body, numbered
-from leadhand.flows.report.task import not_done
+from leadhand.flows.report.task import body, not_done, numbered
 from leadhand.flows.seam.results import FlowAnswer, Result
 
 from .findings import Findings, found_nothing

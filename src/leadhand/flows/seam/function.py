@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from leadhand.core.errors import UsageError
 from leadhand.core.events import Entry
 from leadhand.core.state import RunState
-from leadhand.core.value import Value, shown
+from leadhand.core.value import shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.refused_options import refusal
 
@@ -99,7 +99,7 @@ class FunctionFlow:
     def check_code(self, options: Any) -> None:
         """Raise UsageError if this process lacks code that a run with these options needs."""
 
-    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> Value | None:
+    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> BaseModel | None:
         """Return the flow's own part of the run document; ``entries`` are the log of the run."""
         return None
 
