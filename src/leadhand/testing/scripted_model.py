@@ -66,7 +66,7 @@ class ScriptedModel:
     ``lenient`` reviews, composes and judges by itself where nothing is scripted: it accepts what completed, drops the
     rest, joins the summaries and confirms every claim. ``sleep`` is what a step's delay waits with.
 
-    As a context manager, sync or async, it checks at the end that every step was used. ``requests`` are the calls in
+    As a context manager, it checks at the end that every step was used. ``requests`` are the calls in
     the order of arrival, ``most_at_once`` is how many ran at the same time, ``abandoned`` how many were cancelled. A
     step that takes longer than its request's deadline is a timeout at the deadline.
     """
@@ -166,12 +166,6 @@ class ScriptedModel:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.assert_done()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.__exit__(kind)
 
 
 def _rule(label: str, matches: Predicate, steps: Script) -> _Rule:
