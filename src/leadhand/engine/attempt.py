@@ -217,10 +217,9 @@ class Attempt:
 
     def _is_ordered(self, conversation: Conversation, turn: Turn) -> bool:
         """Whether a turn makes one call: the one that was ordered, or for which the model worked out arguments."""
-        if turn.number == 0 or len(turn.message.tool_calls) > 1:
-            return turn.number == 0
-        ordered = self._subtask.tool is not None and turn.message.tool_calls[0].name == self._subtask.tool
-        return ordered and self._support(conversation.finished(turn)) is None
+        called = [call.name for call in turn.message.tool_calls]
+        ordered = called == [self._subtask.tool] and self._support(conversation.finished(turn)) is None
+        return turn.number == 0 or ordered
 
     def _is_enough(self, raw: Json) -> bool:
         """Whether what the tool of the subtask returned is the result, so that no model has to write it.

@@ -31,7 +31,6 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.engine.work import stages_after
 from leadhand.flows.lean_schema import lean_schema
 from leadhand.ports import ModelError, Work
 from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
@@ -189,20 +188,8 @@ class Turns:
             on_text = None  # nothing is shown or begun of a text that a hook has not let pass
         call_id = model_call_id(work.step.step_id, number)
         request = self.request(call_id, messages, schema, tools)
-        call = ModelCall(
-            attempt=work.attempt.attempt,
-            call_id=call_id,
-            request=request,
-            stages=work.definition.closing_stages,
-            after=stages_after(work.definition, work.step, work.worker),
-            within=work.scopes,
-            budgets=work.definition.budgets,
-            needs_price=work.definition.needs_prices,
-            at_once=work.definition.concurrency.of_model(request.model),
-            priority=work.definition.priority,
-            asked=asked,
-            check=partial(hooks.after_model, work) if hooks.has(work.definition, "after_model") else None,
-        )
+        check = partial(hooks.after_model, work) if hooks.has(work.definition, "after_model") else None
+        call = ModelCall(work, call_id, request, asked, check)
         if on_text is not None and number > 1 and work.step.final:
             on_text("")  # the earlier text was not accepted, or ended in the middle of a line
             if before:
@@ -222,8 +209,7 @@ class Turns:
             if not others or (error.failure.class_ is not FailureClass.UNAVAILABLE and error.failure.type != AWAY):
                 raise
         request = call.request.evolve(model=others[0])
-        at_once = self._work.definition.concurrency.of_model(request.model)
-        return await self._answered(call._replace(request=request, at_once=at_once), others[1:], on_text)
+        return await self._answered(call._replace(request=request), others[1:], on_text)
 
     def _on_structured(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:
         """Return what takes the pieces of a structured answer: it records elements, and shows a draft of the answer."""
