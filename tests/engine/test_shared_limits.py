@@ -26,8 +26,8 @@ from leadhand.core.events import (
 )
 from leadhand.core.limits import Concurrency, Limits, SharedLimit
 from leadhand.core.run import RunStatus
-from leadhand.engine import shared_limits, slots, wait_notes
-from leadhand.engine.shared_limits import SharedLimits
+from leadhand.engine.calls import shared_limits, slots, wait_notes
+from leadhand.engine.calls.shared_limits import SharedLimits
 from leadhand.stores.opening import open_store
 from leadhand.tools.decorator import Tool, tool
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from leadhand.app.manifest import Project
     from leadhand.app.new_limits import NewLimits
     from leadhand.app.runtime import Runtime
-    from leadhand.engine.host import OnText
+    from leadhand.engine.attempts.host import OnText
 
 
 class Flag(NamedTuple):

@@ -8,9 +8,11 @@ from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import unquote
 
+from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, is_list, is_object, json_problem, thawed
+from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.work_order import result_reference
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import output_schema
@@ -60,6 +62,11 @@ def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     found = islice(_validator(Frozen(schema)).iter_errors(thawed(instance)), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
+
+
+def malformed(message: str) -> Failure:
+    """Return the failure of a worker whose answer does not have the form that it must have."""
+    return Failure.of(message, "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL)
 
 
 def json_flaw(text: str) -> str:

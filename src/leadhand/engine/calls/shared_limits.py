@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from leadhand.core.limits import SharedLimit
 from leadhand.core.tool import ToolSpec
-from leadhand.engine.slots import NO_PLACE, RunPlaces, Slots, announced, without_slot
+from leadhand.engine.calls.slots import NO_PLACE, RunPlaces, Slots, announced, without_slot
 from leadhand.ports import Clock, ContextStore, DatabaseStore
 from leadhand.ports.tool_limits import seconds_between
 

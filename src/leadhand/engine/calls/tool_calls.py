@@ -23,16 +23,16 @@ from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.tool import CachedFrom, CallState, Effect, ToolReturn, ToolSpec
 from leadhand.core.value import Json
 from leadhand.core.words.failures import indeterminate, unreadable
+from leadhand.engine.calls.shared_limits import SharedLimits, ToolLimits
+from leadhand.engine.calls.slots import Bounded, TimeIsUp, without_slot
+from leadhand.engine.calls.tool_cache import ToolCache, may_keep
 from leadhand.engine.contained import contained
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
-from leadhand.engine.shared_limits import SharedLimits, ToolLimits
-from leadhand.engine.slots import Bounded, TimeIsUp, without_slot
 from leadhand.engine.system_errors import WRONG_PATH, is_passing
 from leadhand.engine.threads import Ended, OnLoop, Threads, line_of
-from leadhand.engine.tool_cache import ToolCache, may_keep
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import (
     Caller,

@@ -19,18 +19,18 @@ from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import summary_of
 from leadhand.core.worker import CallSettings
-from leadhand.engine.call_rules import CallRules
-from leadhand.engine.conversation import Conversation, parallel_tools
-from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.drafts import DraftWriter
-from leadhand.engine.elements import DraftText, Elements
-from leadhand.engine.endings import GaveUp, Parked, given_up
+from leadhand.engine.attempts.call_rules import CallRules
+from leadhand.engine.attempts.conversation import Conversation, parallel_tools
+from leadhand.engine.attempts.conversation_turn import Turn
+from leadhand.engine.attempts.drafts import DraftWriter
+from leadhand.engine.attempts.elements import DraftText, Elements
+from leadhand.engine.attempts.endings import GaveUp, Parked, given_up
+from leadhand.engine.attempts.long_texts import begun, in_parts
+from leadhand.engine.calls.model_calls import ModelCall, ModelCalls
+from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.gate import OF_A_SECRET, Frozen, argument_problems
 from leadhand.engine.hooks import blocked, failed
 from leadhand.engine.log import RunLog
-from leadhand.engine.long_texts import begun, in_parts
-from leadhand.engine.model_calls import ModelCall, ModelCalls
-from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.lean_schema import lean_schema
 from leadhand.ports import ModelError, Work
 from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec

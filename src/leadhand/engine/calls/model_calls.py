@@ -17,11 +17,11 @@ from leadhand.core.errors import AWAY, HOOK_FAILED, NEXT_ACTION, ConfigurationEr
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Money, Usage
 from leadhand.core.value import Json, json_problem
-from leadhand.engine.endings import malformed
+from leadhand.engine.calls.pace import Pace
+from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.engine.calls.slots import without_slot
+from leadhand.engine.gate import malformed
 from leadhand.engine.log import RunLog
-from leadhand.engine.pace import Pace
-from leadhand.engine.shared_limits import SharedLimits
-from leadhand.engine.slots import without_slot
 from leadhand.engine.work import stages_after
 from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models, Work
 from leadhand.ports.models import ModelReply, ModelRequest, input_bound

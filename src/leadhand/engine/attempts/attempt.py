@@ -20,20 +20,21 @@ from leadhand.core.value import Json, compact_json, is_object, json_problem, obj
 from leadhand.core.words.failures import ASK_OTHERWISE, NOT_ACCEPTED, written_call
 from leadhand.core.work_order import Subtask, result_reference
 from leadhand.core.work_result import WorkResult
-from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
-from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import GaveUp, Stuck, completed, gave_up, malformed, no_news, no_result, too_many_turns
+from leadhand.engine.attempts.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
+from leadhand.engine.attempts.conversation_turn import Turn
+from leadhand.engine.attempts.endings import GaveUp, Stuck, completed, gave_up, no_news, no_result, too_many_turns
+from leadhand.engine.attempts.long_texts import grows, never_ended, next_part, whole
+from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
     argument_problems,
     json_flaw,
+    malformed,
     proposed_problems,
     resolved,
     schema_problems,
 )
-from leadhand.engine.long_texts import grows, never_ended, next_part, whole
-from leadhand.engine.turns import Turns
 from leadhand.ports import ModelError, Work
 
 NO_SUBTASK = Subtask(name="-")
@@ -56,7 +57,7 @@ class Attempt:
         """The last answer that a hook did not let pass, and why."""
 
     async def carry_out(self, conversation: Conversation) -> WorkResult:
-        """Return the result of the attempt. Raises :class:`~leadhand.engine.turns.Parked` if it has to wait."""
+        """Return the result of the attempt. Raises :class:`~.endings.Parked` if it has to wait."""
         try:
             result = await self._carry_out(conversation)
         except GaveUp as error:
