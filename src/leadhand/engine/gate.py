@@ -100,7 +100,7 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
 
 def _parts_of(schema: Mapping[str, Any]) -> int:
     """Return how many parts a schema has, each counted wherever it is referred to: a short schema can stand for so many
-    that no check of it ends. Raises :class:`Unresolved` for a reference that is no pointer into the schema."""
+    that no check of it ends. Raises :class:`Unresolved` for a reference that does not point into the schema."""
     counted: dict[int, int] = {}
 
     def count(value: Json) -> int:
