@@ -52,14 +52,6 @@ class GaveUp(Exception):
     """The worker gave up its subtask."""
 
 
-class Stuck(Exception):
-    """The worker makes no progress; ``type`` is that of the attempt's failure, ``action`` what a person can do."""
-
-    def __init__(self, reason: str, type: str, action: str) -> None:
-        super().__init__(reason)
-        self.type, self.action = type, action
-
-
 def gave_up(reason: str) -> Failure:
     """Return the failure of a worker that gave up."""
     return Failure.of(reason, "gave_up", FailureClass.INVALID, f"add a tool that can do it, or {ANOTHER_MODEL}")

@@ -139,7 +139,7 @@ class Host:
             return await CodeAttempt(work, log, turns, self._tools.threads).carry_out()
         conversation = await Conversation.rebuilt(work, log)
         turns.rules.refuse_again(conversation)
-        return await Attempt(work, turns).carry_out(conversation)
+        return await Attempt(work, log, turns, self._tools.hooks).carry_out(conversation)
 
 
 RETURNED = ("results", "as_ordered", "subtasks")
