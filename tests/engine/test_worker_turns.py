@@ -10,7 +10,6 @@ import pytest
 from engine.fakes import FakeModels, calls, down
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.core.asks import SetTodos, Todo
 from leadhand.core.conversation import ToolMessage, UserMessage
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import (
@@ -23,7 +22,7 @@ from leadhand.core.events import (
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.core.tool import ToolReturn
+from leadhand.core.tool import SetTodos, Todo, ToolReturn
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 

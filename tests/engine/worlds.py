@@ -14,11 +14,11 @@ from leadhand.app.document.run_document import run_document
 from leadhand.core.approval import args_hash
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
-from leadhand.core.judgement import Check
 from leadhand.core.limits import NOTHING, Concurrency, Limits, Money, SharedBudget
 from leadhand.core.run import ModelChoice, RunDefinition, WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy
+from leadhand.core.work_result import Check
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.attempts.host import Host
 from leadhand.engine.calls.model_calls import ModelCalls

@@ -9,8 +9,7 @@ from leadhand.app.listings import all_runs, definition_of
 from leadhand.app.membership import is_shared
 from leadhand.app.toolsets import needed_tools
 from leadhand.core.errors import UnreadableRun
-from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.run import RunDefinition, RunStatus
+from leadhand.core.run import AttemptStatus, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine import snapshots
 from leadhand.ports import ContextStore

@@ -12,8 +12,7 @@ from leadhand.core.errors import Failure, UnreadableRun, UsageError
 from leadhand.core.events import Entry, ModelCallBegan, ModelCallReturned
 from leadhand.core.ids import step_of
 from leadhand.core.limits import Usage, usd
-from leadhand.core.moment import Moment
-from leadhand.core.value import Json, unset
+from leadhand.core.value import Json, Moment, unset
 from leadhand.engine.sent_requests import sent_request
 from leadhand.ports.models import ModelRequest
 

@@ -20,15 +20,13 @@ from leadhand.app.settings import A_KEY, NEW_BUDGET, reserves
 from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
-from leadhand.core.blob import BLOB_KEY
+from leadhand.core.artifact import BLOB_KEY
 from leadhand.core.decide import decide, stopping
 from leadhand.core.decide.requests import ACTED, retriable, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import foreseen, replay
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
-from leadhand.core.plan_approval import open_plan
-from leadhand.core.relations import blocked_by
-from leadhand.core.rights import tools_of
+from leadhand.core.relations import blocked_by, open_plan, tools_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import listed

@@ -9,8 +9,7 @@ from importlib import metadata
 from typing import Any
 
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.lifecycle import SETTLED
-from leadhand.core.run import RunDefinition
+from leadhand.core.run import SETTLED, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.hooks import Hooks

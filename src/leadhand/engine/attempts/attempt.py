@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from leadhand.core.blob import BLOB_ABOVE
+from leadhand.core.artifact import BLOB_ABOVE
 from leadhand.core.commands import FlowError
 from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import NoteEmitted
-from leadhand.core.evidence import unproven_call
+from leadhand.core.outcome import unproven_call
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of, thawed
@@ -218,9 +218,10 @@ class Attempt:
 
     def _is_ordered(self, conversation: Conversation, turn: Turn) -> bool:
         """Whether a turn makes one call: the one that was ordered, or for which the model worked out arguments."""
-        called = [call.name for call in turn.message.tool_calls]
-        ordered = called == [self._subtask.tool] and self._support(conversation.finished(turn)) is None
-        return turn.number == 0 or ordered
+        if turn.number == 0:
+            return True
+        names = [each.name for each in turn.message.tool_calls]
+        return names == [self._subtask.tool] and self._support(conversation.finished(turn)) is None
 
     def _is_enough(self, raw: Json) -> bool:
         """Whether what the tool of the subtask returned is the result, so that no model has to write it.

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
-from leadhand.core.asks import Delegate
 from leadhand.core.conversation import AssistantMessage, Message, ToolCall, ToolMessage
 from leadhand.core.errors import CHILD_FAILED
-from leadhand.core.tool import TOOL_ERROR, CallState
+from leadhand.core.tool import TOOL_ERROR, CallState, Delegate
 from leadhand.core.value import Json, compact_json, is_object, list_of, object_of, text_of
 
 REPEATED = "repeated_call"

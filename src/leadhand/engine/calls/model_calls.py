@@ -22,7 +22,7 @@ from leadhand.engine.calls.shared_limits import SharedLimits
 from leadhand.engine.calls.slots import without_slot
 from leadhand.engine.gate import malformed
 from leadhand.engine.log import RunLog
-from leadhand.engine.work import stages_after
+from leadhand.engine.work import kept_after
 from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models, Work
 from leadhand.ports.models import ModelReply, ModelRequest, input_bound
 
@@ -202,9 +202,7 @@ class ModelCalls:
                 call_id=call.call_id,
                 model=call.request.model,
                 reserved=self._reservation(call.request, needs_price=run.needs_prices),
-                # What the run keeps for its stages (the evaluation, the answer, and what follows it) is left to them.
-                stages=run.closing_stages,
-                after=stages_after(run, work.step, work.worker),
+                kept=kept_after(run, work.step, work.worker),
                 within=work.scopes,
                 shared=tuple(budget.at(now) for budget in run.budgets),
                 request=sent.parts,

@@ -16,11 +16,10 @@ from typing import Any, cast
 from pydantic_core import to_json
 
 from leadhand.core.approval import Preview
-from leadhand.core.asks import Ask, Delegate, WriteArtifact
 from leadhand.core.decide.attempts import retry
 from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
-from leadhand.core.tool import CachedFrom, CallState, Effect, ToolReturn, ToolSpec
+from leadhand.core.tool import Ask, CachedFrom, CallState, Delegate, Effect, ToolReturn, ToolSpec, WriteArtifact
 from leadhand.core.value import Json
 from leadhand.core.words.failures import indeterminate, unreadable
 from leadhand.engine.calls.shared_limits import SharedLimits, ToolLimits
