@@ -178,12 +178,11 @@ class ToolCalls:
 
     async def _used_again(self, log: RunLog, began: ToolCallBegan, name: str | None) -> CallState | None:
         """Return a cached result, and record that the call was not made; None if it has to be made."""
-        found = await self._cache.find(name, log) if name is not None else None
-        if found is None:
+        reply = await self._cache.find(name, log) if name is not None else None
+        if reply is None:
             return None
-        reply, origin = found
         raw, blobs = await self._packed(log, reply.raw)
-        await log.append(began, _returned(began, reply, raw, ok=True, cached=origin), blobs=blobs)
+        await log.append(began, _returned(began, reply, raw, ok=True, cached=reply.cached), blobs=blobs)
         return _state(began, reply)
 
     async def _packed(self, log: RunLog, raw: Json) -> tuple[Json, dict[str, bytes]]:
