@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -55,7 +56,7 @@ class _Rule:
         return self.steps.popleft() if self.steps else self.always
 
 
-class ScriptedModel:
+class ScriptedModel(AbstractContextManager["ScriptedModel"], AbstractAsyncContextManager["ScriptedModel"]):
     """The Models port, scripted.
 
     Steps are taken in order: ``ScriptedModel([plans(...), calls("weather_tool", location="Paris"), says("…")])``; or by
@@ -66,7 +67,7 @@ class ScriptedModel:
     ``lenient`` reviews, composes and judges by itself where nothing is scripted: it accepts what completed, drops the
     rest, joins the summaries and confirms every claim. ``sleep`` is what a step's delay waits with.
 
-    As a context manager, it checks at the end that every step was used. ``requests`` are the calls in
+    As a context manager, sync or async, it checks at the end that every step was used. ``requests`` are the calls in
     the order of arrival, ``most_at_once`` is how many ran at the same time, ``abandoned`` how many were cancelled. A
     step that takes longer than its request's deadline is a timeout at the deadline.
     """
@@ -160,12 +161,12 @@ class ScriptedModel:
         self._unexpected.append(message)
         raise ScriptError(message)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.assert_done()
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.__exit__(kind)
 
 
 def _rule(label: str, matches: Predicate, steps: Script) -> _Rule:
@@ -198,6 +199,5 @@ def _lenient_review(brief: dict[str, Any]) -> Step:
 
 
 def _joined(results: Iterable[dict[str, Any] | None]) -> str:
-    return (
-        "\n".join(filter(None, (text_of(object_of(result).get("summary")) for result in results))) or "nothing to say"
-    )
+    said = (text_of(object_of(result).get("summary")) for result in results)
+    return "\n".join(filter(None, said)) or "nothing to say"
