@@ -34,7 +34,7 @@ COMPOSE = asking({"task": "compose", "results": [{"summary": "a"}, {"summary": "
 
 
 async def test_takes_the_steps_in_order_and_records_the_requests() -> None:
-    async with ScriptedModel([plans(subtask("check", "weather_tool", location="Paris")), says("18 °C")]) as model:
+    with ScriptedModel([plans(subtask("check", "weather_tool", location="Paris")), says("18 °C")]) as model:
         plan = Plan.model_validate((await model.ask(planning("weather in Paris"))).value)
         assert plan.subtasks[0].args == {"location": "Paris"}
         assert (await model.ask(COMPOSE)).message.text == "18 °C"
@@ -83,9 +83,8 @@ async def test_a_step_nobody_asked_for_fails() -> None:
 
 
 async def test_an_error_inside_the_context_is_not_hidden_by_what_was_left() -> None:
-    with pytest.raises(ZeroDivisionError):
-        async with ScriptedModel([says("x")]):
-            raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), ScriptedModel([says("x")]):
+        raise ZeroDivisionError
 
 
 async def test_a_failure_is_raised_with_its_class() -> None:

@@ -7,7 +7,7 @@ from typing import TypeGuard
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.listings import definition_of
 from leadhand.app.settings import Settings
-from leadhand.engine.host import Host, OnText
+from leadhand.engine.attempts.host import Host, OnText
 from leadhand.ports import DRIVE, Clock, ContextStore, DatabaseStore, Dispatcher, Job
 from leadhand.ports.hosts import TAKES_WORK, Announcement, HostKind, QueueInfo
 from leadhand.tools.toolbox import Toolbox

@@ -29,14 +29,14 @@ from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine import snapshots
+from leadhand.engine.attempts.host import Host, OnText
+from leadhand.engine.calls.model_calls import ModelCalls
+from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.controller import Controller, OnEntries, OnState
 from leadhand.engine.hooks import Hooks
-from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
-from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.shared_limits import SharedLimits
-from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ContextStore, Dispatcher, Models
 from leadhand.ports.heads import head_of
 from leadhand.ports.hooks import Hook

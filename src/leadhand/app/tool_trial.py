@@ -6,7 +6,7 @@ from leadhand.app.clock import SystemClock
 from leadhand.app.runtime import Runtime
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import Json
-from leadhand.engine.tool_calls import ToolCalls
+from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.ports import Toolbox
 
 BY_HAND = "by-hand"

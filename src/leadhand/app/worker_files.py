@@ -53,8 +53,9 @@ class FrontMatter(Value):
 IN_FILE = tuple(FrontMatter.model_fields)
 
 
-def load_worker_file(path: Path) -> Worker:
+def load_worker_file(path: Path | str) -> Worker:
     """Return the worker that a file defines. Raises ConfigurationError, with the line, for a malformed file."""
+    path = Path(path)
     worker = parse_worker(read_text(path), path)
     if path.name != f"{worker.name}{SUFFIX}":
         how = f"Rename the file to {worker.name}{SUFFIX}, or change the name in it."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leadhand.api import Leadhand
     from leadhand.app.manifest import Project
     from leadhand.app.runtime import Runtime
-    from leadhand.engine.host import OnText
+    from leadhand.engine.attempts.host import OnText
 
 
 class Flag(NamedTuple):

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -55,7 +56,7 @@ class _Rule:
         return self.steps.popleft() if self.steps else self.always
 
 
-class ScriptedModel:
+class ScriptedModel(AbstractContextManager["ScriptedModel"], AbstractAsyncContextManager["ScriptedModel"]):
     """The Models port, scripted.
 
     Steps are taken in order: ``ScriptedModel([plans(...), calls("weather_tool", location="Paris"), says("…")])``; or by
@@ -160,15 +161,9 @@ class ScriptedModel:
         self._unexpected.append(message)
         raise ScriptError(message)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.assert_done()
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.__exit__(kind)
@@ -204,6 +199,5 @@ def _lenient_review(brief: dict[str, Any]) -> Step:
 
 
 def _joined(results: Iterable[dict[str, Any] | None]) -> str:
-    return (
-        "\n".join(filter(None, (text_of(object_of(result).get("summary")) for result in results))) or "nothing to say"
-    )
+    said = (text_of(object_of(result).get("summary")) for result in results)
+    return "\n".join(filter(None, said)) or "nothing to say"

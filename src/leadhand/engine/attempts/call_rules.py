@@ -15,8 +15,8 @@ from leadhand.core.state import CallAnswer
 from leadhand.core.tool import ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Json
 from leadhand.core.words.failures import written_call
-from leadhand.engine.conversation import SAME_RESULTS, Conversation
-from leadhand.engine.conversation_turn import BUDGET, REPEATED, Turn
+from leadhand.engine.attempts.conversation import SAME_RESULTS, Conversation
+from leadhand.engine.attempts.conversation_turn import BUDGET, REPEATED, Turn
 from leadhand.engine.hooks import ToolDecision
 from leadhand.ports import Work
 

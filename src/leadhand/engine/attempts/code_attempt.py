@@ -29,16 +29,16 @@ from leadhand.core.words.failures import NOT_ACCEPTED
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import WorkResult, summary_of
 from leadhand.core.worker import output_schema
+from leadhand.engine.attempts.conversation import Conversation, is_final, ordered_call
+from leadhand.engine.attempts.conversation_turn import Turn
+from leadhand.engine.attempts.endings import Parked, completed, too_many_turns
+from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.contained import contained, watched
-from leadhand.engine.conversation import Conversation, is_final, ordered_call
-from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import Parked, completed, malformed, too_many_turns
-from leadhand.engine.gate import OF_A_SECRET, schema_problems
+from leadhand.engine.gate import OF_A_SECRET, malformed, schema_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.system_errors import is_passing
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import described
-from leadhand.engine.turns import Turns
 from leadhand.flows.progress_lines import progress_lines
 from leadhand.ports import ModelError, Work
 

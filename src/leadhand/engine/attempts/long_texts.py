@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.engine.conversation_turn import Turn
+from leadhand.engine.attempts.conversation_turn import Turn
 from leadhand.ports import Work
 
 CUT = "cut_answer"

@@ -11,7 +11,7 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.state import Compacted, ModelTurn
 from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, compact_json
-from leadhand.engine.conversation_turn import REPEATED, Turn
+from leadhand.engine.attempts.conversation_turn import REPEATED, Turn
 from leadhand.engine.gate import resolved
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work

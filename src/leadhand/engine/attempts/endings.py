@@ -11,8 +11,8 @@ from leadhand.core.value import Json
 from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData, WorkResult
-from leadhand.engine.conversation import MOST_IDLE, Conversation
-from leadhand.engine.conversation_turn import Turn
+from leadhand.engine.attempts.conversation import MOST_IDLE, Conversation
+from leadhand.engine.attempts.conversation_turn import Turn
 from leadhand.ports import Work
 
 _CANNOT = re.compile(rf"[\s*_`]*{GIVES_UP}[*_`]*:[*_`\s]*(?P<reason>.*)", re.DOTALL)
@@ -52,22 +52,9 @@ class GaveUp(Exception):
     """The worker gave up its subtask."""
 
 
-class Stuck(Exception):
-    """The worker makes no progress; ``type`` is that of the attempt's failure, ``action`` what a person can do."""
-
-    def __init__(self, reason: str, type: str, action: str) -> None:
-        super().__init__(reason)
-        self.type, self.action = type, action
-
-
 def gave_up(reason: str) -> Failure:
     """Return the failure of a worker that gave up."""
     return Failure.of(reason, "gave_up", FailureClass.INVALID, f"add a tool that can do it, or {ANOTHER_MODEL}")
-
-
-def malformed(message: str) -> Failure:
-    """Return the failure of a worker whose answer does not have the form that it must have."""
-    return Failure.of(message, "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL)
 
 
 def too_many_turns(message: str) -> Failure:

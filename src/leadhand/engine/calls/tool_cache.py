@@ -9,21 +9,17 @@ from pydantic import ValidationError
 
 from leadhand.core.errors import StoreError
 from leadhand.core.run import RunDefinition
-from leadhand.core.tool import CachedFrom, Effect, Source, ToolReturn, ToolSpec
-from leadhand.core.value import Json, Value
+from leadhand.core.tool import CachedFrom, Effect, ToolReturn, ToolSpec
+from leadhand.core.value import Json
 from leadhand.engine.log import RunLog
 from leadhand.ports import ContextStore
 
 LOGGER = logging.getLogger("leadhand.tools")
 
 
-class _Kept(Value):
+class Kept(ToolReturn):
     """A result in the cache. ``raw`` above 4 kB is a blob reference, as in the log that it comes from."""
 
-    summary: str | None = None
-    raw: Json = None
-    sources: tuple[Source, ...] = ()
-    sample: bool = False
     cached: CachedFrom
 
 
@@ -45,25 +41,23 @@ class ToolCache:
         text = json.dumps(asked, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return f"tool {hashlib.sha256(text.encode()).hexdigest()}"
 
-    async def find(self, name: str, log: RunLog) -> tuple[ToolReturn, CachedFrom] | None:
-        """Return a result, and the call that it comes from; None if no result is kept, or its data are gone."""
+    async def find(self, name: str, log: RunLog) -> Kept | None:
+        """Return a result, with the call that it comes from; None if no result is kept, or its data are gone."""
         try:
-            kept = _Kept.model_validate(await self._store.cached(name))
-            raw = await log.unpack(kept.raw)
+            kept = Kept.model_validate(await self._store.cached(name))
+            return kept.evolve(raw=await log.unpack(kept.raw))
         except (ValidationError, KeyError):  # of another release, or its data were deleted with the run
             return None
         except StoreError as error:  # the call is made instead
             LOGGER.warning("cannot read a tool result from the cache: %s", error.what)
             return None
-        found = ToolReturn(raw=raw, summary=kept.summary, sources=kept.sources, sample=kept.sample)
-        return found, kept.cached
 
     async def keep(self, name: str, ttl_s: float, returned: ToolReturn, raw: Json, origin: CachedFrom) -> None:
         """Keep what a call returned for ``ttl_s`` seconds, with ``raw`` as the log has it.
 
         The call is already in the log, so an error of the store is logged and not raised.
         """
-        kept = _Kept(summary=returned.summary, raw=raw, sources=returned.sources, sample=returned.sample, cached=origin)
+        kept = Kept(summary=returned.summary, raw=raw, sources=returned.sources, sample=returned.sample, cached=origin)
         try:
             await self._store.cache(name, kept.model_dump(mode="json"), ttl_s)
         except StoreError as error:

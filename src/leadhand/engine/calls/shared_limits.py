@@ -11,11 +11,10 @@ from contextlib import (
     asynccontextmanager,
     suppress,
 )
-from datetime import datetime, timedelta
 
 from leadhand.core.limits import SharedLimit
 from leadhand.core.tool import ToolSpec
-from leadhand.engine.slots import NO_PLACE, RunPlaces, Slots, announced, without_slot
+from leadhand.engine.calls.slots import NO_PLACE, RunPlaces, Slots, announced, without_slot
 from leadhand.ports import Clock, ContextStore, DatabaseStore
 from leadhand.ports.tool_limits import seconds_between
 
@@ -200,7 +199,7 @@ class ToolLimits:
         self._limits = limits
         self._store = store
         self._clock = clock
-        self._queues: dict[tuple[str, str], _RateQueue] = {}
+        self._turns: dict[tuple[str, str], asyncio.Semaphore] = {}
 
     @asynccontextmanager
     async def turn(self, tool: ToolSpec, run_id: str, priority: int = 0) -> AsyncGenerator[None]:
@@ -213,37 +212,13 @@ class ToolLimits:
     async def _pass(self, tool: ToolSpec) -> None:
         """Wait for the next time at which a call of the tool may begin."""
         seconds = seconds_between(tool.rate)
-        queue = self._queues.get((tool.name, tool.rate))
-        if queue is None:
-            queue = self._queues[tool.name, tool.rate] = _RateQueue(max(1, int(AHEAD_S / seconds)), self._clock.now())
-        queue.entered += 1
-        place = queue.entered
-
-        def how_long() -> str:
-            """Say when the turn of this call comes; calls of other processes can delay it."""
-            head_s = max(0.0, (queue.due - self._clock.now()).total_seconds())
-            return f"about {max(1.0, head_s + (place - queue.begun - 1) * seconds):,.0f} s ({tool.rate})"
-
-        try:
-            with announced(f"the rate limit of the tool `{tool.name}`", how_long):
-                async with AsyncExitStack() as waiting:  # the slot is taken again once the turn is passed on
-                    if queue.turns.locked():
+        turns = self._turns.setdefault((tool.name, tool.rate), asyncio.Semaphore(max(1, int(AHEAD_S / seconds))))
+        with announced(f"the rate limit of the tool `{tool.name}`", lambda: tool.rate):
+            async with AsyncExitStack() as waiting:  # the slot is taken again once the turn is passed on
+                if turns.locked():
+                    await waiting.enter_async_context(without_slot())
+                async with turns:
+                    wait_s = await self._store.pass_gate(f"rate of the tool {tool.name}", seconds)
+                    if wait_s > 0:
                         await waiting.enter_async_context(without_slot())
-                    async with queue.turns:
-                        wait_s = await self._store.pass_gate(f"rate of the tool {tool.name}", seconds)
-                        queue.due = self._clock.now() + timedelta(seconds=max(0.0, wait_s))
-                        if wait_s > 0:
-                            await waiting.enter_async_context(without_slot())
-                            await self._clock.sleep(wait_s)
-                        queue.due += timedelta(seconds=seconds)  # of the next one, until the store says it
-        finally:
-            queue.begun += 1
-
-
-class _RateQueue:
-    """The calls of this process that wait for a rate: how many came and went, and when the next one's turn comes."""
-
-    def __init__(self, ahead: int, now: datetime) -> None:
-        self.turns = asyncio.Semaphore(ahead)
-        self.due = now
-        self.entered = self.begun = 0
+                        await self._clock.sleep(wait_s)

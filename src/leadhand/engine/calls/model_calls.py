@@ -15,14 +15,15 @@ from typing import NamedTuple
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import AWAY, HOOK_FAILED, NEXT_ACTION, ConfigurationError, Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
-from leadhand.core.limits import NOTHING, Ceiling, Money, SharedBudget, SharedLimit, Usage
+from leadhand.core.limits import Money, Usage
 from leadhand.core.value import Json, json_problem
-from leadhand.engine.endings import malformed
+from leadhand.engine.calls.pace import Pace
+from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.engine.calls.slots import without_slot
+from leadhand.engine.gate import malformed
 from leadhand.engine.log import RunLog
-from leadhand.engine.pace import Pace
-from leadhand.engine.shared_limits import SharedLimits
-from leadhand.engine.slots import without_slot
-from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models
+from leadhand.engine.work import kept_after
+from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models, Work
 from leadhand.ports.models import ModelReply, ModelRequest, input_bound
 
 SLACK_S = 1.0
@@ -41,25 +42,18 @@ CHECK = "check that the server runs"
 
 
 class ModelCall(NamedTuple):
-    """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run, of which it
-    leaves what is ``kept`` for the steps after it.
+    """One model call of an attempt at ``work``. ``asked`` is recorded with the reply: what the code of a flow asked.
+    ``check`` returns why a reply is not used."""
 
-    ``asked`` is recorded with the reply: what the code of a flow asked. ``at_once`` limits the calls of its model,
-    which get places by their ``priority``. With ``needs_price``, a model of unknown price is not called. ``check``
-    returns why a reply is not used.
-    """
-
-    attempt: str
+    work: Work
     call_id: str
     request: ModelRequest
-    kept: Money = NOTHING
-    within: tuple[Ceiling, ...] = ()
-    budgets: tuple[SharedBudget, ...] = ()
-    needs_price: bool = False
-    at_once: SharedLimit | None = None
-    priority: int = 0
     asked: Json = None
     check: Callable[[ModelReply], Awaitable[Failure | None]] | None = None
+
+    @property
+    def attempt(self) -> str:
+        return self.work.attempt.attempt
 
 
 class ModelCalls:
@@ -163,8 +157,9 @@ class ModelCalls:
         self, log: RunLog, call: ModelCall, pace: Pace, on_text: Callable[[str], None] | None
     ) -> ModelReply:
         """Make the call when the rate of its model allows it, and report the outcome."""
-        held = self._limits.held(call.at_once, log.run_id, priority=call.priority)
-        async with held, pace.turn(log.run_id, call.priority) as round_:
+        run = call.work.definition
+        held = self._limits.held(run.concurrency.of_model(call.request.model), log.run_id, priority=run.priority)
+        async with held, pace.turn(log.run_id, run.priority) as round_:
             forms = 1
             while True:
                 try:  # each request has a reservation and log entries
@@ -199,17 +194,17 @@ class ModelCalls:
 
     async def _reserve(self, log: RunLog, call: ModelCall) -> Sequence[str]:
         """Record the start of a call with its reservation, and return the scopes that it is taken from."""
-        sent = log.requests.pack(call.request)
+        work, run, sent = call.work, call.work.definition, log.requests.pack(call.request)
         while True:
             now = self._clock.now()  # each day has its own budgets
             began = ModelCallBegan(
                 attempt=call.attempt,
                 call_id=call.call_id,
                 model=call.request.model,
-                reserved=self._reservation(call.request, needs_price=call.needs_price),
-                kept=call.kept,
-                within=call.within,
-                shared=tuple(budget.at(now) for budget in call.budgets),
+                reserved=self._reservation(call.request, needs_price=run.needs_prices),
+                kept=kept_after(run, work.step, work.worker),
+                within=work.scopes,
+                shared=tuple(budget.at(now) for budget in run.budgets),
                 request=sent.parts,
                 continues=sent.continues,
             )

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from leadhand.engine.wait_notes import AttemptWaits
+    from leadhand.engine.calls.wait_notes import AttemptWaits
 
 NO_PLACE: AbstractAsyncContextManager[None] = nullcontext()
 """Holds nothing, where there is no limit."""

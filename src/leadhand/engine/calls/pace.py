@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from datetime import datetime, timedelta
 
 from leadhand.core.errors import Failure
-from leadhand.engine.slots import Slots, without_slot
+from leadhand.engine.calls.slots import Slots, without_slot
 from leadhand.ports import Clock, ContextStore
 
 MOST_AT_ONCE = 4_096

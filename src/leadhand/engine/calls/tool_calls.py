@@ -22,16 +22,16 @@ from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.tool import Ask, CachedFrom, CallState, Delegate, Effect, ToolReturn, ToolSpec, WriteArtifact
 from leadhand.core.value import Json
 from leadhand.core.words.failures import indeterminate, unreadable
+from leadhand.engine.calls.shared_limits import SharedLimits, ToolLimits
+from leadhand.engine.calls.slots import Bounded, TimeIsUp, without_slot
+from leadhand.engine.calls.tool_cache import ToolCache, may_keep
 from leadhand.engine.contained import contained
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
-from leadhand.engine.shared_limits import SharedLimits, ToolLimits
-from leadhand.engine.slots import Bounded, TimeIsUp, without_slot
 from leadhand.engine.system_errors import WRONG_PATH, is_passing
 from leadhand.engine.threads import Ended, OnLoop, Threads, line_of
-from leadhand.engine.tool_cache import ToolCache, may_keep
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import (
     Caller,
@@ -178,12 +178,11 @@ class ToolCalls:
 
     async def _used_again(self, log: RunLog, began: ToolCallBegan, name: str | None) -> CallState | None:
         """Return a cached result, and record that the call was not made; None if it has to be made."""
-        found = await self._cache.find(name, log) if name is not None else None
-        if found is None:
+        reply = await self._cache.find(name, log) if name is not None else None
+        if reply is None:
             return None
-        reply, origin = found
         raw, blobs = await self._packed(log, reply.raw)
-        await log.append(began, _returned(began, reply, raw, ok=True, cached=origin), blobs=blobs)
+        await log.append(began, _returned(began, reply, raw, ok=True, cached=reply.cached), blobs=blobs)
         return _state(began, reply)
 
     async def _packed(self, log: RunLog, raw: Json) -> tuple[Json, dict[str, bytes]]:

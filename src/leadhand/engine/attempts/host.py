@@ -14,18 +14,18 @@ from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.core.limits import SharedLimit
 from leadhand.core.value import Json, compact_json, frozen
 from leadhand.core.work_result import WorkResult
-from leadhand.engine.attempt import Attempt
-from leadhand.engine.conversation import Conversation
-from leadhand.engine.drafts import DraftWriter
-from leadhand.engine.endings import Parked
+from leadhand.engine.attempts.attempt import Attempt
+from leadhand.engine.attempts.conversation import Conversation
+from leadhand.engine.attempts.drafts import DraftWriter
+from leadhand.engine.attempts.endings import Parked
+from leadhand.engine.attempts.turns import Turns
+from leadhand.engine.calls.model_calls import ModelCalls
+from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.engine.calls.slots import NO_PLACE, WAITS, Bounded, TimeIsUp
+from leadhand.engine.calls.tool_calls import ToolCalls
+from leadhand.engine.calls.wait_notes import AttemptWaits, Wait
 from leadhand.engine.log import RunLog
-from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.shared_limits import SharedLimits
-from leadhand.engine.slots import NO_PLACE, WAITS, Bounded, TimeIsUp
-from leadhand.engine.tool_calls import ToolCalls
-from leadhand.engine.turns import Turns
-from leadhand.engine.wait_notes import AttemptWaits, Wait
 from leadhand.flows.context_budget import ASSUMED_WINDOW, context_budget, tokens
 from leadhand.ports import ContextStore, Work
 from leadhand.verify.judge import JUDGE, cut_to_part
@@ -134,12 +134,12 @@ class Host:
             draft = DraftWriter(self._redactor, partial(self._on_text, work.run_id, work.attempt.attempt))
         turns = Turns(work, log, self._models, self._tools, draft)
         if work.code is not None:
-            from leadhand.engine.code_attempt import CodeAttempt  # few flows have code
+            from leadhand.engine.attempts.code_attempt import CodeAttempt  # few flows have code
 
             return await CodeAttempt(work, log, turns, self._tools.threads).carry_out()
         conversation = await Conversation.rebuilt(work, log)
         turns.rules.refuse_again(conversation)
-        return await Attempt(work, turns).carry_out(conversation)
+        return await Attempt(work, log, turns, self._tools.hooks).carry_out(conversation)
 
 
 RETURNED = ("results", "as_ordered", "subtasks")

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from itertools import count
 from typing import Any
 
 from leadhand.core.conversation import Message
 from leadhand.core.errors import AWAY, Failure, FailureClass
-from leadhand.core.events import ConversationCompacted, ElementWritten, NoteEmitted, ToolCallReturned
+from leadhand.core.events import ConversationCompacted, ElementWritten, ToolCallReturned
 from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall
-from leadhand.core.work_result import summary_of
 from leadhand.core.worker import CallSettings
-from leadhand.engine.call_rules import CallRules
-from leadhand.engine.conversation import Conversation, parallel_tools
-from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.drafts import DraftWriter
-from leadhand.engine.elements import DraftText, Elements
-from leadhand.engine.endings import GaveUp, Parked, given_up
+from leadhand.engine.attempts.call_rules import CallRules
+from leadhand.engine.attempts.conversation import Conversation, parallel_tools
+from leadhand.engine.attempts.conversation_turn import Turn
+from leadhand.engine.attempts.drafts import DraftWriter
+from leadhand.engine.attempts.elements import DraftText, Elements
+from leadhand.engine.attempts.endings import GaveUp, Parked, given_up
+from leadhand.engine.attempts.long_texts import begun, in_parts
+from leadhand.engine.calls.model_calls import ModelCall, ModelCalls
+from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.gate import OF_A_SECRET, argument_problems
 from leadhand.engine.hooks import blocked, failed
 from leadhand.engine.log import RunLog
-from leadhand.engine.long_texts import begun, in_parts
-from leadhand.engine.model_calls import ModelCall, ModelCalls
-from leadhand.engine.tool_calls import ToolCalls
-from leadhand.engine.work import kept_after
 from leadhand.ports import ModelError, Work
 from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
@@ -119,50 +116,12 @@ class Turns:
         conversation.turns.append(turn)
         return turn
 
-    def as_logged(self, turn: Turn) -> Turn:
-        """Return a turn as the log holds it: what is said about its value names no part of a secret."""
-        value = self._log.redacted_value(turn.value)
-        return turn if value == turn.value else replace(turn, value=value)
-
-    def summary_of(self, returned: Json) -> str:
-        """Return the summary of a result whose tool gives none; no part of a secret is left in it."""
-        return summary_of(self._log.redacted_value(returned))
-
-    def refuse(self, reason: str) -> None:
-        """Record why an answer was not accepted, in words for people: the model is asked again."""
-        self._log.append(NoteEmitted(attempt=self._work.attempt.attempt, message=reason, refused=True))
-
     async def asked(
         self, number: int, messages: tuple[Message, ...], schema: Mapping[str, Any] | None, asked: Json
     ) -> ModelReply:
         """Make a model call of code, without tools, and record with the reply what it ``asked``. Raises ModelError."""
         on_text = self._on_text if self._work.step.final and schema is None else None
         return await self._reply(number, messages, schema, (), on_text, asked)
-
-    def request(
-        self,
-        call_id: str,
-        messages: tuple[Message, ...],
-        schema: Mapping[str, Any] | None,
-        tools: tuple[ToolSpec, ...],
-    ) -> ModelRequest:
-        """Return the request of a model call of the attempt."""
-        work, worker = self._work, self._work.worker
-        limits, settings = work.definition.limits, worker.settings or CallSettings()
-        return ModelRequest(
-            model=work.model,
-            messages=messages,
-            tools=tools,
-            output=None if schema is None else OutputSpec.model_validate({"name": worker.name, "schema": schema}),
-            max_tokens=settings.max_output_tokens or limits.max_output_tokens,
-            temperature=settings.temperature,
-            reasoning_effort=settings.reasoning_effort,
-            partial=schema is None and in_parts(work),
-            deadline_s=limits.attempt_timeout_s,
-            patience_s=limits.model_patience_s,
-            key=f"{work.run_id}/{call_id}",
-            worker=worker.name,
-        )
 
     async def _reply(
         self,
@@ -181,21 +140,24 @@ class Turns:
             raise ModelError(refused, Usage(requests=0, nanousd=0))
         if hooks.has(work.definition, "after_model", "before_answer"):
             on_text = None  # nothing is shown or begun of a text that a hook has not let pass
-        call_id = model_call_id(work.step.step_id, number)
-        request = self.request(call_id, messages, schema, tools)
-        call = ModelCall(
-            attempt=work.attempt.attempt,
-            call_id=call_id,
-            request=request,
-            kept=kept_after(work.definition, work.step, work.worker),
-            within=work.scopes,
-            budgets=work.definition.budgets,
-            needs_price=work.definition.needs_prices,
-            at_once=work.definition.concurrency.of_model(request.model),
-            priority=work.definition.priority,
-            asked=asked,
-            check=partial(hooks.after_model, work) if hooks.has(work.definition, "after_model") else None,
+        call_id, worker = model_call_id(work.step.step_id, number), work.worker
+        limits, settings = work.definition.limits, worker.settings or CallSettings()
+        request = ModelRequest(
+            model=work.model,
+            messages=messages,
+            tools=tools,
+            output=None if schema is None else OutputSpec.model_validate({"name": worker.name, "schema": schema}),
+            max_tokens=settings.max_output_tokens or limits.max_output_tokens,
+            temperature=settings.temperature,
+            reasoning_effort=settings.reasoning_effort,
+            partial=schema is None and in_parts(work),
+            deadline_s=limits.attempt_timeout_s,
+            patience_s=limits.model_patience_s,
+            key=f"{work.run_id}/{call_id}",
+            worker=worker.name,
         )
+        check = partial(hooks.after_model, work) if hooks.has(work.definition, "after_model") else None
+        call = ModelCall(work, call_id, request, asked, check)
         if on_text is not None and number > 1 and work.step.final:
             on_text("")  # the earlier text was not accepted, or ended in the middle of a line
             if before:
@@ -215,8 +177,7 @@ class Turns:
             if not others or (error.failure.class_ is not FailureClass.UNAVAILABLE and error.failure.type != AWAY):
                 raise
         request = call.request.evolve(model=others[0])
-        at_once = self._work.definition.concurrency.of_model(request.model)
-        return await self._answered(call._replace(request=request, at_once=at_once), others[1:], on_text)
+        return await self._answered(call._replace(request=request), others[1:], on_text)
 
     def _on_structured(self, is_sound: Callable[[Json], bool]) -> Callable[[str], None] | None:
         """Return what takes the pieces of a structured answer: it records elements, and shows a draft of the answer."""
@@ -245,11 +206,6 @@ class Turns:
                 self._log.append(*events)
 
         return take
-
-    async def check_answer(self, text: str) -> Failure | None:
-        """Return why a hook does not let an answer of the run pass, None if it does."""
-        work = self._work
-        return await self._tools.hooks.before_answer(work.run_id, work.definition, text)
 
     async def call(self, conversation: Conversation) -> None:
         """Make every open call of the last turn, in parallel; the log has their ends in the order of their end.

@@ -6,6 +6,7 @@ An attempt first makes the call that its subtask names, then calls a model until
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,27 +14,31 @@ from leadhand.core.artifact import BLOB_ABOVE
 from leadhand.core.commands import FlowError
 from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import NoteEmitted
 from leadhand.core.outcome import unproven_call
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of, thawed
 from leadhand.core.words.failures import ASK_OTHERWISE, NOT_ACCEPTED, written_call
 from leadhand.core.work_order import Subtask, result_reference
-from leadhand.core.work_result import WorkResult
-from leadhand.engine.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
-from leadhand.engine.conversation_turn import Turn
-from leadhand.engine.endings import GaveUp, Stuck, completed, gave_up, malformed, no_news, no_result, too_many_turns
+from leadhand.core.work_result import WorkResult, summary_of
+from leadhand.engine.attempts.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
+from leadhand.engine.attempts.conversation_turn import Turn
+from leadhand.engine.attempts.endings import GaveUp, completed, gave_up, no_news, no_result, too_many_turns
+from leadhand.engine.attempts.long_texts import grows, never_ended, next_part, whole
+from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.gate import (
     OF_A_SECRET,
     Unresolved,
     argument_problems,
     json_flaw,
+    malformed,
     proposed_problems,
     resolved,
     schema_problems,
 )
-from leadhand.engine.long_texts import grows, never_ended, next_part, whole
-from leadhand.engine.turns import Turns
+from leadhand.engine.hooks import Hooks
+from leadhand.engine.log import RunLog
 from leadhand.ports import ModelError, Work
 
 NO_SUBTASK = Subtask(name="-")
@@ -45,8 +50,8 @@ class Attempt:
     If an answer is not accepted, the model is asked again with the reasons, up to ``max_repairs`` times.
     """
 
-    def __init__(self, work: Work, turns: Turns) -> None:
-        self._work = work
+    def __init__(self, work: Work, log: RunLog, turns: Turns, hooks: Hooks) -> None:
+        self._work, self._log, self._hooks = work, log, hooks
         self._subtask: Subtask = work.step.subtask or NO_SUBTASK
         self._tool = next((tool for tool in work.definition.tools if tool.name == self._subtask.tool), None)
         self._turns = turns
@@ -56,17 +61,11 @@ class Attempt:
         """The last answer that a hook did not let pass, and why."""
 
     async def carry_out(self, conversation: Conversation) -> WorkResult:
-        """Return the result of the attempt. Raises :class:`~leadhand.engine.turns.Parked` if it has to wait."""
+        """Return the result of the attempt. Raises :class:`~.endings.Parked` if it has to wait."""
         try:
             result = await self._carry_out(conversation)
         except GaveUp as error:
-            failure = self._cause(conversation, gave_up(str(error)))
-            result = self._failed(failure)
-        except Stuck as stuck:
-            failure = self._cause(
-                conversation, Failure.of(str(stuck), stuck.type, FailureClass.EXHAUSTED, stuck.action)
-            )
-            result = self._failed(failure)
+            result = self._failed(self._cause(conversation, gave_up(str(error))))
         except (ModelError, FlowError) as error:
             result = self._failed(error.failure)
         except Unresolved as error:
@@ -98,7 +97,8 @@ class Attempt:
                 if result is not None:
                     return result
                 if conversation.idle_turns() >= MOST_IDLE:
-                    raise Stuck(no_news(turn), "no_progress", ASK_OTHERWISE)
+                    stuck = Failure.of(no_news(turn), "no_progress", FailureClass.EXHAUSTED, ASK_OTHERWISE)
+                    return self._failed(self._cause(conversation, stuck))
             if conversation.replies >= self._work.max_turns:
                 if self._work.attempt.feedback == TOO_LONG:
                     return self._failed(never_ended(self._work, conversation.replies))
@@ -112,7 +112,7 @@ class Attempt:
         text = text_of(object_of(turn.value).get("answer")) if turn.value is not None else ""
         text = text or (turn.message.text if given.final and not turn.message.tool_calls else "")
         if text and given.subtask is None and given.parent is None:
-            failure = await self._turns.check_answer(text)
+            failure = await self._hooks.before_answer(self._work.run_id, self._work.definition, text)
             self._withheld = None if failure is None else (turn, failure)
 
     def _why_withheld(self, turn: Turn) -> Failure | None:
@@ -161,7 +161,7 @@ class Attempt:
             if done is not None and done.ok and self._is_ordered(conversation, turn) and self._is_enough(done.raw):
                 said = done.summary or ""
                 said = text_of(done.raw) if is_blank(said) and self._is_call else said
-                said = self._turns.summary_of(done.raw) if is_blank(said) else said
+                said = summary_of(self._log.redacted_value(done.raw)) if is_blank(said) else said
                 return self._ok(conversation, said, shaped=done.raw if self._subtask.expected_output else None)
             if not self._one_reply:
                 return None
@@ -183,15 +183,16 @@ class Attempt:
             text = text or self._work.step.worker
             return self._ok(conversation, text, None if value == turn.value else value)
         self._objections += 1
-        if (logged := self._turns.as_logged(turn)) is not turn:
-            problems = self._problems(made, logged) or [OF_A_SECRET]
+        if (logged := self._log.redacted_value(turn.value)) != turn.value:  # what is said of it names no secret
+            problems = self._problems(made, replace(turn, value=logged)) or [OF_A_SECRET]
         last.objection = self._asked_again(made, turn, problems)
         if withheld is not None and self._objections > 1:
             return self._failed(withheld)
         if self._objections > self._work.definition.limits.max_repairs:
             return self._failed(self._given_up(made, turn, problems))
         if conversation.replies < self._work.max_turns:
-            self._turns.refuse(self._given_up(made, turn, problems).message)
+            message = self._given_up(made, turn, problems).message
+            self._log.append(NoteEmitted(attempt=self._work.attempt.attempt, message=message, refused=True))
         return None
 
     # --- what is wrong with an answer --------------------------------------------------------------------------------
