@@ -10,7 +10,7 @@ from leadhand.core.artifact import blob_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, object_of, objects_of
 from leadhand.flows.context_budget import context_budget, fitting, tokens
-from leadhand.flows.flow import Result
+from leadhand.flows.flow import Given as Result
 from leadhand.flows.passages import Passage, passages_in
 
 from .progress import Draft, Report
