@@ -11,7 +11,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.run import AttemptStatus
 from leadhand.core.state import AttemptState
 from leadhand.core.work_result import WorkResult
-from leadhand.flows.flow import Result as Returned
+from leadhand.flows.flow import Given
 
 
 def look(name: str = "look", n: int = 1, **more: Any) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class Script(History):
     def problems(self, step: str, value: Any) -> list[str]:
         """Why an answer of a step is not accepted."""
         checks = self.policy.details(self.state, step).checks
-        return [] if checks is None else [*checks(self.state, self.state.steps[step], Returned("", value))]
+        return [] if checks is None else [*checks(self.state, self.state.steps[step], Given("", value))]
 
     @property
     def finished(self) -> ev.RunFinished:

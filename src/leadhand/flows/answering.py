@@ -27,7 +27,7 @@ from leadhand.verify.material import Material, found_out, of_results
 
 from .context_budget import context_budget, fitting, tokens
 from .facts import clarified_request, today
-from .flow import Result as Returned
+from .flow import Given as Returned
 from .judging import Materials, Record, Round, contradictions, judge_round, judgement_of
 from .seam.context import FlowContext
 from .seam.details import Details

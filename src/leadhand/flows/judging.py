@@ -34,7 +34,7 @@ from leadhand.verify.material import Material
 from .context_budget import context_budget, fitting, grouped, tokens
 from .facts import clarified_request, today
 from .flow import Code, Desk
-from .flow import Result as Returned
+from .flow import Given as Returned
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.results import Result
@@ -139,7 +139,7 @@ def _brief(state: RunState, step: StepState, claims: Sequence[Claim], material: 
 
 def _reply(state: RunState, step: StepState, result: Returned, claims: Sequence[Claim]) -> Json:
     """Return what is recorded of the reply of a judge: what it is worth, and who judged."""
-    evidence, request = result.brief["evidence"], clarified_request(state)
+    evidence, request = result.input["evidence"], clarified_request(state)
     findings = checked_reply(result.value, _chosen(step, claims), evidence, request)
     judge = state.worker(JUDGE)
     named = text_of(object_of(result.value).get("judged_by")) if judge is not None and judge.loop == "code" else ""

@@ -19,7 +19,7 @@ from leadhand.core.worker import Worker
 
 from .context_budget import context_budget, fitting, tokens
 from .facts import today
-from .flow import Result as Returned
+from .flow import Given as Returned
 from .flow import result_facts
 from .seam.context import FlowContext
 from .seam.details import Details

@@ -27,7 +27,7 @@ from leadhand.core.value import Json, plain_json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
-from leadhand.flows.flow import Code, ProposedCall, Result
+from leadhand.flows.flow import Code, Given, ProposedCall
 from leadhand.flows.seam.details import Details
 
 from .stores import Job
@@ -92,11 +92,11 @@ class Work:
     def problems(self, value: Json, text: str, calls: Sequence[CallState]) -> list[str]:
         """Return the problems of an answer: of its structured value, or its text, after these calls."""
         checks = self.details.checks
-        return [] if checks is None else [*checks(self.state, self._given, Result(text, value, tuple(calls)))]
+        return [] if checks is None else [*checks(self.state, self._given, Given(text, value, calls))]
 
     def accepted(self, value: Json, text: str, calls: Sequence[CallState]) -> Json:
         """Return the value to record for an answer."""
-        returned = Result(text, value, tuple(calls), self.brief)
+        returned = Given(text, value, calls, self.brief)
         return plain_json(self.details.keeps(self.state, self._given, returned))
 
     def proposed_calls(self, value: Json) -> Sequence[ProposedCall]:

@@ -11,7 +11,7 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json
 from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.facts import earlier_facts, today
-from leadhand.flows.flow import Result
+from leadhand.flows.flow import Given as Result
 from leadhand.flows.passages import Passage, passages_in
 
 from .progress import Draft, Report

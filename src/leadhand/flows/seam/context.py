@@ -20,7 +20,7 @@ from leadhand.core.work_order import ProposedSubtask, Step, Subtask
 from leadhand.core.work_result import Judgement, ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.flow import Desk, Fits
+from leadhand.flows.flow import Desk, Fits, Given
 from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
@@ -32,7 +32,7 @@ from .passes import Pass
 from .pending import Asking, Join, Pending
 from .results import FlowAnswer, FlowMisuse, Result, StepFailed, sha
 from .waits import Waits
-from .worker import Given, Worker, fingerprinted, name_in
+from .worker import Worker, fingerprinted, name_in
 
 
 class Ending(Protocol):
@@ -316,7 +316,8 @@ class FlowContext(Waits):
         """Return the instructions that a worker has for one step alone, with those that the run gives it."""
         if worker is None or isinstance(worker.instructions, str):
             return None
-        text = worker.instructions(Given(self.request, given or {"request": self.request}, deps=self.deps))
+        given = given or {"request": self.request}
+        text = worker.instructions(Given(input=given, request=self.request, deps=self.deps))
         return with_more(cleandoc(text), worker.name, self.state.definition.instructions)
 
     def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:
