@@ -190,11 +190,9 @@ class Gap(Value):
     next_action: str = ""
 
 
-class CitedSource(Value):
+class CitedSource(Source):
     """A source of the answer, with the event that contains the evidence."""
 
-    title: str
-    url: str
     event_id: str
 
 

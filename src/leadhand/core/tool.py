@@ -243,11 +243,8 @@ class CallState(NamedTuple):
     @property
     def acted(self) -> bool:
         """Whether it did something that cannot be undone, or may have."""
-        return self.effect is Effect.ONCE and (self.ok or not self.seen or self._is_unreadable)
-
-    @property
-    def _is_unreadable(self) -> bool:
-        return self.failure is not None and self.failure.type == UNREADABLE
+        failure = self.failure
+        return self.effect is Effect.ONCE and (failure is None or failure.type in (INDETERMINATE, UNREADABLE))
 
     @property
     def error(self) -> str:
@@ -259,7 +256,8 @@ class CallState(NamedTuple):
     @property
     def said(self) -> str:
         """What its tool said, or why what it returned cannot be used."""
-        return self.error if self._is_unreadable else self.summary or ""
+        is_unreadable = self.failure is not None and self.failure.type == UNREADABLE
+        return self.error if is_unreadable else self.summary or ""
 
     def short(self, ordered: dict[str, Any] | None) -> "CallState":
         """Return the call without its data, for what remains of a settled step with ``ordered`` arguments."""

@@ -116,30 +116,19 @@ def tie_problems(order: WorkOrder, known: Collection[str]) -> list[str]:
     """Return what is wrong with the ties between an order's subtasks, one sentence each: unknown needs, references to
     what is not needed, and a cycle. ``known`` are the keys of subtasks of earlier orders."""
     found: list[str] = []
-    own = set(order.subtask_keys())
-    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
-        found += [
-            f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask"
-            for needed in subtask.needs
-            if needed not in own and needed not in known
-        ]
+    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
+    for key, subtask in own.items():
+        strange = (needed for needed in subtask.needs if needed not in own and needed not in known)
+        found += [f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask" for needed in strange]
         for name, value in subtask.args.items():
             reference = result_reference(value)
             if reference is not None and reference[0] not in subtask.needs:
                 found.append(f"{key} ({subtask.name}): {name} refers to {reference[0]}, which is not among its needs")
-    if cycle := circle(order):
-        found.append(f"the needs form a cycle: {' -> '.join(cycle)}")
-    return found
-
-
-def circle(order: WorkOrder) -> list[str]:
-    """Return a cycle in the needs of an order's subtasks, as keys, or nothing."""
-    needs = {key: subtask.needs for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)}
     try:
-        TopologicalSorter(needs).prepare()
+        TopologicalSorter({key: subtask.needs for key, subtask in own.items()}).prepare()
     except CycleError as error:
-        return error.args[1][::-1]
-    return []
+        found.append(f"the needs form a cycle: {' -> '.join(error.args[1][::-1])}")
+    return found
 
 
 class Step(Value):
