@@ -10,7 +10,7 @@ import unicodedata
 from datetime import datetime
 from typing import cast
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from .errors import UsageError
 from .value import Json, Value, compact_json
@@ -89,8 +89,6 @@ BLOB_KEY = '"$blob"'
 
 class Blob(Value):
     """A reference to content that is loaded when it is needed: its digest, and its size in bytes."""
-
-    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
     digest: str = Field(validation_alias="$blob", serialization_alias="$blob")
     size: int = Field(validation_alias="bytes", serialization_alias="bytes")

@@ -19,7 +19,7 @@ Two families::
 from enum import StrEnum
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from .limits import Money
 from .value import Value, unset
@@ -83,8 +83,6 @@ class Failure(Value):
     person can do, ``retry_after_s`` the wait in seconds that the service asked for. ``short_of`` is what the next model
     call may need of the run's limits that are used up; 0 of the others.
     """
-
-    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     message: str
     type: str

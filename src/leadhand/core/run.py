@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from .artifact import FileVersion
 from .errors import FailureClass
@@ -178,8 +178,6 @@ class Gap(Value):
 
     ``step`` is the step, ``work_order_id`` and ``subtask_index`` its place in an order, if there is one.
     """
-
-    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     work_order_id: str | None = None
     subtask_index: int | None = None

@@ -164,7 +164,12 @@ class Value(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", defer_build=True, json_schema_serialization_defaults_required=True
+        frozen=True,
+        extra="forbid",
+        defer_build=True,
+        validate_by_name=True,
+        serialize_by_alias=True,
+        json_schema_serialization_defaults_required=True,
     )
 
     @model_validator(mode="after")

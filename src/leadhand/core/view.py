@@ -125,8 +125,7 @@ class Projection:
                 file = {"version": len(state.artifacts[event.path]), "bytes": event.size}
                 values["artifacts"] = {event.path: {**file, "by": step_of(event.attempt), "at": at, "seq": entry.seq}}
             case ev.TodosSet():
-                fields = {"id", "content", "status", "priority"}
-                values["todos"] = [shortened(todo.model_dump(include=fields)) for todo in event.todos]
+                values["todos"] = [shortened(todo.model_dump()) for todo in event.todos]
             case _:
                 pass
         return values

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from .errors import Failure
 from .text import is_blank
@@ -50,8 +50,6 @@ class WorkResult(Value):
     ``used`` lists the ids of the tool calls that the result uses: a claim that the gate checks against the log.
     ``value`` is what is recorded as the structured answer, where that is not the last reply of the model as it is.
     """
-
-    model_config = ConfigDict(serialize_by_alias=True)
 
     task_name: str
     ok: bool

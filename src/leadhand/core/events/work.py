@@ -55,7 +55,7 @@ class EventBase(Value):
     @cached_property
     def body(self) -> str:
         """The event as JSON, without its type: what is redacted, then stored."""
-        return self.model_dump_json(exclude={"type"}, by_alias=True)
+        return self.model_dump_json(exclude={"type"})
 
 
 class AttemptEvent(EventBase):
