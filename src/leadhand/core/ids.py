@@ -18,14 +18,6 @@ def subtask_key(order: str, index: int) -> str:
     return f"{order}.{index}"
 
 
-def split_key(key: str) -> tuple[str, int]:
-    """Return the order and index of a subtask's key. Raises ValueError for anything else."""
-    order, dot, index = key.rpartition(".")
-    if not dot or not (index.isascii() and index.isdigit()):
-        raise ValueError(f"{key!r} is not a subtask key such as wo-001.0")
-    return order, int(index)
-
-
 def attempt_id(step: str, number: int) -> str:
     """Return the id of the ``number``-th attempt at a step, counted from 1."""
     return f"{step}/a{number}"

@@ -28,9 +28,6 @@ class RunStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-RunStatusName = Literal["queued", "running", "waiting", "paused", "succeeded", "partial", "failed", "cancelled"]
-"""The statuses of runs, by name."""
-
 ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.CANCELLED})
 
 

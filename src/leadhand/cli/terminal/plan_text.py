@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leadhand.core.ids import split_key
 from leadhand.core.value import compact_json, list_of, object_of, objects_of, text_of
 from leadhand.core.words.failures import written_call
 
@@ -38,7 +37,5 @@ def _subtask(subtask: Mapping[str, Any]) -> str:
 
 def _number(key: str) -> str:
     """Return a need as people count: the place of a subtask in the list."""
-    try:
-        return str(split_key(key)[1] + 1)
-    except ValueError:
-        return key
+    _, dot, index = key.rpartition(".")
+    return str(int(index) + 1) if dot and index.isdecimal() else key

@@ -148,10 +148,7 @@ AnyEvent = (
     | ToolCallBegan | ToolCallReturned | CallAnswered | WorkerDefined | ArtifactWritten | TodosSet | NoteEmitted
     | ApprovalRequested | ApprovalAnswered | QuestionAsked | QuestionAnswered | SignalSent
 )  # fmt: skip
-EVENT_TYPES: dict[str, type[AnyEvent]] = {
-    cls.model_fields["type"].default: cls
-    for cls in AnyEvent.__args__  # not listed twice in the union
-}
+EVENT_TYPES: dict[str, type[AnyEvent]] = {cls.model_fields["type"].default: cls for cls in AnyEvent.__args__}
 
 
 class Entry(NamedTuple):
