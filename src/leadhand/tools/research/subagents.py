@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from leadhand.core.tool import Delegate, ToolReturn
 from leadhand.core.value import Value, is_object
-from leadhand.flows.research.shapes import SUBAGENT, SubagentResult
+from leadhand.flows.research.workers import SUBAGENT, SubagentResult
 from leadhand.tools.decorator import tool
 
 
