@@ -39,7 +39,7 @@ def problems(history: History, review: Any) -> list[str]:
     run: Any = SimpleNamespace(state=history.state)
     work = Work(run)
     work.ordered(order)
-    results = [Result(history.state.steps[key]) for key in order.subtask_keys()]
+    results = [Result(history.state.steps[key]) for key in order.subtask_keys]
     return review_problems(work, results, review, whole=True)
 
 

@@ -58,7 +58,7 @@ def test_a_circle_of_needs_is_found_if_and_only_if_there_is_one(graph: list[list
         circle = found[0].partition(": ")[2].split(" -> ")
         assert circle[0] == circle[-1]
         for key, following in pairwise(circle):
-            assert following in made.subtasks[made.subtask_keys().index(key)].needs
+            assert following in made.subtasks[made.subtask_keys.index(key)].needs
 
 
 @pytest.mark.slow

@@ -41,9 +41,6 @@ class ApprovalStatus(StrEnum):
     CONSUMED = "consumed"
 
 
-ApprovalKind = Literal["call", "effect", "plan"]
-
-
 class Preview(Value):
     """What a call would make, for the person who decides: the ``text`` of a file, and the rights of what it defines.
 
@@ -67,7 +64,7 @@ class Approval(Value):
     """
 
     approval_id: str
-    kind: ApprovalKind = "call"
+    kind: Literal["call", "effect", "plan"] = "call"
     attempt: str
     tool: str
     args: dict[str, Any]

@@ -1,7 +1,7 @@
 """Work orders and steps: plans, their validation, and the units of work."""
 
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Literal
@@ -55,12 +55,9 @@ class WorkOrder(Value):
     repairs: str | None = Field(default=None, exclude_if=unset)
     keys: tuple[str, ...] = Field(default=(), exclude_if=unset)
 
-    def subtask_keys(self) -> Sequence[str]:
-        """The key of each subtask, in order."""
-        return self._keys
-
     @cached_property
-    def _keys(self) -> tuple[str, ...]:
+    def subtask_keys(self) -> tuple[str, ...]:
+        """The key of each subtask, in order."""
         numbers = range(len(self.subtasks))
         return self.keys or tuple(subtask_key(self.work_order_id, index) for index in numbers)
 
@@ -116,7 +113,7 @@ def tie_problems(order: WorkOrder, known: Collection[str]) -> list[str]:
     """Return what is wrong with the ties between an order's subtasks, one sentence each: unknown needs, references to
     what is not needed, and a cycle. ``known`` are the keys of subtasks of earlier orders."""
     found: list[str] = []
-    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
+    own = dict(zip(order.subtask_keys, order.subtasks, strict=True))
     for key, subtask in own.items():
         strange = (needed for needed in subtask.needs if needed not in own and needed not in known)
         found += [f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask" for needed in strange]

@@ -266,7 +266,7 @@ class _Work:
             yield from ["No work orders.", ""]
         for order in state.orders.values():
             repairs = f", repairs {order.order.repairs}" if order.order.repairs else ""
-            given = [state.steps[key] for key in order.order.subtask_keys()]
+            given = [state.steps[key] for key in order.order.subtask_keys]
             yield f"{order.order.work_order_id}  {self._counted(given, 'subtask')}{repairs}"
             yield from self.listed(given)
 

@@ -187,7 +187,7 @@ class FlowContext(Waits):
         self._pass.orders[order.work_order_id] = order
 
         def read(now: RunState) -> list[Result]:
-            return [self._result(now, each) for each in order.subtask_keys()]
+            return [self._result(now, each) for each in order.subtask_keys]
 
         issue = do.IssueOrder(order=order, workers=(WORK,))
         return self._pass.add(Pending(order.work_order_id, [issue], read))
@@ -199,7 +199,7 @@ class FlowContext(Waits):
             return self._pass.add(Pending(key, (), lambda now: self._result(now, key)))
 
         found = self._pass.orders[order.key]
-        return found, [part(key) for key in found.subtask_keys()]
+        return found, [part(key) for key in found.subtask_keys]
 
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
         """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""

@@ -112,7 +112,7 @@ def asked_order(
     known = next(same, None)
     if known is not None:
         return known
-    earlier = {key for each in asked.values() for key in each.subtask_keys()}
+    earlier = {key for each in asked.values() for key in each.subtask_keys}
     fresh = order_id(len({*state.orders, *asked}) + 1)
     problems = order_problems(state.definition, proposed, earlier, len({*state.orders, *asked}) + 1)
     if len(asked) >= (most := state.definition.limits.max_steps):
@@ -129,7 +129,7 @@ def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
     if order.work_order_id != order_id(1):
         return ()
     begun = {key: each.subtask for key, each in state.steps.items() if each.is_early}
-    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
+    own = dict(zip(order.subtask_keys, order.subtasks, strict=True))
     if all(own.get(key) == subtask for key, subtask in begun.items()):
         return ()
     fresh = (subtask_key(order.work_order_id, n) for n in count(len(own)))
@@ -157,7 +157,7 @@ def order_problems(
     order = issue(proposed, order_id(number), "-")
     found = [
         f"{key} ({subtask.name}) {problem}"
-        for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
+        for key, subtask in zip(order.subtask_keys, order.subtasks, strict=True)
         for problem in _subtask_problems(definition, subtask)
     ]
     return [_by_index(order, problem) for problem in (*found, *tie_problems(order, known))]

@@ -90,7 +90,7 @@ def review_problems(
     accepts = all(verdict.verdict is VerdictKind.ACCEPT for verdict in review.verdicts)
     if whole and accepts and not review.complete and not review.missing and not review.cannot:
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
-    known = [key for order in work.orders for key in order.subtask_keys()]
+    known = [key for order in work.orders for key in order.subtask_keys]
     for each in proposed:
         found += order_problems(work.definition, (each,), known, len(work.orders) + 1)
     useful = any(key in covered and needs_verdict(covered[key]) for key in judged)

@@ -133,7 +133,7 @@ class _Reviewing:
 
     def combined(self) -> Review:
         """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed have no verdict."""
-        self.results = {key: self.results[key] for key in self.order.subtask_keys()}
+        self.results = {key: self.results[key] for key in self.order.subtask_keys}
         for key, each in self.results.items():
             if each.by:
                 kind = VerdictKind.ACCEPT if each.ok else VerdictKind.DROP
