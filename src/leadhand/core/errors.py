@@ -26,33 +26,29 @@ from .value import Value, unset
 
 
 class FailureClass(StrEnum):
-    """The class of a failure (see ``docs/explanation/failures.md``), which alone decides what happens next."""
+    """The class of a failure (see ``docs/explanation/failures.md``), which alone decides what happens next.
 
-    TRANSIENT = "transient"
-    RATE_LIMITED = "rate_limited"
-    INVALID = "invalid"
-    UNAVAILABLE = "unavailable"
-    REJECTED = "rejected"
-    BLOCKED = "blocked"
-    TOO_LARGE = "too_large"
-    INSUFFICIENT = "insufficient"
-    LOST = "lost"
-    EXHAUSTED = "exhausted"
+    ``action`` is what a person can do about a failure that says nothing else.
+    """
 
+    TRANSIENT = "transient", "try again when the service is available"
+    RATE_LIMITED = "rate_limited", "wait, or raise the limit at the provider"
+    INVALID = "invalid", "correct the arguments, or the check in the tool"
+    UNAVAILABLE = "unavailable", "fix the reported problem; a retry alone does not help"
+    REJECTED = "rejected", "approve the call, or ask for something else"
+    BLOCKED = "blocked", "fix the subtask it needs"
+    TOO_LARGE = "too_large", "ask for less at once, or use a model with a larger window"
+    INSUFFICIENT = "insufficient", "ask more precisely, or allow more work orders (max_steps)"
+    LOST = "lost", "resume the run"
+    EXHAUSTED = "exhausted", "raise the limit that is used up, and resume the run"
 
-NEXT_ACTION: dict[FailureClass, str] = {
-    FailureClass.TRANSIENT: "try again when the service is available",
-    FailureClass.RATE_LIMITED: "wait, or raise the limit at the provider",
-    FailureClass.INVALID: "correct the arguments, or the check in the tool",
-    FailureClass.UNAVAILABLE: "fix the reported problem; a retry alone does not help",
-    FailureClass.REJECTED: "approve the call, or ask for something else",
-    FailureClass.BLOCKED: "fix the subtask it needs",
-    FailureClass.TOO_LARGE: "ask for less at once, or use a model with a larger window",
-    FailureClass.INSUFFICIENT: "ask more precisely, or allow more work orders (max_steps)",
-    FailureClass.LOST: "resume the run",
-    FailureClass.EXHAUSTED: "raise the limit that is used up, and resume the run",
-}
-"""What a person can do about a failure that says nothing else."""
+    action: str
+
+    def __new__(cls, value: str, action: str) -> "FailureClass":
+        made = str.__new__(cls, value)
+        made._value_, made.action = value, action
+        return made
+
 
 CODE_FAILED = frozenset({"exception", "wrong_result"})
 """Types of failures of the project's own code: once it is fixed, the step can be done again."""
@@ -114,7 +110,7 @@ class Failure(Value):
 
     def model_post_init(self, context: Any, /) -> None:
         if not self.next_action:
-            object.__setattr__(self, "next_action", NEXT_ACTION[self.class_])
+            object.__setattr__(self, "next_action", self.class_.action)
 
 
 class LeadhandError(Exception):
