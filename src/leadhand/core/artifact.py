@@ -1,8 +1,7 @@
 """Content that is stored by digest: artifacts, the files that a run produces under their paths, and blobs.
 
-There is one form of reference to a blob: ``{"$blob": digest, "bytes": size}`` in a payload (``raw``, ``asked``) or in
-the request of a model call is loaded when it is needed. Stores of events write ``{"$blob": digest}``, without the size,
-in place of other large values, and put those back when they read an event.
+A reference ``{"$blob": digest, "bytes": size}`` in a payload or in the request of a model call is loaded when it is
+needed. Stores of events write ``{"$blob": digest}`` in place of other large values, and put those back on reading.
 """
 
 import hashlib

@@ -75,9 +75,8 @@ LONGEST_MESSAGE = 10_000
 class Failure(Value):
     """Why something did not succeed; a value in the log.
 
-    ``type`` is the specific kind (``timeout``, ``http_500``, ``bad_arguments``, ``offline``, …), ``next_action`` what a
-    person can do, ``retry_after_s`` the wait in seconds that the service asked for. ``short_of`` is what the next model
-    call may need of the run's limits that are used up; 0 of the others.
+    ``type`` is the specific kind (``timeout``, ``http_500``, ``offline``, …), ``retry_after_s`` the wait in seconds
+    that the service asked for, ``short_of`` what the next model call may need of limits that are used up.
     """
 
     message: str
@@ -129,10 +128,9 @@ class LeadhandError(Exception):
 
 
 class UsageError(LeadhandError):
-    """``field`` names the wrong value, such as ``options.max_revisions``; "" if there is no name for it.
+    """``field`` names the wrong value, such as ``options.max_revisions``, if there is a name for it.
 
-    ``how`` may end with a command that continues a run: ``continued`` is its definition, from which the command line
-    adds the flags that the run needs.
+    ``how`` may end with a command that continues a run: from its definition, ``continued``, come the flags it needs.
     """
 
     code = "usage"

@@ -1,8 +1,7 @@
-"""Derived ids of orders, subtasks, attempts and calls.
+"""Derived ids of orders, subtasks, attempts and calls. Only a run's id is generated; all others are numbered.
 
-Only a run's id is generated; all others are numbered. ``wo-001`` is the first order of a run, ``wo-001.0`` its first
-subtask (and the step that carries it out), ``wo-001.0/a2`` the second attempt at it, ``wo-001.0/t1/c0`` the first
-call of the second turn. A call's id does not contain the attempt, so that a retry has the same key.
+``wo-001`` is the first order of a run, ``wo-001.0`` its first subtask (and its step), ``wo-001.0/a2`` the second
+attempt at it, ``wo-001.0/t1/c0`` the first call of its second turn: without the attempt, so that retries have its key.
 """
 
 from __future__ import annotations

@@ -73,8 +73,7 @@ def made_calls(step: StepState) -> tuple[CallState, ...]:
 def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[CallState]) -> ResultData:
     """Return a result with its data from the log: ``raw`` is what its calls returned, not what the worker claims.
 
-    The data of one call is used as it is; the data of several calls becomes an object by call id. A result without
-    calls keeps its own data.
+    The data of several calls becomes an object by call id. A result without calls keeps its own data.
     """
     found = {call.call_id: call.raw for call in evidence if call.ok and call.call_id in used}
     if not found:

@@ -40,10 +40,7 @@ WORKER_CALLS: tuple[WorkerCalls, ...] = ("auto", "always")
 
 
 class ModelChoice(Value):
-    """The models by use (a worker's ``model_role``), else ``default``.
-
-    ``windows`` holds the known context windows in tokens, by model.
-    """
+    """The models by use (a worker's ``model_role``), else ``default``, with known context ``windows`` in tokens."""
 
     default: str
     by_use: dict[str, str] = {}
@@ -171,10 +168,7 @@ def with_turns(definition: RunDefinition, turns: Mapping[str, int]) -> RunDefini
 
 
 class Gap(Value):
-    """A part of the request that the answer lacks, and what a person can do about it.
-
-    ``step`` is the step, ``work_order_id`` and ``subtask_index`` its place in an order, if there is one.
-    """
+    """A part of the request that the answer lacks, with its step, its place in an order, and what a person can do."""
 
     work_order_id: str | None = None
     subtask_index: int | None = None

@@ -1,10 +1,7 @@
 """The view: what is shown of a run, as one document, which each entry of the log changes by a merge patch (RFC 7396).
 
-Consoles, terminals and exporters use it instead of folding the log themselves. After each entry, the parts that it
-touched are rendered from the state again; what differs from what is shown is the patch. One entry touches a bounded
-number of steps, however many steps a run has. Exceptions are events that end, reopen or pause a run, or that settle
-several steps at once: these visit every step that they change.
-
+After each entry, the parts that it touched are rendered from the state again; what differs from what is shown is the
+patch. Entries touch a bounded number of steps, but for those that end, reopen or pause a run, or settle several steps.
 The state keeps neither past attempts nor the times and the usage of calls: what is shown keeps them.
 """
 

@@ -16,10 +16,9 @@ from .value import Json, Value, is_object, unset
 class Subtask(Value):
     """One part of a work order.
 
-    ``tool`` names the tool that must be called (None: the worker chooses), ``args`` its arguments; an argument may be
+    ``tool`` must be called (None: the worker chooses) with ``args``; an argument may be
     ``{"$result": {"subtask": key, "path": "/raw/lat"}}``; without a path, the worker works it out. ``needs`` and
-    ``repairs_subtask`` are keys of subtasks. ``expected_output`` is a sentence, or the JSON schema of an object, which
-    is then the ``value`` of the result.
+    ``repairs_subtask`` are keys. ``expected_output`` is a sentence, or the JSON schema of the ``value`` of the result.
     """
 
     name: str = Field(min_length=1, max_length=200)
@@ -44,10 +43,7 @@ class Subtask(Value):
 
 
 class WorkOrder(Value):
-    """An immutable plan. A repair order names the order that it repairs.
-
-    ``keys`` are those of its subtasks, if these are not numbered in their order.
-    """
+    """An immutable plan. ``keys`` are those of its subtasks, if these are not numbered in their order."""
 
     work_order_id: str
     goal: str
@@ -171,9 +167,7 @@ class Step(Value):
 
 class OpenCall(Value):
     """An open call of a parked attempt: it waits for approval, for confirmation that it happened, or (``asks``) for
-    what its tool asked of the controller, such as the result of another step. ``preview`` shows a person what the call
-    would make. ``hook`` changed its arguments named in ``changed``, or asks for approval for ``reason``.
-    """
+    what its tool asked of the controller. ``hook`` changed its arguments named in ``changed``, or asks for approval."""
 
     call_id: str
     kind: Literal["approval", "effect", "asks"]
