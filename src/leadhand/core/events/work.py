@@ -3,7 +3,6 @@
 import operator
 import re
 from datetime import datetime
-from enum import StrEnum
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -23,19 +22,12 @@ from leadhand.core.worker import Worker
 absent = partial(operator.is_, None)
 
 
-class Kind(StrEnum):
-    DECISION = "decision"
-    OBSERVATION = "observation"
-    REQUEST = "request"
-
-
 class EventBase(Value):
-    """The base of all events: ``kind``, ``type``, the ``version`` of the stored shape, and the id of the subject.
+    """The base of all events: their ``type``, the ``version`` of the stored shape, and the id of the subject.
 
     The ``type`` is the name of the class in snake case: the discriminator of the union.
     """
 
-    kind: ClassVar[Kind] = Kind.DECISION
     version: ClassVar[int] = 1
     about: ClassVar[str] = ""
     """The path of the field with the id of the event's subject; empty for the run as a whole."""
@@ -68,13 +60,10 @@ class AttemptEvent(EventBase):
 class Observation(AttemptEvent):
     """Something that a host observed on behalf of an attempt."""
 
-    kind: ClassVar[Kind] = Kind.OBSERVATION
-
 
 class Request(EventBase):
     """A request of a person about a run; ``by`` names the person."""
 
-    kind: ClassVar[Kind] = Kind.REQUEST
     by: str = ""
 
 
