@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
-from .commands import Cited, Outcome
+from .commands import Outcome
 from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
 from .events import RunFinished
 from .run import CitedSource, Gap, RunDefinition, RunStatus
@@ -97,12 +97,19 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
         status = _status(state.definition, outcome, gaps)
     else:
         status, failure = RunStatus.FAILED, failure or _cause(state, gaps)
+    sources = sources_of(results)
+    if outcome.sources is not None and results:  # what no result names was found by the last one
+        known = {(each.title, each.url): each for each in sources}
+        last = results[-1].event_ids[-1]
+        sources = [
+            known.get(each) or CitedSource(title=each[0], url=each[1], event_id=last) for each in outcome.sources
+        ]
     return RunFinished(
         status=status,
         number=len(state.answers) + 1,
         answer=outcome.answer if not is_blank(outcome.answer) else plain_list(results),
         value=outcome.value if results or outcome.returned else None,
-        sources=tuple(sources_of(results) if outcome.sources is None else _cited(outcome.sources, results)),
+        sources=tuple(sources),
         gaps=tuple(gaps),
         failure=failure,
         judgement=outcome.judgement,
@@ -159,14 +166,6 @@ def sources_of(results: Iterable[StepState]) -> list[CitedSource]:
             cited = CitedSource(title=source.title, url=source.url, event_id=result.event_ids[-1])
             sources.setdefault((source.title, source.url), cited)
     return list(sources.values())
-
-
-def _cited(sources: Iterable[Cited], results: Sequence[StepState]) -> Iterator[CitedSource]:
-    """Yield the sources that a flow names, in its order, each with the result that has it."""
-    events = {result.key: result.event_ids[-1] for result in results}
-    for title, url, step in sources:
-        if step in events:
-            yield CitedSource(title=title, url=url, event_id=events[step])
 
 
 def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]:

@@ -35,6 +35,8 @@ class Words(NamedTuple):
 
 _BY, _UNTIL = "by {who}: {reason}", "until {question.expires_at:%Y-%m-%d %H:%M:%S} UTC"
 _TOKENS = "{model}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+_CACHED = f"{_TOKENS}, {{usage.cached_tokens:,}} cached"
+_WRITTEN = f"{_CACHED}, {{usage.cache_write_tokens:,}} written to cache"
 _SIGNAL = f"{{question.text}} {_UNTIL}"
 _TABLE: dict[str, tuple[str, str, str]] = {
     "run_started": ("Run started", "{definition.request}", "phase"),
@@ -82,6 +84,8 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "attempt_parked": ("Waiting", "{more}", "attention phase work"),
     "model_call_began": ("Model called", "{model}", "models"),
     "model_call_returned failure": ("Model call failed", "{failure}", "problem models"),
+    "model_call_returned usage.cache_write_tokens": ("Model answered", _WRITTEN, "models"),
+    "model_call_returned usage.cached_tokens": ("Model answered", _CACHED, "models"),
     "model_call_returned usage": ("Model answered", _TOKENS, "models"),
     "model_call_returned": ("Model answered", "{model}", "models"),
     "element_written": ("Part written", "{more}", "models"),

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.outcome import failure_gap, gap
@@ -28,14 +27,13 @@ def answer_of(report: Report) -> FlowAnswer:
     """Return the answer of a run as it is now: its latest draft, or without one, its findings."""
     last, passages = report.last, report.passages
     written, sources = _written(report)
-    found_by = {(each.title, each.url): item.key for item in reversed(report.research) for each in item.passages}
     judged = last is not None and report.run.state.definition.check != "off"
     text = body(written, sources)
     return FlowAnswer(
         text=text,
         uses=[each for key, each in report.results.items() if any(item.passages for item in report.found.get(key, ()))],
         gaps=[*_gaps(report)],
-        sources=[Cited(each.title, each.url, found_by.get(each[:2], "")) for each in sources],
+        sources=[(each.title, each.url) for each in sources],
         judgement=last.rounds.judgement(text) if last is not None and judged else None,
         material=partial(of_passages, passages=passages),
     )
