@@ -143,11 +143,6 @@ class RunDefinition(Value):
         return tuple(worker for worker in self.workers if worker.declared)
 
     @property
-    def closing(self) -> tuple[str, ...]:
-        """The names of the workers that give the answer its shape, and judge it."""
-        return (self.shape, *self.judging) if self.shape else self.judging
-
-    @property
     def closing_stages(self) -> int:
         """The number of stages that share what is held back: the evaluation, the answer, its shape, its judgement."""
         return 2 + bool(self.shape) + bool(self.judging)
