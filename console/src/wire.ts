@@ -907,7 +907,6 @@ export interface components {
     readonly PhasePart: {
       readonly step: string;
       readonly text: string;
-      readonly worker: string;
       readonly written?: number;
     };
     readonly Plan: {

@@ -36,7 +36,7 @@ def over(*oks: bool) -> History:
 
 
 def problems(history: History, review: Any) -> list[str]:
-    keys = history.state.orders["wo-001"].order.subtask_keys()
+    keys = history.state.orders["wo-001"].order.subtask_keys
     run: Any = SimpleNamespace(state=history.state)
     work, results = Work(run), [Result(history.state.steps[key]) for key in keys]
     work.carried_out("wo-001", results)

@@ -283,7 +283,7 @@ def test_whatever_a_sound_review_says_its_repair_order_can_be_issued_and_carried
     assert not script.stuck
     order = script.state.orders.get("wo-002")
     if order is not None:
-        again = [script.state.steps[key] for key in order.order.subtask_keys()]
+        again = [script.state.steps[key] for key in order.order.subtask_keys]
         assert not any(each.given_up for each in again if each.subtask.repairs_subtask)
     assert script.finished.failure is None or script.finished.failure.type != "flow_error"
 

@@ -159,7 +159,7 @@ def _work(state: RunState, most: int, more: str, named: str) -> Iterator[str]:
         if not each.order and (each.counts or each.step.parent or not state.orders)
     ]
     for order in state.orders.values():
-        steps = [state.steps[key] for key in order.order.subtask_keys()]
+        steps = [state.steps[key] for key in order.order.subtask_keys]
         repairs = f", repairs {order.order.repairs}" if order.order.repairs else ""
         counted = f"{order.order.work_order_id}  {_counted(steps, 'subtask', most)}{repairs}"
         yield from [counted, *_listed(steps, most, more, named)]

@@ -187,8 +187,9 @@ class LiveView(View):
         return found
 
     def _draft_lines(self) -> list[RenderableType]:
-        phase = self._progress.view["run"].get("phase")
-        if not self._draft or phase is None or phase["worker"] not in ("compose", "writer"):
+        view = self._progress.view
+        phase = view["run"].get("phase")
+        if not self._draft or phase is None or view["steps"][phase["step"]]["worker"] not in ("compose", "writer"):
             return []
         last = Text(clean(self._draft), style="dim italic").wrap(self._console, max(20, self._console.width - 2))[
             -DRAFT_LINES:

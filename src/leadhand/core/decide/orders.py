@@ -23,7 +23,7 @@ def issue_order(state: RunState, order: WorkOrder, workers: Sequence[Worker] = (
     expected = order_id(len(state.orders) + 1)
     if order.work_order_id != expected:
         raise do.Refused(f"the next order is {expected}, not {order.work_order_id}")
-    keys = order.subtask_keys()
+    keys = order.subtask_keys
     for key, subtask in zip(keys, order.subtasks, strict=True):
         if key in state.steps and (not state.steps[key].is_early or state.steps[key].subtask != subtask):
             raise do.Refused(f"{key} is another subtask")
@@ -48,7 +48,7 @@ def judge(state: RunState, work_order_id: str, review: Review) -> list[ev.AnyEve
     order = state.orders.get(work_order_id)
     if work_order_id and (order is None or order.open or order.review is not None):
         raise do.Refused(f"{work_order_id} is not waiting for a review")
-    keys = given if order is None else [key for key in order.order.subtask_keys() if key in given]
+    keys = given if order is None else [key for key in order.order.subtask_keys if key in given]
     if unknown := [key for key in keys if key not in state.steps or not state.steps[key].closed]:
         raise do.Refused(f"{unknown[0]} cannot be judged")
     verdicts = tuple(_recorded(state, given[key]) for key in keys)

@@ -155,7 +155,7 @@ def needs_settled(state: RunState, key: str, *, ok: bool) -> None:
 
 
 def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> None:
-    order, keys = event.order, event.order.subtask_keys()
+    order, keys = event.order, event.order.subtask_keys
     unsettled = sum(not (key in state.steps and state.steps[key].closed) for key in keys)
     state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled)
     if not unsettled:
@@ -191,7 +191,7 @@ def _void(state: RunState, name: str) -> None:
     """Forget the review of an order: what it rejected is as it was settled."""
     state.orders[name] = state.orders[name]._replace(review=None)
     state.settled.pop(f"~{name}", None)
-    for step in (state.steps[key] for key in state.orders[name].order.subtask_keys()):
+    for step in (state.steps[key] for key in state.orders[name].order.subtask_keys):
         if step.verdict is not None and not step.by:
             failure = step.settlements[-1].failure
             status = StepStatus.COMPLETED if failure is None else StepStatus.FAILED

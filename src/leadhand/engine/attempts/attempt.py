@@ -20,7 +20,7 @@ from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of, thawed
 from leadhand.core.words.failures import ASK_OTHERWISE, NOT_ACCEPTED, written_call
-from leadhand.core.work_order import Subtask, result_reference
+from leadhand.core.work_order import Subtask
 from leadhand.core.work_result import WorkResult, summary_of
 from leadhand.engine.attempts.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.attempts.conversation_turn import Turn
@@ -241,11 +241,7 @@ class Attempt:
         """Return why the calls of the attempt do not show that the ordered call was made; None if they do."""
         answers = self._work.attempt.answers
         approved = [call_id for call_id, answer in answers.items() if answer.ok]
-        args = resolved(self._subtask.args, self._work.needs)
-        if self._subtask.needs and self._tool is not None and argument_problems(self._tool, args):
-            # What the results brought does not fit: the model fills it in.
-            args = {name: args[name] for name, value in self._subtask.args.items() if result_reference(value) is None}
-        return unproven_call(self._subtask, args, made, approved)
+        return unproven_call(self._subtask, made, approved)
 
     def _is_sound(self, element: Json) -> bool:
         """Whether one element of an answer that is being written passes the checks that need nothing else."""

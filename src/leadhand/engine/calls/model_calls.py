@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from leadhand.core.conversation import AssistantMessage
-from leadhand.core.errors import AWAY, HOOK_FAILED, NEXT_ACTION, ConfigurationError, Failure, FailureClass
+from leadhand.core.errors import AWAY, HOOK_FAILED, ConfigurationError, Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Money, Usage
 from leadhand.core.value import Json, json_problem
@@ -126,7 +126,7 @@ class ModelCalls:
         """
         cause, key, patience_s = pace.failure, (log.run_id, call.request.model), call.request.patience_s
         assert cause is not None
-        advice = CHECK if cause.next_action == NEXT_ACTION[cause.class_] else cause.next_action
+        advice = CHECK if cause.next_action == cause.class_.action else cause.next_action
         now = self._clock.now()
         if key not in self._away:
             self._away[key] = now

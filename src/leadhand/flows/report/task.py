@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.outcome import failure_gap, gap, gap_of
@@ -31,13 +30,12 @@ _WEB = ("https://", "http://")
 def answer_of(report: Report) -> FlowAnswer:
     """Return the answer of a run as it is now: its latest draft, or without one, its findings."""
     last, (written, sources), found = report.last, _written(report), report.found.values()
-    found_by = {(each.title, each.url): item.key for item in reversed(found) for each in item.passages}
     judged, text = report.run.state.definition.check != "off", body(written, sources)
     return FlowAnswer(
         text=text,
         uses=[each for key, each in report.results.items() if any(item.passages for item in found if item.key == key)],
         gaps=[*_gaps(report)],
-        sources=[Cited(each.title, each.url, found_by.get(each[:2], "")) for each in sources],
+        sources=[(each.title, each.url) for each in sources],
         judgement=last.judgement(text) if last is not None and judged else None,
         material=partial(of_passages, passages=report.passages),
     )

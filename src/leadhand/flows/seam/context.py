@@ -177,7 +177,7 @@ class FlowContext(Waits):
         self.of.orders[order.work_order_id] = order
         issue = do.IssueOrder(order=order, workers=(WORK,))
         return self.of.add(
-            Pending(order.work_order_id, issue, lambda now: [self._result(now, each) for each in order.subtask_keys()])
+            Pending(order.work_order_id, issue, lambda now: [self._result(now, each) for each in order.subtask_keys])
         )
 
     def begin_subtask(self, position: int, subtask: Subtask) -> None:

@@ -114,7 +114,7 @@ def asked_order(
         if is_same(known.model_dump(mode="json"), issued(key, known.keys).model_dump(mode="json")):
             return known
     number = len({*state.orders, *asked}) + 1
-    earlier = {key for each in asked.values() for key in each.subtask_keys()}
+    earlier = {key for each in asked.values() for key in each.subtask_keys}
     problems = order_problems(state.definition, proposed, earlier, number, instead_of)
     if len(asked) >= (most := state.definition.limits.max_steps):
         problems.append(f"the run is limited to {most} orders")
@@ -130,10 +130,10 @@ def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
     fresh = (subtask_key(order.work_order_id, n) for n in count(len(order.subtasks)))
     free = (key for key in fresh if key not in begun)
     keys: list[str] = []
-    for own, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
+    for own, subtask in zip(order.subtask_keys, order.subtasks, strict=True):
         same = [key for key in (own, *begun) if begun.get(key) == subtask and key not in keys]
         keys.append(same[0] if same else own if own not in (*begun, *keys) else next(free))
-    return () if keys == [*order.subtask_keys()] else tuple(keys)
+    return () if keys == [*order.subtask_keys] else tuple(keys)
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def order_problems(
     order = issue(proposed, order_id(number), "-", instead_of=instead_of)
     found = [
         f"{key} ({subtask.name}) {problem}"
-        for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
+        for key, subtask in zip(order.subtask_keys, order.subtasks, strict=True)
         for problem in _subtask_problems(definition, subtask)
     ]
     key_in_text = re.compile(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?")
