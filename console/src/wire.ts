@@ -1993,7 +1993,6 @@ export interface components {
       readonly text: string;
       readonly tools: readonly string[];
       readonly toolsets: readonly string[];
-      readonly version: number;
     };
     readonly WorkerPromotion: {
       readonly diff: string;

@@ -124,7 +124,6 @@ async def test_declared_and_generated_workers_are_listed_with_their_files(open_d
         "text": ORCHESTRATOR,
         "run_id": None,
         "made_by": None,
-        "version": 1,
         "runs": [run_id],
         "problem": None,
     }

@@ -58,7 +58,7 @@ class FlowRegistry:
     ) -> None:
         """``rules`` are those of a project for the built-in model, ``workers`` those that every run has."""
         self._flows: dict[str, FunctionFlow] = {}
-        self._rules: list[Rules] = [rules] if rules else []
+        self._rules = rules or {}
         self._agents = agents or {}
         self._installed = False
         self._of_program: dict[str, ProgramWorker] = {}
@@ -77,8 +77,6 @@ class FlowRegistry:
         if flow.name in self._flows:
             raise UsageError(f"there is more than one flow {flow.name!r}", "Change the name of one of them.")
         self._flows[flow.name] = flow
-        if flow.offline:
-            self._rules.append(flow.offline)
 
     @property
     def agents(self) -> Mapping[str, BoundAgent]:
@@ -142,8 +140,6 @@ class FlowRegistry:
 
                 flow = map_flow(self._of_program)
         self._add(flow)
-        if flow.offline:
-            self._rules.insert(0, self._rules.pop())  # before those of the program's flows
 
     def _load_installed(self) -> None:
         """Load the flows of installed packages, once, when a name is looked up that is not known yet."""
@@ -251,9 +247,10 @@ class FlowRegistry:
         except (ConfigurationError, UsageError, FlowError):  # the rest of the document does not depend on it
             return None
 
-    def offline_rules(self) -> list[Rules]:
-        """Return the flows' rules for the built-in rule-based model. The list grows when further flows are loaded."""
-        return self._rules
+    def offline_rules(self, name: str) -> tuple[Rules, ...]:
+        """Return the rules of the built-in model for the workers of a flow: its own, then those of the project."""
+        found = self._find(name)
+        return (self._rules,) if found is None else (found.offline, self._rules)
 
 
 @contextmanager

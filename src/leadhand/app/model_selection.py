@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
@@ -29,6 +29,15 @@ OF_ONE_RUN = "adapter-"
 """The beginning of the name of an adapter that a program gives a single run."""
 
 
+RulesOf = Callable[[str], Sequence[Rules]]
+"""Returns the rules of the built-in model for the workers of a flow, by its name."""
+
+
+def no_rules(_flow: str) -> Sequence[Rules]:
+    """Return no rules, for a process that runs no flow."""
+    return ()
+
+
 class Choice(NamedTuple):
     """The chosen models, and why. The budget does not limit ``unpriced`` models."""
 
@@ -48,7 +57,7 @@ class NamedModels:
         self,
         settings: Settings,
         adapters: Mapping[str, Models] | None = None,
-        rules: Iterable[Rules] = (),
+        rules: RulesOf = no_rules,
         *,
         own: Models | None = None,
     ) -> None:
@@ -129,7 +138,7 @@ class NamedModels:
 
 
 async def choose_models(
-    settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
+    settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: RulesOf = no_rules
 ) -> tuple[NamedModels, Choice]:
     """Return the models, and the names to record. ``given`` is a port, or the user's adapters by name.
 

@@ -365,7 +365,7 @@ async def open_runtime(
     if not reading:
         make_home(settings.home)
     flows = flows or FlowRegistry()
-    chosen, choice = await choose_models(settings, models, flows.offline_rules())
+    chosen, choice = await choose_models(settings, models, flows.offline_rules)
     patience_s = max(PATIENCE_S, settings.limits.timeout_s or UNLIMITED_PATIENCE_S)  # a run waits up to its deadline
     if store is None:
         store = await open_store(

@@ -18,7 +18,7 @@ from leadhand.core.errors import ConfigurationError
 from leadhand.core.value import Json
 from leadhand.tools.toolbox import Toolbox
 
-_MADE_BY = re.compile(r"---\n# Made by (.+) in \S+\n")
+_MADE_BY = re.compile(r"---\n# Made by (.+) in \S+, step \S+\n")
 
 
 class WorkerDocument(Document):
@@ -38,7 +38,6 @@ class WorkerDocument(Document):
     text: str = Field(default="", description="The whole file.")
     run_id: str | None = Field(default=None, description="The run that generated it.")
     made_by: str | None = Field(default=None, description="The worker that generated it.")
-    version: int = Field(default=1, description="How often its run generated a worker of this name.")
     runs: tuple[str, ...] = Field(default=(), description="The newest runs that used it, at most 20.")
     problem: str | None = Field(default=None, description="Why its file cannot be used; null if it can.")
 
@@ -51,21 +50,18 @@ def declared_workers(project: Project) -> Iterator[WorkerDocument]:
 
 
 def generated_workers(project: Project) -> Iterator[WorkerDocument]:
-    """Yield the workers that runs generated, in their latest versions, those of the newest run first."""
+    """Yield the workers that runs generated, those of the newest run first."""
     folder = project.generated_workers
     if folder is None:
         return
-    files = [file for file in folder.glob(f"*/*{SUFFIX}") if "." not in file.stem]
-    for file in sorted(files, key=lambda each: (each.stat().st_mtime, str(each)), reverse=True):
-        earlier = sum(1 for _ in file.parent.glob(f"{file.stem}.*{SUFFIX}"))
+    for file in sorted(folder.glob(f"*/*{SUFFIX}"), key=lambda each: (each.stat().st_mtime, str(each)), reverse=True):
         made_by = _MADE_BY.match(_text(file))
         yield _document(
             project,
             file,
             source="generated",
             run_id=file.parent.name,
-            made_by=made_by[1].rstrip(".") if made_by else None,
-            version=1 + earlier,
+            made_by=made_by[1] if made_by else None,
         )
 
 

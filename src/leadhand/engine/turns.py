@@ -169,6 +169,7 @@ class Turns:
             patience_s=limits.model_patience_s,
             key=f"{work.run_id}/{call_id}",
             worker=worker.name,
+            flow=work.definition.flow,
         )
 
     async def _reply(

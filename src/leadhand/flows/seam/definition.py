@@ -19,15 +19,18 @@ RESERVED = frozenset({"request", "flow", "options", "limits", "deps", "worker"})
 
 def reached_values(function: Function, flow: type[Any]) -> Iterator[object]:
     """Yield what a function names as globals or from its closure, what is in its lists, tuples and dicts, and what the
-    functions of its module and the flows (instances of ``flow``) that it names name."""
+    functions of its module and the flows (instances of ``flow``) that it names name; the flows, too."""
     functions: list[Any] = [function]
     for each in functions:  # it grows
         values = _named(each)
         for value in (*values, *chain.from_iterable(_members(value) for value in values)):
-            called: Any = cast("Any", value).function if isinstance(value, flow) else value
-            if not isinstance(called, FunctionType):
+            is_flow = isinstance(value, flow)
+            called: Any = cast("Any", value).function if is_flow else value
+            if is_flow or not isinstance(called, FunctionType):
                 yield value
-            elif called not in functions and (called is not value or called.__module__ == function.__module__):
+            elif called.__module__ != function.__module__:
+                continue
+            if isinstance(called, FunctionType) and called not in functions:
                 functions.append(called)
 
 

@@ -47,7 +47,7 @@ class FunctionFlow:
         self.name = name or function.__name__.replace("_", "-")
         self.description = inspect.getdoc(function) or ""
         rules = (offline or {}).items()
-        self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in rules}
+        self._offline = {each if isinstance(each, str) else each.name: rule for each, rule in rules}
         self.plans, self.reads_artifacts = plans, reads_artifacts
         self.unfinished = unfinished
         taken = RESERVED if workers is None else frozenset[str]()
@@ -83,6 +83,13 @@ class FunctionFlow:
             if isinstance(each, Worker):
                 found |= {one.name: one for one in with_tools((each,)) if one.name not in found}
         return tuple(found.values())
+
+    @cached_property
+    def offline(self) -> Mapping[str, Callable[..., Any]]:
+        """The rules of the built-in model by worker, with those of the flows that the function reaches."""
+        values = reached_values(self.function, FunctionFlow) if self._workers is None else ()
+        inner = [each._offline for each in values if isinstance(each, FunctionFlow)]
+        return {name: rule for rules in (*inner, self._offline) for name, rule in rules.items()}
 
     @property
     def own(self) -> Mapping[str, Worker]:
