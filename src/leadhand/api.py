@@ -17,7 +17,7 @@ from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.report_agents import bound_agents
 from leadhand.app.run_settings import AS_CONFIGURED, NewRun, RunTool, asked_settings, check_options
 from leadhand.app.runtime import Runtime, open_runtime
-from leadhand.app.settings import Settings, budget_source, settings, user
+from leadhand.app.settings import Settings, settings, user
 from leadhand.app.toolsets import toolbox
 from leadhand.app.typed_answers import Output, answer_worker
 from leadhand.core.judgement import Check
@@ -149,7 +149,7 @@ class Leadhand(InSync):
                 approval_timeout=approval_timeout,
             ),
             budgets=arguments.shared_budgets(budget_per_day, budget_total),
-            budget_from=budget_source(project, budget=budget, budget_per_day=budget_per_day, budget_total=budget_total),
+            budget_set=not all(map(arguments.is_usual, (budget, budget_per_day, budget_total))),
             check=check,
             worker_calls=worker_calls,
             **arguments.flags(offline=offline, no_cache=no_cache, allow_unknown_price=allow_unknown_price),

@@ -71,6 +71,11 @@ USUAL_BUDGET = Usual(1.0)
 """US dollars."""
 
 
+def is_usual(budget: float | None) -> bool:
+    """Whether nobody set a budget."""
+    return budget is None or isinstance(budget, Usual)
+
+
 def limits(usual: Limits, **given: Any) -> Limits:
     """Return limits with a caller's values, money in dollars and time in seconds, in place of the usual ones.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -46,6 +47,18 @@ def read_text(path: Path) -> str:
     if len(content) > LARGEST_FILE:
         raise ConfigurationError(f"{path} is larger than {LARGEST_FILE:,} bytes", "Move long texts into other files.")
     return text.removeprefix("\ufeff")
+
+
+def line_in(text: str, place: Place) -> int:
+    """Return the line of the innermost key of a place that begins a line of TOML or YAML, or of its table."""
+    at = 0
+    for key in (each for each in place if isinstance(each, str)):
+        name = rf"""["']?{re.escape(key)}["']?"""
+        found = re.compile(rf"^[ \t]*(\[+[^\]\n]*\b)?{name}[ \t]*[=.\]:]", re.MULTILINE).search(text, at)
+        if found is None:
+            break
+        at = found.start()
+    return text.count("\n", 0, at) + 1
 
 
 def unwritten(error: OSError, file: Path | None = None) -> str:

@@ -1,18 +1,14 @@
-"""Why runs, and steps of runs, wait for a process or a host, and the queue of runs that do."""
+"""Why runs wait for a process or a host, and the queue of runs that do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
-from datetime import UTC, datetime
+from collections.abc import Iterable
 
 from leadhand.app.listings import all_runs, definition_of
 from leadhand.app.membership import is_shared
-from leadhand.app.toolsets import needed_tools
 from leadhand.core.errors import UnreadableRun
-from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.state import RunState
-from leadhand.engine import snapshots
 from leadhand.ports import ContextStore
 from leadhand.ports.hosts import NO_WAIT, HostLine, HostWait, WaitingRun
 from leadhand.ports.runs import RunListing
@@ -49,34 +45,24 @@ async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[Waiti
 
 
 async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -> HostWait:
-    """Return why a run, or steps of it, wait for a process or a host. Raises StoreError."""
-    if state.finished is not None:
+    """Return why a run waits for a process or a host. Raises StoreError."""
+    if not (listing.orphan and state.definition.detached) or state.finished is not None:
         return NO_WAIT
-    if listing.owner is not None and state.status is RunStatus.RUNNING:
-        hosts = await store.hosts() if is_shared(store) else []
-        return HostWait(reason=_steps_wait(state, listing.owner, hosts, datetime.now(UTC)))
-    if not (listing.orphan and state.definition.detached):
-        return NO_WAIT
+    refused = await refusal(store, state.run_id)
     if not is_shared(store):
-        if refused := await refusal(store, state.run_id):
-            return HostWait(reason=f"a server could not resume it: {refused}")
-        resume = f"`leadhand runs resume {state.run_id}`"
-        return HostWait(reason=f"its process died: start `leadhand serve`, or resume it with {resume}")
+        resume = f"start `leadhand serve`, or resume it with `leadhand runs resume {state.run_id}`"
+        died = f"its process died: {resume}"
+        return HostWait(reason=f"a server could not resume it: {refused}" if refused else died)
     ids = [each.run_id for each, _ in await _undriven(store)]
-    reason = await _why(store, state, await store.hosts())
+    reason = driver_wait(state.definition, await store.hosts(), refused)
     return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)
 
 
 async def _reason(store: ContextStore, run_id: str, hosts: list[HostLine]) -> str:
     try:
-        return await _why(store, await snapshots.load(store, run_id), hosts)
+        return driver_wait(await definition_of(store, run_id), hosts, await refusal(store, run_id))
     except UnreadableRun as error:
         return f"its log cannot be read here: {error.what}"
-
-
-async def _why(store: ContextStore, state: RunState, hosts: list[HostLine]) -> str:
-    tools = {tool.name for tool in needed_tools(state)}
-    return driver_wait(state.definition, tools, hosts, await refusal(store, state.run_id))
 
 
 async def _undriven(store: ContextStore) -> list[tuple[RunListing, int]]:
@@ -102,45 +88,15 @@ def _refusal(run_id: str) -> str:
     return f"a host refused {run_id}"
 
 
-# --- what the hosts say of themselves --------------------------------------------------------------------------------
-
-
-def driver_wait(run: RunDefinition, tools: Set[str], hosts: Iterable[HostLine], refused: str = "") -> str:
-    """Return why no process drives a run that needs these tools; ``refused`` is what a host said that refused it."""
-    takers = [line for line in hosts if line.takes_work]
+def driver_wait(run: RunDefinition, hosts: Iterable[HostLine], refused: str = "") -> str:
+    """Return why no process drives a run; ``refused`` is what a host said that refused it."""
+    takers, tools = [line for line in hosts if line.takes_work], {tool.name for tool in run.tools}
     if not takers:
         return "waiting for a host: start one with `leadhand work` or `leadhand serve`"
     knowing = [line for line in takers if run.flow in line.flows]
     if not knowing:
         return f"waiting for a host that knows the flow `{run.flow}`"
-    if any(tools <= {*line.tools} for line in knowing):
+    if any(line.has(run.flow, tools) for line in knowing):
         return f"no host can drive it: {refused}" if refused else "waiting in the queue"
-    nowhere = sorted(tools - {name for line in knowing for name in line.tools})
-    if nowhere:
-        return f"waiting for a host that has the tool{'s' * (len(nowhere) > 1)} {_quoted(nowhere)}"
-    return f"waiting for a host that has all of the tools {_quoted(sorted(tools))}"
-
-
-def _steps_wait(state: RunState, owner: str, hosts: Sequence[HostLine], now: datetime) -> str:
-    """Return why steps of a run that ``owner`` drives have not begun; "" if that is unknown."""
-    attempts = [each for key in state.live if (each := state.steps[key].attempt) is not None]
-    waiting = [
-        each
-        for each in attempts
-        if each.status is AttemptStatus.SCHEDULED and (each.not_before is None or each.not_before <= now)
-    ]
-    if not waiting:
-        return ""
-    counted = f"{len(waiting):,} step{'s wait' if len(waiting) > 1 else ' waits'}"
-    run, most = state.definition, state.definition.limits.max_workers
-    if sum(each.status is AttemptStatus.RUNNING for each in attempts) >= most:
-        return f"{counted}: the run allows {most:,} at once (--max-workers)"
-    tools = frozenset(tool.name for tool in run.tools)
-    able = [line for line in hosts if line.host == owner or (line.takes_work and line.has(run.flow, tools))]
-    if not able or any(line.running < line.concurrency for line in able):
-        return ""
-    return f"{counted}: {f'all {len(able)} hosts are' if len(able) > 1 else 'the only host that can run it is'} busy"
-
-
-def _quoted(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    missing = tools - {name for line in knowing for name in line.tools} or tools
+    return f"waiting for a host that has these tools: {', '.join(f'`{name}`' for name in sorted(missing))}"

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field, create_model
 
 from leadhand.app.arguments import LIMITS, RANGES, Policy, limit_fields
-from leadhand.app.config_files import MANIFEST, LineOf, Place, fault, read_text, validated
+from leadhand.app.config_files import MANIFEST, LineOf, fault, line_in, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
@@ -124,7 +124,7 @@ class Project:
 
     def where(self, *keys: str) -> str:
         """Return the file and the line of a key, or of a key in a table, for a message."""
-        return f"{self.path}:{_line_of(self.text, keys)}" if self.text else str(self.path)
+        return f"{self.path}:{line_in(self.text, keys)}" if self.text else str(self.path)
 
     @property
     def directory(self) -> Path:
@@ -217,7 +217,7 @@ def load_project(path: Path) -> Project:
         line = int(where[1]) if where else text.count("\n") + 1
         what = f"the manifest is not valid TOML: {str(error).partition(' (at ')[0]}"
         raise fault(path, line, what, "Correct this line.") from error
-    line_of = partial(_line_of, text)
+    line_of = partial(line_in, text)
     manifest = validated(ProjectManifest, data, path, line_of)
     project = Project(path=path, manifest=manifest, workers=_workers(path, manifest, line_of), text=text)
     _check_files(project, line_of)
@@ -280,15 +280,3 @@ def _check_files(project: Project, line_of: LineOf) -> None:
                 f"{source} is a generated worker, and worker_files names it",
                 f"Promote it first: leadhand workers promote {worker.name}",
             )
-
-
-def _line_of(text: str, place: Place) -> int:
-    """Return the line of the innermost key of a place that begins a line of a TOML file, or the header of its table."""
-    at = 0
-    for key in (each for each in place if isinstance(each, str)):
-        name = rf"""["']?{re.escape(key)}["']?"""
-        found = re.compile(rf"^[ \t]*(\[+[^\]\n]*\b)?{name}[ \t]*[=.\]]", re.MULTILINE).search(text, at)
-        if found is None:
-            break
-        at = found.start()
-    return text.count("\n", 0, at) + 1

@@ -182,7 +182,7 @@ def unpriced_models(settings: Settings, models: Models, names: Iterable[str]) ->
         return unpriced
     which = "the budget of several runs" if budget is None else f"a budget of ${usd(budget):g}"
     raise ConfigurationError(
-        f"the price of {', '.join(unpriced)} is not known, so {which} (set by {settings.budget_from}) cannot limit it",
+        f"the price of {', '.join(unpriced)} is not known, so {which} cannot limit it",
         "Use a model with a known price, or set LEADHAND_PRICE to its price in US dollars per million tokens, such as"
         " 0.15/0.60 (input/output), or 0 if it is free. To run it without a budget: --allow-unknown-price, or"
         " allow_unknown_price=True.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,23 +15,19 @@ from leadhand.app.clock import new_run_id
 from leadhand.app.model_selection import prices_needed
 from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed
 from leadhand.app.runtime import Runtime
-from leadhand.app.settings import A_KEY, NEW_BUDGET, reserves
-from leadhand.app.toolsets import check_tools, needed_tools
+from leadhand.app.settings import reserves
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
 from leadhand.core.blob import BLOB_KEY
 from leadhand.core.decide import decide, stopping
-from leadhand.core.decide.requests import ACTED, retriable, why_refused
+from leadhand.core.decide.requests import ACTED, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
-from leadhand.core.evolve import foreseen, replay
+from leadhand.core.evolve import fold, foreseen, replay
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
 from leadhand.core.plan_approval import open_plan
-from leadhand.core.relations import blocked_by
-from leadhand.core.rights import tools_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import listed
-from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json
 from leadhand.engine import forking
 from leadhand.engine.answer_guard import guarded
@@ -127,7 +122,7 @@ def _change(runtime: Runtime, state: RunState, given: NewLimits, by: str) -> tup
     event = limits_changed(state, given, by)
     if "budget" in given:
         limits = event.limits or state.definition.limits
-        budgeted = replace(runtime.settings, limits=limits, budget_from=NEW_BUDGET)
+        budgeted = replace(runtime.settings, limits=limits, budget_set=True)
         event = event.evolve(needs_prices=prices_needed(budgeted, runtime.models, state.definition))
     return (event,)
 
@@ -235,7 +230,6 @@ async def ask(
     check(after, request, resting=paused or not driven)
     if here and not paused and not driven:
         runtime.check_resumable(after)
-        check_tools(tools_for(after, request), runtime.toolbox)
     *_, entry = await runtime.log(run_id).append(*changed, request)
     return Asked(before, entry.seq)
 
@@ -265,36 +259,21 @@ def check(state: RunState, request: ev.StepRequested, *, resting: bool = False) 
             )
 
 
-def tools_for(state: RunState, request: ev.StepRequested) -> list[ToolSpec]:
-    """The tools that a run needs to carry out a request: those of the retried and the unblocked subtasks."""
-    keys, again = set(request.steps), set[str]()
-    if request.what == "retry":
-        keys = keys or set(retriable(state, confirmed=request.confirmed))
-        again = set(keys)
-    if request.what != "skip":
-        again |= set(blocked_by(state, keys))
-    named = {tool.name for tool in needed_tools(state)}
-    for step in (state.steps[key].step for key in again):
-        named |= {step.subtask.tool or ""} if step.subtask is not None else tools_of(state, step)
-    return [tool for tool in state.definition.tools if tool.name in named]
-
-
 async def taken_up(runtime: Runtime, asked: Asked) -> bool:
     """Whether the owner has granted a request, or the run is paused; False if no process drives the run.
 
     Raises UsageError if the request was declined, and LeadhandError if the owner does not react.
     """
-    run_id = asked.before.run_id
-    pending, seen = deque(asked.before.pending_requests), asked.before.seq  # up to this one, which is the last
+    run_id, state, ahead = asked.before.run_id, asked.before, 0
     for _ in range(LOOKS):
         listing = await runtime.store.run(run_id)
-        for entry in await runtime.store.read(run_id, after=seen):
-            seen = entry.seq
-            if isinstance(entry.event, ev.StepRequested) and seen <= asked.seq:
-                pending.append(entry.event)
-            elif pending and _decides(entry.event, pending[0]):
-                pending.popleft()
-                if pending or seen < asked.seq:
+        for entry in await runtime.store.read(run_id, after=state.seq):
+            pending, state = len(state.pending_requests), fold(state, [entry])
+            if entry.seq == asked.seq:
+                ahead = pending
+            elif entry.seq > asked.seq and len(state.pending_requests) < pending:
+                if ahead:  # an earlier request was decided
+                    ahead -= 1
                     continue
                 if isinstance(entry.event, ev.RequestDecided) and entry.event.declined:
                     raise UsageError(entry.event.declined, f"See its subtasks: leadhand runs show {run_id}")
@@ -303,16 +282,6 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
             return listing.status is RunStatus.PAUSED
         await asyncio.sleep(LOOK_EVERY_S)
     raise _no_reaction(run_id, (await runtime.store.run(run_id)).owner)
-
-
-def _decides(event: object, request: ev.StepRequested) -> bool:
-    match event:
-        case ev.RequestDecided():
-            return not (event.declined and event.steps)
-        case ev.StepSettled() if event.by:
-            return request.what != "retry" and request.steps == (event.step,)
-        case _:
-            return False
 
 
 class Cut(NamedTuple):
@@ -374,7 +343,7 @@ async def fork(
         usual,
         limits=changed,
         budgets=(*usual.budgets, *shared[0]),
-        budget_from=NEW_BUDGET if "budget" in given else A_KEY if in_money else usual.budget_from,
+        budget_set="budget" in given or in_money or usual.budget_set,
         allow_unknown_price=usual.allow_unknown_price and not in_money,
     )
     changes: dict[str, Any] = {

@@ -21,7 +21,7 @@ from leadhand.app.arguments import (
 )
 from leadhand.app.arguments import limits as checked_limits
 from leadhand.app.flows import FlowRegistry
-from leadhand.app.settings import NEW_BUDGET, Settings
+from leadhand.app.settings import Settings
 from leadhand.app.typed_answers import Output
 from leadhand.core.errors import UsageError
 from leadhand.core.judgement import Check
@@ -198,7 +198,6 @@ def changed(
     model: str | None = None,
     models: Mapping[str, str] | None = None,
     limits: Mapping[str, Any] | None = None,
-    budget_from: str = NEW_BUDGET,
     **others: Any,
 ) -> Settings:
     """Return settings with another ``model`` for all uses, ``models`` for single ones, limits by the names that people
@@ -210,7 +209,7 @@ def changed(
     if model is not None:
         others |= {"model": model, "models": {}}
     if "budget" in given:
-        others["budget_from"] = budget_from
+        others["budget_set"] = True
     settings = replace(usual, limits=checked_limits(usual.limits, **given), **others)
     return replace(settings, models={**settings.models, **models}) if models else settings
 
@@ -234,7 +233,7 @@ def asked_settings(
     limits = ({} if isinstance(budget, Usual) else {"budget": budget}) | dict(more or {})
     if named is None and check is None and not limits:
         return None, own
-    wanted = changed(usual, model=named, limits=limits, budget_from="budget=… of the run", check=check or usual.check)
+    wanted = changed(usual, model=named, limits=limits, check=check or usual.check)
     if usual.offline and wanted.model != "offline":
         how = "Omit the model, or use a Leadhand without offline=True."
         raise UsageError(f"this Leadhand is offline and cannot use the model {wanted.model}", how)

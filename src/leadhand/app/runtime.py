@@ -17,7 +17,7 @@ from leadhand.app.project_workers import workshop_of
 from leadhand.app.requests import Requests
 from leadhand.app.run_settings import NewRun
 from leadhand.app.settings import Settings, make_home
-from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, needed_tools
+from leadhand.app.toolsets import check_hooks, check_tools
 from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
@@ -215,17 +215,11 @@ class Runtime:
     def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
         self.flows.check_code(state.definition, ended=state.finished is not None)
-        check_tools(needed_tools(state), self.toolbox)
+        check_tools(state.definition, self.toolbox)
         check_hooks(self.hooks, state.definition)
         if state.finished is None:
             for name in state.definition.models.names:
                 self.models.check(name)
-            for tool in changed_tools(state, self.toolbox):
-                LOGGER.warning(
-                    "the tool %s is not the one that the run was started with: its code has changed (%s)",
-                    tool.name,
-                    tool.import_path,
-                )
         if self.settings.offline and not state.definition.offline:
             raise ConfigurationError(
                 f"run {state.run_id} may use the network, and this process runs offline", "Resume it without --offline."

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from leadhand.app.config_files import Place, fault, read_text, validated
+from leadhand.app.config_files import fault, line_in, read_text, validated
 from leadhand.core.errors import ConfigurationError
-from leadhand.core.text import did_you_mean
-from leadhand.core.value import Value, is_object, thawed
+from leadhand.core.value import Value, is_object, one_line, thawed
 from leadhand.core.worker import WORKER_NAME, CallSettings
 from leadhand.core.worker import Worker as Recorded
 from leadhand.engine.gate import schema_flaw
@@ -76,20 +75,13 @@ def parse_worker(text: str, path: Path | str) -> Worker:
     instructions = "\n".join(lines[end + 1 :]).strip()
     if not instructions:
         raise fault(path, end + 1, "there are no instructions", f"Write them after the second {FENCE}, as Markdown.")
-    data, marks = _front_matter("\n".join(lines[1:end]), path)
-    for place, line in marks.items():
-        if len(place) == 1 and (key := place[0]) not in IN_FILE:
-            how = f"Use one of: {', '.join(IN_FILE)}. The instructions stand after the front matter."
-            raise fault(path, line, f"unknown key {key!r}", how + did_you_mean(str(key), IN_FILE))
-
-    def line_of(place: Place) -> int:
-        return next((marks[head] for head in _heads(place) if head in marks), 1)
-
-    front = validated(FrontMatter, data, path, line_of)
+    front_matter = "\n".join(lines[1:end])
+    line_of = partial(line_in, "\n".join(lines[:end]))
+    front = validated(FrontMatter, _data(front_matter, path), path, line_of)
     for name in ("input", "output"):
         schema = getattr(front, name)
         if schema is not None and (flaw := schema_flaw(schema)):
-            raise fault(path, marks[(name,)], f"{name} is not a usable JSON schema: {flaw}", "Correct the schema.")
+            raise fault(path, line_of((name,)), f"{name} is not a usable JSON schema: {flaw}", "Correct the schema.")
     given = front.model_dump(exclude={"toolsets", "limits", "settings"})
     given["tools"] = (*front.tools, *(f"{TOOLSET}{each}" for each in front.toolsets))
     limits, settings = (each.model_dump(exclude_none=True) or None for each in (front.limits, front.settings))
@@ -112,51 +104,20 @@ def worker_schema() -> dict[str, Any]:
     return {**FrontMatter.model_json_schema(), "title": "Leadhand worker file: front matter"}
 
 
-def _front_matter(text: str, path: Path | str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
-    """Return the values of the front matter, and the line of each in the file."""
+def _data(text: str, path: Path | str) -> dict[str, Any]:
+    """Return the values of the front matter. Raises ConfigurationError, with the line."""
     import yaml  # imported late: most processes read no worker file
 
     reader: Any = yaml  # its types are incomplete
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in reader.parse(text, Loader=yaml.SafeLoader)):
             raise fault(path, 1, "the front matter uses YAML aliases (*name)", "Write the values out.")
-        node = reader.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark is not None else 1
-        raise fault(path, line, f"the front matter is not valid YAML: {error.problem}", "Correct this line.") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        what = f"the front matter is not valid YAML: {' '.join(str(error).split())}"
-        position = getattr(error, "position", None)  # of a character that YAML does not allow
-        line = 1 if position is None else text.count("\n", 0, position) + 2
-        raise fault(path, line, what, "Correct the front matter.") from error
+        mark, position = getattr(error, "problem_mark", None), getattr(error, "position", 0)
+        line = text.count("\n", 0, position) if mark is None else mark.line
+        what = f"the front matter is not valid YAML: {one_line(getattr(error, 'problem', None) or error)}"
+        raise fault(path, line + 2, what, "Correct this line.") from error
     if not is_object(data):
         raise fault(path, 2, "the front matter has no keys", EXAMPLE)
-    marks: dict[tuple[str | int, ...], int] = {}
-    for place, line in _marks(node):
-        if place in marks:
-            where = ".".join(map(str, place))
-            raise fault(path, line, f"{where} is given twice, first in line {marks[place]}", "Keep one of them.")
-        marks[place] = line
-    return data, marks
-
-
-def _marks(node: Any, before: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], int]]:
-    """Yield the place of every key and element of a YAML node, and its line in the file."""
-    import yaml
-
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            place = (*before, str(key.value))
-            yield place, key.start_mark.line + 2  # the first line of the file is the fence
-            yield from _marks(value, place)
-    elif isinstance(node, yaml.SequenceNode):
-        for number, value in enumerate(node.value):
-            yield (*before, number), value.start_mark.line + 2
-            yield from _marks(value, (*before, number))
-
-
-def _heads(place: Place) -> Iterator[tuple[str | int, ...]]:
-    """Yield a place, and the places that enclose it, from the inside."""
-    for length in range(len(place), 0, -1):
-        yield tuple(place[:length])
+    return data

@@ -160,7 +160,7 @@ class Job:
 
         async with open_reader(store) as runtime:
             earlier = await follow_ups.load_earlier(runtime, (await find_run(runtime.store, given)).run_id)
-        check_tools(earlier.definition.tools, toolbox(all_tools(self.tools)))
+        check_tools(earlier.definition, toolbox(all_tools(self.tools)))
         return earlier
 
     def _continued(self, earlier: RunState, runtime: Runtime, models: ModelFlags, limits: LimitFlags) -> Settings:

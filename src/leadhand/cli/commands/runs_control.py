@@ -13,7 +13,7 @@ from leadhand.app.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.source_files import all_tools
-from leadhand.app.toolsets import check_tools, needed_tools, toolbox
+from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.cli.errors import Exit
 from leadhand.cli.flag_values import json_value
 from leadhand.cli.foreground import new_view, run_in_foreground
@@ -35,9 +35,8 @@ from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say
 from leadhand.core.errors import UnreadableRun, UsageError
 from leadhand.core.events import RunRequested, StepRequested
-from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.run import ENDED, RunDefinition, RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.tool import ToolSpec
 from leadhand.runs import Run
 
 Subtask = Annotated[str, Flag("The subtask, by its key, such as wo-001.0.", "KEY")]
@@ -104,7 +103,7 @@ async def runs_resume(
         async def take(lead: Leadhand, run_id: str = state.run_id) -> Run:
             return await lead.resume(run_id, **limits.given)
 
-        codes.append(await driver.drive(state, needed_tools(state), take) or Exit.ANSWERED)
+        codes.append(await driver.drive(state.definition, take) or Exit.ANSWERED)
         if codes[-1] == Exit.INTERRUPTED:
             break
     return next((code for code in codes if code), Exit.ANSWERED)
@@ -220,7 +219,7 @@ async def runs_fork(
         say(f"{run.run_id} is a fork of {listing.run_id} at event {at}.")
         return run
 
-    return await driver.drive(cut.state, needed_tools(cut.state), take) or Exit.ANSWERED
+    return await driver.drive(cut.state.definition, take) or Exit.ANSWERED
 
 
 class Driver:
@@ -232,14 +231,14 @@ class Driver:
         self._output = output
         self._store = store
 
-    async def drive(self, state: RunState, needed: Sequence[ToolSpec], take: Take) -> int | None:
+    async def drive(self, definition: RunDefinition, take: Take) -> int | None:
         """Take a run with the models it is pinned to and drive it; return the exit code, None if another process does.
 
-        Raises ConfigurationError if a tool it needs is missing, before its model is looked for.
+        Raises ConfigurationError if a tool of the run is missing, before its model is looked for.
         """
-        check_tools(needed, toolbox(self._own_tools))
+        check_tools(definition, toolbox(self._own_tools))
         shown = new_view(self._output)
-        models = state.definition.models
+        models = definition.models
         lead = open_lead(
             self._store,
             model=models.default,
@@ -283,7 +282,7 @@ class Driver:
                 taken = await ours.take_over(state.run_id, ended=True)
             return Run(ours, taken, drive=True) if taken is not None else None
 
-        code = await self.drive(state, operator.tools_for(state, request), take)
+        code = await self.drive(state.definition, take)
         if code is None:
             async with open_reader(self._store) as runtime:
                 return await self._passed_on(runtime, state, done)
