@@ -4,46 +4,35 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from leadhand.app.arguments import check_rules
-from leadhand.app.flows import FlowRegistry, file_of
+from leadhand.app.flows import file_of
 from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
 from leadhand.app.project_workers import project_tools, run_workers, with_workers, worker_tools
-from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed, without_fetch
+from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import answer_worker
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.judgement import Check
 from leadhand.core.run import EarlierFile, Follows, ModelChoice, RunDefinition
 from leadhand.core.state import RunState
-from leadhand.core.text import did_you_mean
-from leadhand.core.tool import Source, ToolSpec
-from leadhand.core.worker import WILDCARDS, Worker
-from leadhand.engine.hooks import Hooks
+from leadhand.core.tool import Source
+from leadhand.core.worker import Worker
 from leadhand.ports import ContextStore
 from leadhand.ports.earlier_files import earlier_file, newest_files
-from leadhand.tools.toolbox import Toolbox
-from leadhand.verify.judge import Verifier, judging_workers
+from leadhand.verify.judge import judging_workers
+
+if TYPE_CHECKING:
+    from leadhand.app.runtime import Runtime
 
 LOGGER = logging.getLogger("leadhand")
 MOST_FILES = 200
 """Files of earlier runs that a run may read, at most."""
 
 
-class Parts(Protocol):
-    """The parts of a process that define runs."""
-
-    store: ContextStore
-    models: NamedModels
-    toolbox: Toolbox
-    flows: FlowRegistry
-    hooks: Hooks
-    verifier: Verifier | None
-
-
 async def definition_of_new(
-    parts: Parts,
+    parts: Runtime,
     request: str,
     flow: str,
     options: Mapping[str, Any],
@@ -67,7 +56,7 @@ async def definition_of_new(
     of_program = flows.of_program(run.worker, flow, checked, wanted.project)
     every = (*of_flow, *run_workers(wanted.project, toolbox, flow, checked, of_flow, request, of_program))
     called = worker_tools(every)
-    check_workers(every, toolbox, models, called, offline=wanted.offline)
+    check_models(every, models, offline=wanted.offline)
     own_models = {name for worker in every for name in usable(worker, models)}
     more = unpriced_models(wanted, models, sorted(own_models - {*choice.models.names}))
     shape = answer_worker(run.output, every)
@@ -79,10 +68,8 @@ async def definition_of_new(
         *called,
     )
     check_rules(wanted.approve_rules, catalogue, toolbox)
-    if wanted.only_documents:
-        catalogue, every = without_fetch(catalogue, every)
-    tools, workers = narrowed(catalogue, run.only_tools, every)
-    workers = instructed((*workers, *judging), run.instructions_by_worker)
+    tools, workers = narrowed(catalogue, run.tools, every, fetch=not wanted.only_documents)
+    workers = instructed((*workers, *judging), run.instructions)
     earlier = await files_to_read(parts, flow, run.key_id, follows, wanted) if used.reads_artifacts else ()
     return RunDefinition(
         request=request,
@@ -119,8 +106,8 @@ async def definition_of_new(
         name=run.name,
         tags=dict(run.tags or {}),
         priority=run.priority,
-        instructions=run.instructions_by_worker,
-        only_tools=run.only_tools,
+        instructions=run.instructions,
+        only_tools=run.tools,
         hooks=parts.hooks.names,
         plan_only=run.plan_only,
         approve_plan=run.approve_plan,
@@ -152,29 +139,15 @@ def usable(worker: Worker, models: NamedModels) -> list[str]:
     return found
 
 
-def check_workers(
-    workers: Iterable[Worker], toolbox: Toolbox, models: NamedModels, called: Iterable[ToolSpec] = (), *, offline: bool
-) -> None:
-    """Raise UsageError for a worker with an unknown tool, or in an offline run with a model that is not built in.
-
-    Raises ConfigurationError for a model that cannot be used. A program's own port knows its models best. ``called``
-    are workers as tools.
-    """
-    known = {*WILDCARDS, *(tool.name for tool in called)}
+def check_models(workers: Iterable[Worker], models: NamedModels, *, offline: bool) -> None:
+    """Raise UsageError for a worker of an offline run whose model is not built in, unless the program has its own."""
     for worker in workers:
-        if unknown := sorted(name for name in worker.tools if name not in known and toolbox.find(name) is None):
-            tools = sorted(tool.name for tool in toolbox.known())
-            raise UsageError(
-                f"the worker {worker.name} names the tool {unknown[0]!r}, which does not exist",
-                f"Available tools: {', '.join(tools) or 'none'}.{did_you_mean(unknown[0], tools)}",
-            )
         online = [name for name in worker.models if name != "offline"]
         if offline and online and models.own is None:
             raise UsageError(
                 f"the worker {worker.name} uses the model {online[0]}, and the run is offline",
                 "Leave out its model, or start the run without --offline.",
             )
-        usable(worker, models)
 
 
 # --- what a new run takes from earlier ones ---------------------------------------------------------------------------
@@ -192,7 +165,7 @@ def followed(earlier: RunState) -> Follows:
 
 
 async def files_to_read(
-    parts: Parts, flow: str, key_id: str, earlier: RunState | None, wanted: Settings
+    parts: Runtime, flow: str, key_id: str, earlier: RunState | None, wanted: Settings
 ) -> tuple[EarlierFile, ...]:
     """Return the files that a new run may read: those of the run that it follows, then those of its flow and key.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from leadhand.app.flows import MAP, REPORT, SOLO
@@ -11,7 +11,7 @@ from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
 from leadhand.core.value import Json, compact_json, is_object, list_of
-from leadhand.core.worker import ALL_TOOLS, Worker
+from leadhand.core.worker import ALL_TOOLS, WILDCARDS, Worker
 from leadhand.engine.gate import input_of
 from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.flows.seam.worker import as_tool, with_tools
@@ -33,23 +33,13 @@ def project_tools(project: Project | None, toolbox: Toolbox) -> list[str]:
     known = {tool.name: tool for tool in toolbox.known(every=True)}
     for name in project.manifest.tool_settings:
         where = project.where("tool_settings", name)
-        _check_names([name], known, "tool", where)
+        check_worker_tools([name], where, known.values())
         if (found := flaw(known[name])) is not None:
             setting, why, how = found
             raise ConfigurationError(f"{where}: the tool {name} cannot have {setting}: {why}", how)
-    _check_toolsets(project.manifest.toolsets, known.values(), project.where("toolsets"))
+    toolsets = [f"{TOOLSET}{each}" for each in project.manifest.toolsets]
+    check_worker_tools(toolsets, project.where("toolsets"), known.values())
     return [tool.name for tool in known.values() if tool.toolset in project.manifest.toolsets]
-
-
-def _check_names(wanted: Iterable[str], known: Collection[str], what: str, where: str) -> None:
-    """Raise ConfigurationError for a name that is not known."""
-    if unknown := [name for name in wanted if name not in known]:
-        how = f"Available {what}s: {', '.join(known) or 'none'}.{did_you_mean(unknown[0], known)}"
-        raise ConfigurationError(f"{where}: there is no {what} {unknown[0]!r}", how)
-
-
-def _check_toolsets(wanted: Iterable[str], known: Iterable[ToolSpec], where: str) -> None:
-    _check_names(wanted, sorted({tool.toolset for tool in known if tool.toolset}), "toolset", where)
 
 
 def declared_workers(
@@ -62,21 +52,19 @@ def declared_workers(
     """
     files: Mapping[str, ProgramWorker] = {} if project is None else project.workers
     sources = {worker.name: source for source, worker in files.items()}
-    every = tuple(with_tools((*files.values(), *of_program)))
+    every = {each.name: each.recorded(declared=True) for each in with_tools((*files.values(), *of_program))}
     if not every:
         return ()  # few runs need the tools on request
-    known = [*toolbox.known(every=True), *(as_tool(each.recorded()) for each in every)]
-    found: list[Worker] = []
-    for each in every:
-        recorded = each.recorded(declared=True)
-        check_worker_tools(recorded.tools, sources.get(each.name, f"the worker {each.name}"), known)
-        tools = recorded.tools if each.tools is None else tool_names(recorded, known)
-        if both := [name for name in tools if name in {one.name for one in every} and toolbox.find(name)]:
-            raise UsageError(
-                f"{both[0]}, among the tools of {each.name}, is a tool and a worker", "Rename one of them."
-            )
-        found.append(recorded.evolve(tools=tools))
-    return tuple(found)
+    known = [*toolbox.known(every=True), *map(as_tool, every.values())]
+    for worker in every.values():
+        check_worker_tools(worker.tools, sources.get(worker.name, f"the worker {worker.name}"), known)
+        if both := [name for name in worker.tools if name in every and toolbox.find(name)]:
+            what = f"{both[0]}, among the tools of {worker.name}, is a tool and a worker"
+            raise UsageError(what, "Rename one of them.")
+    return tuple(
+        each if each.tools == (ALL_TOOLS,) and each.name not in sources else each.evolve(tools=tool_names(each, known))
+        for each in every.values()
+    )
 
 
 def tool_names(worker: ProgramWorker | Worker, tools: Iterable[ToolSpec]) -> tuple[str, ...]:
@@ -97,12 +85,17 @@ def worker_tools(workers: Sequence[Worker]) -> tuple[ToolSpec, ...]:
     return tuple(as_tool(each) for each in workers if each.declared and each.name in named)
 
 
-def check_worker_tools(names: Sequence[str], where: str, known: Sequence[ToolSpec]) -> None:
-    """Raise ConfigurationError for a worker with tools or toolsets that are not ``known``."""
-    toolsets = [each.removeprefix(TOOLSET) for each in names if each.startswith(TOOLSET)]
-    _check_toolsets(toolsets, known, where)
-    named = (name for name in names if name != ALL_TOOLS and not name.startswith(TOOLSET))
-    _check_names(named, [tool.name for tool in known], "tool", where)
+def check_worker_tools(names: Iterable[str], where: str, known: Iterable[ToolSpec]) -> None:
+    """Raise ConfigurationError for tools or toolsets (``toolset:web``) of a worker that are not ``known``."""
+    tools = {tool.name for tool in known}
+    toolsets = {f"{TOOLSET}{tool.toolset}" for tool in known if tool.toolset}
+    for name in names:
+        here = sorted(toolsets if name.startswith(TOOLSET) else tools)
+        if name not in WILDCARDS and name not in here:
+            what = "toolset" if name.startswith(TOOLSET) else "tool"
+            shown, others = name.removeprefix(TOOLSET), [each.removeprefix(TOOLSET) for each in here]
+            how = f"Available {what}s: {', '.join(others) or 'none'}.{did_you_mean(shown, others)}"
+            raise ConfigurationError(f"{where}: there is no {what} {shown!r}", how)
 
 
 def run_workers(
@@ -121,6 +114,10 @@ def run_workers(
     """
     workers = declared_workers(project, toolbox, of_program)
     names = [worker.name for worker in of_flow]
+    here = {*WILDCARDS, *names, *(worker.name for worker in workers)}
+    for worker in of_flow:  # few runs need the tools on request
+        lacking = [name for name in worker.tools if name not in here and toolbox.find(name) is None]
+        check_worker_tools(lacking, f"the worker {worker.name}", toolbox.known(every=True) if lacking else ())
     if taken := [worker.name for worker in workers if worker.name in names]:
         raise ConfigurationError(
             f"the worker {taken[0]} has the name of a worker of the flow {flow}", "Rename the worker and its file."
