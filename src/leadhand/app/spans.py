@@ -15,8 +15,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from opentelemetry.context import Context
 from opentelemetry.trace import (
@@ -81,28 +81,15 @@ class LogTracer:
 
     def watch(self, state: RunState, entries: list[Entry]) -> None:
         """Begin and end the spans of these entries; ``state`` is the run's state after them."""
-        if not entries:
-            return
-        spans = self._runs.get(state.run_id)
-        if spans is None:
-            spans = self._runs[state.run_id] = _RunSpans(self._tracer, state, entries[0])
+        if entries and state.run_id not in self._runs:
+            self._runs[state.run_id] = _RunSpans(self._tracer, state, entries[0])
         for entry in entries:
-            spans.take(state, entry)
+            self._runs[state.run_id].take(state, entry)
 
     def release(self, state: RunState) -> None:
         """End the open spans of a run that this process no longer drives."""
-        spans = self._runs.pop(state.run_id, None)
-        if spans is not None:
+        if (spans := self._runs.pop(state.run_id, None)) is not None:
             spans.end(state)
-
-
-@dataclass(slots=True)
-class _OpenAttempt:
-    """An attempt whose span is open. ``returned`` is when it returned; it stays open until it is judged."""
-
-    span: Span
-    returned: datetime | None = None
-    failure: Failure | None = None
 
 
 class _RunSpans:
@@ -111,24 +98,18 @@ class _RunSpans:
     def __init__(self, tracer: Tracer, state: RunState, first: Entry) -> None:
         self._tracer = tracer
         self._run_id = state.run_id
-        self._attempts: dict[str, _OpenAttempt] = {}
-        self._parked: dict[str, tuple[str, Span]] = {}
-        self._calls: dict[str, dict[str, Span]] = {}
-        """The open calls of each attempt."""
+        self._attempts: dict[str, Span] = {}
+        self._returned: dict[str, tuple[datetime, Failure | None]] = {}
+        """The open attempts that returned, when, and why they failed: they stay open until they are judged."""
+        self._parked: dict[str, Span] = {}
+        """The attempts that parked last, by step: what they wait for comes below them."""
+        self._calls: dict[tuple[str, str], Span] = {}
         began = state.created_at if first.seq == 2 else first.at  # the run was made here, and is driven from its start
         around = get_current_span().get_span_context()
-        self._span = tracer.start_span(
-            f"invoke_workflow {state.definition.flow}",
-            context=set_span_in_context(NonRecordingSpan(_parent(state)), Context()),
-            attributes={
-                "gen_ai.operation.name": "invoke_workflow",
-                "gen_ai.workflow.name": state.definition.flow,
-                "leadhand.run.id": state.run_id,
-                "leadhand.run.epoch": state.epoch,
-            },
-            links=[Link(around)] if around.is_valid else [],
-            start_time=_ns(began),
-        )
+        flow = state.definition.flow
+        about: Attributes = {"gen_ai.workflow.name": flow, "leadhand.run.epoch": state.epoch}
+        above, links = NonRecordingSpan(_parent(state)), [Link(around)] if around.is_valid else []
+        self._span = self._start("invoke_workflow", flow, above, began, about, links=links)
 
     def take(self, state: RunState, entry: Entry) -> None:
         """Begin and end the spans of this entry."""
@@ -142,10 +123,10 @@ class _RunSpans:
                 if event.attempt not in self._attempts and not interrupted:  # it was lost with another process
                     self._open(state, event.attempt, at, {})
                 self._end_attempt(event.attempt, at, "lost", failure)
-            case ev.AttemptReturned() if (opened := self._attempts.get(event.attempt)) is not None:
-                opened.returned, opened.failure = at, event.result.error
-            case ev.AttemptParked() if event.attempt in self._attempts:  # what it waits for comes below its span
-                self._parked[step_of(event.attempt)] = event.attempt, self._attempts[event.attempt].span
+            case ev.AttemptReturned():
+                self._returned[event.attempt] = at, event.result.error
+            case ev.AttemptParked() if event.attempt in self._attempts:
+                self._parked[step_of(event.attempt)] = self._attempts[event.attempt]
                 self._end_attempt(event.attempt, at, "parked", None)
             case ev.StepSettled() if event.by:
                 for attempt in [each for each in self._attempts if state.steps[step_of(each)].closed]:
@@ -153,9 +134,9 @@ class _RunSpans:
             case ev.StepSettled():
                 self._end_attempt(event.attempt, at, "ok" if event.ok else "failed", event.failure)
             case ev.ModelCallBegan() | ev.ToolCallBegan():
-                self._calls.setdefault(event.attempt, {})[event.call_id] = self._start_call(event, at)
+                self._calls[event.attempt, event.call_id] = self._start_call(event, at)
             case ev.ModelCallReturned() | ev.ToolCallReturned(blocked_args=None):
-                span = self._calls.get(event.attempt, {}).pop(event.call_id, None)
+                span = self._calls.pop((event.attempt, event.call_id), None)
                 if span is None:  # the call began before this process watched the run
                     span = self._start_call(event, at - timedelta(milliseconds=event.duration_ms))
                 _end(span, at, event.failure, _returned(event))
@@ -166,12 +147,13 @@ class _RunSpans:
         """End all open spans at the time of the last entry."""
         at = state.last_at or state.created_at
         failure = _GONE if state.status is RunStatus.RUNNING else None
-        for attempt, opened in list(self._attempts.items()):
-            if opened.returned is not None:
-                self._end_attempt(attempt, at, "ok" if opened.failure is None else "failed", opened.failure)
+        for attempt in [*self._attempts]:
+            if attempt in self._returned:
+                why = self._returned[attempt][1]
+                self._end_attempt(attempt, at, "ok" if why is None else "failed", why)
             else:
                 self._end_attempt(attempt, at, INTERRUPTED if failure is None else "lost", failure)
-        for span in (span for calls in self._calls.values() for span in calls.values()):
+        for span in self._calls.values():
             _end(span, at, failure, {})
         if state.finished is not None and state.finished.status is RunStatus.FAILED:
             failure = state.finished.failure
@@ -180,57 +162,46 @@ class _RunSpans:
 
     def _open(self, state: RunState, attempt: str, at: datetime, more: Attributes) -> None:
         step, agent = state.steps[step_of(attempt)], _agent(state, step_of(attempt))
-        parked, asked = self._parked.get(step_of(step.step.parent or ""), ("", self._span))
         attributes = {"gen_ai.agent.name": agent, "leadhand.worker": step.step.worker, **more}
         if step.attempt is not None and step.attempt.attempt == attempt and step.attempt.continues:
             attributes["leadhand.continues"] = step.attempt.continues
-        parent = asked if parked == (step.step.parent or "") else self._span
-        span = self._start("invoke_agent", agent, parent, at, attempt, attributes)
-        self._attempts[attempt] = _OpenAttempt(span)
-        self._parked.pop(step_of(attempt), None)
+        parent = self._parked.get(step_of(step.step.parent or ""), self._span)
+        self._attempts[attempt] = self._start("invoke_agent", agent, parent, at, attributes, attempt)
 
     def _end_attempt(self, attempt: str, at: datetime, outcome: str, failure: Failure | None) -> None:
-        opened = self._attempts.pop(attempt, None)
-        if opened is None:
+        span = self._attempts.pop(attempt, None)
+        if span is None:
             return
-        over = opened.returned or at
-        for call in self._calls.pop(attempt, {}).values():
-            _end(call, over, failure, {})
-        _end(opened.span, over, failure, {"leadhand.outcome": outcome})
+        over, _ = self._returned.pop(attempt, (at, None))
+        for call in [each for each in self._calls if each[0] == attempt]:
+            _end(self._calls.pop(call), over, failure, {})
+        _end(span, over, failure, {"leadhand.outcome": outcome})
 
     def _start_call(self, event: _OfCall, at: datetime) -> Span:
-        opened = self._attempts.get(event.attempt)
-        parent = opened.span if opened is not None else self._span
+        parent = self._attempts.get(event.attempt, self._span)
         if isinstance(event, ev.ModelCallBegan | ev.ModelCallReturned):
             provider, colon, model = event.model.partition(":")
             model = model or event.model
             attributes: dict[str, AttributeValue] = {"gen_ai.request.model": model, "leadhand.call.id": event.call_id}
             if colon or event.model in PROVIDERS:  # the name of a model adapter of the program names no provider
                 attributes["gen_ai.provider.name"] = PROVIDERS.get(provider, provider)
-            return self._start("chat", model, parent, at, event.attempt, attributes, SpanKind.CLIENT)
+            return self._start("chat", model, parent, at, attributes, event.attempt, kind=SpanKind.CLIENT)
         attributes = {"gen_ai.tool.name": event.tool, "gen_ai.tool.call.id": event.call_id}
         attributes["gen_ai.tool.type"] = "function"
         if isinstance(event, ev.ToolCallBegan):
             attributes["leadhand.tool.effect"] = str(event.effect)
-        return self._start("execute_tool", event.tool, parent, at, event.attempt, attributes)
+        return self._start("execute_tool", event.tool, parent, at, attributes, event.attempt)
 
     def _start(
-        self,
-        operation: str,
-        name: str,
-        parent: Span,
-        at: datetime,
-        attempt: str,
-        attributes: Attributes,
-        kind: SpanKind = SpanKind.INTERNAL,
+        self, operation: str, name: str, parent: Span, at: datetime, more: Attributes, attempt: str = "", **given: Any
     ) -> Span:
-        about = {"leadhand.run.id": self._run_id, "leadhand.step": step_of(attempt), "leadhand.attempt": attempt}
+        about = {"leadhand.step": step_of(attempt), "leadhand.attempt": attempt} if attempt else {}
         return self._tracer.start_span(
             f"{operation} {name}",
             context=set_span_in_context(parent, Context()),
-            kind=kind,
-            attributes={"gen_ai.operation.name": operation, **about, **attributes},
+            attributes={"gen_ai.operation.name": operation, "leadhand.run.id": self._run_id, **about, **more},
             start_time=_ns(at),
+            **given,
         )
 
 
