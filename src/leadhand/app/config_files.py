@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import is_list, is_object, json_problem, shown
-from leadhand.flows.refused_options import field_names, model_at
+from leadhand.flows.refused_options import field_names
 
 V = TypeVar("V", bound=BaseModel)
 Place = Sequence[str | int]
@@ -94,18 +93,8 @@ def validated(kind: type[V], data: object, path: Path | str, line_of: LineOf) ->
                 what, how = f"{name} is missing", f"Add {name}."
             case _:
                 said = str(found.get("ctx", {}).get("error") or shown(found["input"]))
-                what, how = f"invalid value for {name or 'the file'}: {said}", _correction(kind, found)
+                what, how = f"invalid value for {name or 'the file'}: {said}", f"Correct it: {found['msg']}."
         raise fault(path, line_of(place), what, how) from error
-
-
-def _correction(kind: type[BaseModel], found: ErrorDetails) -> str:
-    """Return what to write instead of a wrong value: what its field gives as examples, or what its kind allows."""
-    place = found["loc"]
-    fields = [model_at(kind, place[:at]).model_fields.get(str(place[at])) for at in range(len(place))]
-    field = next((each for each in reversed(fields) if each is not None), None)
-    if field is not None and field.examples:
-        return f"Write it like {' or '.join(json.dumps(each) for each in field.examples)}."
-    return f"Correct it: {found['msg'][:1].lower()}{found['msg'][1:]}."
 
 
 def _problem_place(data: object, place: tuple[str | int, ...] = ()) -> tuple[str | int, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from leadhand.app.arguments import check_rules
 from leadhand.app.flows import file_of
 from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
-from leadhand.app.project_workers import project_tools, run_workers, with_workers, worker_tools
+from leadhand.app.project_workers import project_tools, run_workers, worker_tools
 from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import answer_worker
@@ -48,7 +48,7 @@ async def definition_of_new(
     The other arguments are those of :meth:`~leadhand.app.runtime.Runtime.start`.
     """
     flows, toolbox, models = parts.flows, parts.toolbox, parts.models
-    checked = flows.options(flow, with_workers(wanted.project, toolbox, flow, options))
+    checked = flows.options(flow, options)
     used, of_flow = flows.get(flow), flows.workers(flow, checked)
     if follows is not None:
         run = run.following(follows.definition, used)

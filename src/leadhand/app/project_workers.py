@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from leadhand.app.flows import MAP, REPORT, SOLO
+from leadhand.app.flows import MAP, SOLO
 from leadhand.app.worker_files import TOOLSET
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
-from leadhand.core.value import Json, compact_json, is_object, list_of
+from leadhand.core.value import Json, compact_json, list_of
 from leadhand.core.worker import ALL_TOOLS, WILDCARDS, Worker
 from leadhand.engine.gate import input_of
 from leadhand.flows.seam.worker import Worker as ProgramWorker
@@ -125,34 +125,6 @@ def run_workers(
     if flow in (SOLO, MAP) and (name := str(options.get("worker") or "")):
         check_worker(name, workers, [request] if flow == SOLO else list_of(options.get("inputs")))
     return workers
-
-
-def with_workers(project: Project | None, toolbox: Toolbox, flow: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the options of a flow, in which each stage of a report that names a ``worker`` of the project has what its
-    file sets: its instructions after those of a built-in stage, and its model, tools and limits. What the stage sets
-    itself stays. Raises UsageError for an unknown worker.
-    """
-    agents = options.get("agents")
-    if flow != REPORT or not isinstance(agents, list | tuple):
-        return options
-    stages = cast("Sequence[object]", agents)
-    return {**options, "agents": [_with_worker(project, toolbox, each) for each in stages]}
-
-
-def _with_worker(project: Project | None, toolbox: Toolbox, stage: object) -> object:
-    if not is_object(stage) or not isinstance(name := stage.get("worker"), str):
-        return stage
-    from leadhand.flows.report.stages import BUILT_IN, instructions
-
-    workers = project.workers.values() if project is not None else ()
-    worker = next((each for each in workers if each.name == name), None)
-    if worker is None:
-        raise unknown_worker(name, [each.name for each in workers])
-    own = stage.get("instructions") or (instructions(str(stage["name"])) if stage.get("name") in BUILT_IN else "")
-    tools = tool_names(worker, toolbox.known(every=True))
-    found = {"model": next(iter(worker.models), None), "tools": tools or None, **(worker.limits or {})}
-    given = {field: value for field, value in stage.items() if value is not None}
-    return {**found, **given, "instructions": "\n\n".join(filter(None, [str(own), str(worker.instructions)]))}
 
 
 def workshop_of(project: Project | None) -> Workshop | None:

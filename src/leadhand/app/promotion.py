@@ -6,13 +6,13 @@ import difflib
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from leadhand.app.config_files import read_text, unwritten
 from leadhand.app.manifest import Project, load_project, relative_path
 from leadhand.app.project_workers import declared_workers
-from leadhand.app.worker_files import SUFFIX
+from leadhand.app.worker_files import SUFFIX, parse_worker
 from leadhand.app.workers import WorkerDocument, generated_workers
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.text import did_you_mean
@@ -71,20 +71,17 @@ class Promotion:
         if shown != self.digest:
             what = f"what promoting {self.worker.name} changes is not what was shown ({shown})"
             raise OtherVersion(what, f"Look at it again: its digest is now {self.digest}.")
-        before = {file: file.read_bytes() if file.is_file() else None for file in (self.target, self.project.path)}
+        promoted = {self.path: parse_worker(self.worker.text, self.path)}
+        declared_workers(replace(self.project, workers=promoted), toolbox)
         try:
-            _write(self.target, self.worker.text)
-            _write(self.project.path, self.manifest)
-            project = load_project(self.project.path)
-            declared_workers(project, toolbox)
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            for file, text in ((self.target, self.worker.text), (self.project.path, self.manifest)):
+                draft = file.with_name(f".{file.name}.tmp")
+                draft.write_bytes(text.encode())
+                os.replace(draft, file)
         except OSError as error:
-            _restore(before)
-            how = "Check that you may write the file."
-            raise ConfigurationError(unwritten(error), how) from error
-        except ConfigurationError:
-            _restore(before)
-            raise
-        return project
+            raise ConfigurationError(unwritten(error), "Check that you may write the file.") from error
+        return load_project(self.project.path)
 
 
 def promotion_of(project: Project, name: str, run_id: str | None = None) -> Promotion:
@@ -97,9 +94,7 @@ def promotion_of(project: Project, name: str, run_id: str | None = None) -> Prom
     if worker is None:
         where = f" in run {run_id}" if run_id is not None else ""
         names = list(dict.fromkeys(each.name for each in every))
-        how = f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}" if names else "No run has generated any."
-        if run_id is not None and not names and generated_workers(project):
-            how = f"No worker of a run {run_id} is here. To see them all: leadhand workers list"
+        how = f"Choose from: {', '.join(names) or 'none'}.{did_you_mean(name, names)}"
         raise UsageError(f"there is no generated worker {name!r}{where}", how)
     if worker.problem is not None:
         what, _, how = worker.problem.partition(". ")
@@ -131,18 +126,3 @@ def _manifest(project: Project, target: Path) -> str:
 def _diff(name: str, before: str, after: str) -> str:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
     return "".join(f"{line}\n" for line in lines)
-
-
-def _write(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{file.name}.tmp")
-    draft.write_bytes(text.encode())
-    os.replace(draft, file)
-
-
-def _restore(before: dict[Path, bytes | None]) -> None:
-    for file, content in before.items():
-        if content is None:
-            file.unlink(missing_ok=True)
-        else:
-            file.write_bytes(content)
