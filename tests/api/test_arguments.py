@@ -139,7 +139,7 @@ async def test_a_setting_of_all_runs_is_pointed_to_where_it_belongs(home: Path) 
             with pytest.raises(UsageError) as refused:
                 await lead.start("Weather in Paris?", **wrong)
             assert two_lines(refused.value)
-        filters: list[dict[str, Any]] = [{"colour": "red"}, {"asking": "x"}, {"ascending": 1}]
+        filters: list[dict[str, Any]] = [{"colour": "red"}, {"asking": "x"}, {"ascending": "x"}]
         for wrong in filters:
             with pytest.raises(UsageError) as refused:
                 await lead.runs(**wrong)

@@ -160,22 +160,15 @@ class Resumer(Periodic):
             self._warned.pop(run_id, None)
         except RunOwned:
             return  # another process was faster
-        except UnreadableRun as error:
-            await self._refuse(listing, error)
-            self._warn(run_id, f"cannot be resumed: {error.what}. {error.how}")
-        except StoreError as error:  # the database is temporarily down
-            self._warn(run_id, f"cannot be read: {error.what}")
         except LeadhandError as error:
-            await self._refuse(listing, error)
+            if not isinstance(error, StoreError) or isinstance(error, UnreadableRun):  # else it may be there again soon
+                self._refused[run_id] = listing.head_seq
+                with contextlib.suppress(StoreError):
+                    await note_refusal(self._runtime.store, run_id, error.what)
             self._warn(run_id, f"cannot be resumed here: {error.what}. {error.how}")
         except Exception:
             self._refused[run_id] = listing.head_seq
             LOGGER.exception("run %s cannot be resumed", run_id)
-
-    async def _refuse(self, listing: RunListing, error: LeadhandError) -> None:
-        self._refused[listing.run_id] = listing.head_seq
-        with contextlib.suppress(StoreError):
-            await note_refusal(self._runtime.store, listing.run_id, error.what)
 
     def _warn(self, run_id: str, what: str) -> None:
         if self._warned.get(run_id) != what:

@@ -1,6 +1,7 @@
 """Single model calls of a run, for people who look at what a model was sent, what it answered, and what that used."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import Field
 
@@ -52,10 +53,6 @@ class CallReply(Document):
     tool_calls: tuple[ToolCall, ...]
     value: Json
 
-    @classmethod
-    def of(cls, message: AssistantMessage, value: Json) -> "CallReply":
-        return cls(text=message.text, tool_calls=message.tool_calls, value=value)
-
 
 class ModelCallDocument(Document):
     """One model call of a run. Without ``ended_at``, it has not ended, or its process died."""
@@ -105,30 +102,30 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
     began = _found(entries, name)
     call = began.event
     assert isinstance(call, ModelCallBegan)
-    ended, answer = _answer_to(call, entries[began.seq :]) or (None, None)
-    message, usage = (answer.message, answer.usage) if answer is not None else (None, None)
-    step = state.steps.get(step_of(call.attempt))
     try:
         request = await sent_request(began, entries, runtime.store)
     except (KeyError, ValueError) as error:
         what = f"event {began.seq} of run {run_id} is damaged: a part of the request is missing: {error}"
         raise UnreadableRun(run_id, began.seq, what) from error
+    step, ended = state.steps.get(step_of(call.attempt)), _end_of(call, entries[began.seq :])
+    found: dict[str, Any] = dict.fromkeys(("returned_seq", "ended_at", "duration_ms", "reply", "failure", "usage"))
+    if ended is not None:
+        answer: Any = ended.event
+        found |= {"returned_seq": ended.seq, "ended_at": ended.at, "duration_ms": answer.duration_ms}
+        found |= {"finish_reason": answer.finish_reason, "failure": answer.failure}
+        found["usage"] = _used(answer.usage) if answer.usage is not None else None
+        if (said := answer.message) is not None:
+            found["reply"] = CallReply(text=said.text, tool_calls=said.tool_calls, value=answer.value)
     return ModelCallDocument(
         run_id=run_id,
         call_id=call.call_id,
         seq=began.seq,
-        returned_seq=ended.seq if ended is not None else None,
         attempt=call.attempt,
         worker=step.step.worker if step is not None else "",
         model=call.model,
         began_at=began.at,
-        ended_at=ended.at if ended is not None else None,
-        duration_ms=answer.duration_ms if answer is not None else None,
         prompt=sent_prompt(request),
-        reply=None if answer is None or message is None else CallReply.of(message, answer.value),
-        finish_reason=answer.finish_reason if answer is not None else "",
-        failure=answer.failure if answer is not None else None,
-        usage=_used(usage) if usage is not None else None,
+        **{"finish_reason": "", **found},
     )
 
 
@@ -137,15 +134,13 @@ def _used(usage: Usage) -> RunUsage:
     return RunUsage(**used, cost_usd=None if usage.nanousd is None else usd(usage.nanousd))
 
 
-def _answer_to(call: ModelCallBegan, after: Sequence[Entry]) -> tuple[Entry, ModelCallReturned] | None:
-    """Return the event with which a model call returned; None if it did not, before it was made again."""
+def _end_of(call: ModelCallBegan, after: Sequence[Entry]) -> Entry | None:
+    """Return the entry with which a model call returned; None if it did not, before it was made again."""
+    key = call.attempt, call.call_id
     for entry in after:
         event = entry.event
-        if isinstance(event, ModelCallBegan | ModelCallReturned) and (event.attempt, event.call_id) == (
-            call.attempt,
-            call.call_id,
-        ):
-            return (entry, event) if isinstance(event, ModelCallReturned) else None
+        if isinstance(event, ModelCallBegan | ModelCallReturned) and (event.attempt, event.call_id) == key:
+            return entry if isinstance(event, ModelCallReturned) else None
     return None
 
 

@@ -107,12 +107,10 @@ def all_rules(named: Iterable[str]) -> dict[str, OfflineRule]:
     """Return the rules for the built-in model of every file or module named, by worker. Raises as :func:`all_tools`."""
     rules: dict[str, OfflineRule] = {}
     for name in named:
-        found = vars(_imported(name)).get("OFFLINE")
-        if not isinstance(found, dict) or not all(callable(each) for each in cast("dict[str, Any]", found).values()):
-            raise UsageError(
-                f"{name} defines no rules for the built-in model",
-                "Define OFFLINE in it, a dict of functions by the name of a worker.",
-            )
+        found: Any = vars(_imported(name)).get("OFFLINE")
+        if not isinstance(found, dict) or not all(map(callable, cast("dict[str, Any]", found).values())):
+            how = "Define OFFLINE in it, a dict of functions by the name of a worker."
+            raise UsageError(f"{name} defines no rules for the built-in model", how)
         rules |= cast("dict[str, OfflineRule]", found)
     return rules
 
