@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Unpack
 
-from leadhand.core.artifact import digest_of
+from leadhand.core.artifact import FileVersion, digest_of
 from leadhand.core.budget import METERED, Account, Budget
 from leadhand.core.errors import Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.core.events import (
@@ -24,10 +24,10 @@ from leadhand.core.events import (
     RunStarted,
     StepSettled,
 )
-from leadhand.core.run import ENDED, EarlierFile
+from leadhand.core.run import ENDED
 from leadhand.core.value import Json
 from leadhand.ports import Clock
-from leadhand.ports.earlier_files import earlier_file, may_share, newest_files
+from leadhand.ports.earlier_files import may_share, newest_files
 from leadhand.ports.heads import RunHead, status_after
 from leadhand.ports.hosts import HostLine
 from leadhand.ports.runs import (
@@ -54,7 +54,7 @@ class RunRecord:
         self.run_id = run_id
         self.entries: list[Entry] = []
         self.head = RunHead(0)
-        self._budget = Budget.of(definition, shared)
+        self._budget = Budget(Account(definition.limits.ceiling), shared)
         self._over: set[str] = set()
         self._line: dict[str, Any] = {
             "run_id": run_id,
@@ -243,9 +243,9 @@ class MemoryStore:
 
     async def earlier_files(
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
-    ) -> list[EarlierFile]:
+    ) -> list[FileVersion]:
         written = [
-            earlier_file(entry.event.path, entry.event, run_id, entry.at)
+            FileVersion(**entry.event.model_dump(exclude={"type", "attempt"}), run_id=run_id, at=entry.at)
             for run_id, record in self.records.items()
             if (record.listing.flow, record.listing.key_id) == (flow, key_id)
             and may_share(record.place, offline, documents)

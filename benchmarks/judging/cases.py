@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from leadhand.core.errors import UsageError
-from leadhand.core.judgement import Claim
+from leadhand.core.work_result import Claim
 from leadhand.flows.passages import Passage, passage_facts
 from leadhand.verify.claims import claims_of, claims_of_value
 from leadhand.verify.material import Material

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from leadhand.core.judgement import ClaimVerdict
+from leadhand.core.work_result import ClaimVerdict
 from leadhand.verify.exact import problems_of
 from leadhand.verify.judge import Findings, checked_reply, merged
 

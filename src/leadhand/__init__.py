@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         UsageError,
     )
     from leadhand.core.events import Entry
-    from leadhand.core.judgement import Claim
     from leadhand.core.run import RunStatus
     from leadhand.core.tool import Effect, Source, ToolReturn
+    from leadhand.core.work_result import Claim
     from leadhand.flows.seam.worker import Worker
     from leadhand.ports import ToolContext
     from leadhand.runs import Answer, Run
@@ -48,7 +48,7 @@ _WHERE = {
         "UsageError",
     ),
     "leadhand.core.events": ("Entry",),
-    "leadhand.core.judgement": ("Claim",),
+    "leadhand.core.work_result": ("Claim",),
     "leadhand.core.run": ("RunStatus",),
     "leadhand.core.tool": ("Effect", "Source", "ToolReturn"),
     "leadhand.flows.seam.worker": ("Worker",),

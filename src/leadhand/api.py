@@ -20,11 +20,11 @@ from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings, user
 from leadhand.app.toolsets import toolbox
 from leadhand.app.typed_answers import Output, answer_worker
-from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits
 from leadhand.core.run import WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
+from leadhand.core.work_result import Check
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.worker import Worker
 from leadhand.in_sync import InSync

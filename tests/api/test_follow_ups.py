@@ -14,11 +14,11 @@ import pytest
 from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
 from leadhand.app import follow_ups
 from leadhand.app.retention import delete_runs
-from leadhand.core.asks import WriteArtifact
 from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import Usage
 from leadhand.core.run import RunDefinition
+from leadhand.core.tool import WriteArtifact
 from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 

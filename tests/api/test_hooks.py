@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
-from leadhand.core.asks import WriteArtifact
-from leadhand.core.tool import Source
+from leadhand.core.tool import Source, WriteArtifact
 from leadhand.hooks import (
     AfterModel,
     AfterTool,

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from leadhand import Answer, Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
-from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage
 from leadhand.core.limits import Usage
+from leadhand.core.tool import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.flows import FlowContext, flow
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest

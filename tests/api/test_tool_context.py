@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, ToolContext, ToolReturn, tool
-from leadhand.core.asks import WriteArtifact
 from leadhand.core.events import NoteEmitted
+from leadhand.core.tool import WriteArtifact
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 
 

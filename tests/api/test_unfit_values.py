@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
 from leadhand.cli.app import main
-from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
+from leadhand.core.tool import Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.flows import Call, FlowContext, OfflineRequest, flow
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports.models import ModelRequest

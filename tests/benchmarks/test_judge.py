@@ -13,7 +13,7 @@ from benchmarks import judge
 from benchmarks.judging.cases import FILES, TRUE, read
 from benchmarks.judging.scores import scores_of
 
-from leadhand.core.judgement import Claim
+from leadhand.core.work_result import Claim
 from leadhand.testing.faults import status
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.verify.judge import ClaimDoubt, MissingPart, Verdicts

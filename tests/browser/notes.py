@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from leadhand import ToolReturn, Worker, tool
-from leadhand.core.asks import SetTodos, Todo, WriteArtifact
+from leadhand.core.tool import SetTodos, Todo, WriteArtifact
 from leadhand.flows import FlowContext, flow
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 

@@ -18,7 +18,7 @@ from leadhand.cli.terminal.progress import took
 TEAM = '''
 """A caller that keeps a list and a file, delegates to two helpers, and may then pay."""
 from leadhand import ToolReturn, Worker, tool
-from leadhand.core.asks import Delegate, SetTodos, Todo, WriteArtifact
+from leadhand.core.tool import Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.flows import Call, FlowContext, flow
 
 

@@ -20,17 +20,14 @@ from leadhand.core.decide import decide, due, when_idle
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import evolve, start
 from leadhand.core.ids import model_call_id, tool_call_id
-from leadhand.core.judgement import Check
-from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import NOTHING, Limits, Money, Usage
-from leadhand.core.plan_approval import open_plan
-from leadhand.core.relations import open_question
-from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.relations import open_plan, open_question
+from leadhand.core.run import AttemptStatus, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
 from leadhand.core.work_order import OpenCall, result_reference
-from leadhand.core.work_result import ResultData, WorkResult
-from leadhand.engine.work import stages_after
+from leadhand.core.work_result import Check, ResultData, WorkResult
+from leadhand.engine.work import kept_after
 from leadhand.flows.closing import policy_of
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.work_order.flow import WORK_ORDER
@@ -205,18 +202,12 @@ class History:
         turn = 1 + sum(isinstance(call, ModelTurn) for call in self.state.steps[key].calls)
         what, worker = self.state.definition, self.state.worker(self.worker(attempt))
         assert worker is not None
-        stages, after = what.closing_stages, stages_after(what, self.state.steps[key].step, worker)
-        kept = what.held_back
-        if after < stages:
-            tokens, nanousd = kept.tokens * after // stages, kept.nanousd * after // stages
-            kept = Money(requests=min(after, kept.requests), tokens=tokens, nanousd=nanousd)
+        kept = kept_after(what, self.state.steps[key].step, worker)
         if not total(self.state.spent, reserved_total(self.state), reserved, kept).fits(what.limits.ceiling):
             return None
         call_id = model_call_id(key, turn)
         self.write(
-            ev.ModelCallBegan(
-                attempt=attempt.attempt, call_id=call_id, model="fake", reserved=reserved, stages=stages, after=after
-            )
+            ev.ModelCallBegan(attempt=attempt.attempt, call_id=call_id, model="fake", reserved=reserved, kept=kept)
         )
         return call_id
 

@@ -15,15 +15,14 @@ from leadhand.core.approval import ApprovalStatus, Question
 from leadhand.core.decide import decide, due
 from leadhand.core.evolve import evolve, fold, start
 from leadhand.core.ids import event_id, step_of
-from leadhand.core.judgement import DOUBTED, ClaimVerdict
-from leadhand.core.lifecycle import ATTEMPT, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.limits import Money
 from leadhand.core.relations import children_of, parent_of
-from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.run import ATTEMPT, ENDED, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, RunStatus, StepStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
 from leadhand.core.value import object_of
 from leadhand.core.view import Projection
+from leadhand.core.work_result import DOUBTED, ClaimVerdict
 from leadhand.flows.closing import policy_of
 from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.ports.heads import head_of
@@ -286,7 +285,6 @@ def _check_judgement(state: RunState, finished: ev.RunFinished) -> None:
 
 
 ANY_COMMAND: list[do.Command] = [
-    do.NoteGaps(parts=()),
     do.Settle(step="plan"),
     do.Start(step="plan"),
     do.SetStatus(RunStatus.PAUSED),

@@ -16,12 +16,10 @@ from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import FailureClass
-from leadhand.core.judgement import CHECKS, Check
-from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import Money, Usage
-from leadhand.core.run import RunStatus
+from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import AttemptState
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import CHECKS, Check, ResultData, WorkResult
 from leadhand.flows.answering import CORRECTS
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.verify.judge import CONFIRM, JUDGE

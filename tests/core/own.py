@@ -8,12 +8,11 @@ from typing import Any
 from core.histories import TOOLS, History, definition
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.asks import Ask
 from leadhand.core.ids import tool_call_id
-from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.outcome import may_be_used
+from leadhand.core.run import AttemptStatus
 from leadhand.core.state import AttemptState, RunState, StepState
-from leadhand.core.tool import Source, ToolSpec
+from leadhand.core.tool import Ask, Source, ToolSpec
 from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult

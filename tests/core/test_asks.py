@@ -8,12 +8,10 @@ from core.histories import History
 from core.own import asks, assigned, comes_back, current, decided, history_of, page
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.core.decide import due
 from leadhand.core.errors import FailureClass
-from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.run import RunStatus
-from leadhand.core.tool import CallState
+from leadhand.core.run import AttemptStatus, RunStatus
+from leadhand.core.tool import Ask, CallState, DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import ALL_TOOLS, Worker

@@ -17,9 +17,8 @@ from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import FailureClass
-from leadhand.core.lifecycle import ATTEMPT, RUN, STEP, AttemptStatus
 from leadhand.core.limits import Money, Usage
-from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.run import ATTEMPT, ENDED, RUN, STEP, AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import needs_failed

@@ -15,11 +15,10 @@ from core.moves import histories, walk
 from leadhand.app.document.run_document import run_document, run_line
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.judgement import ClaimVerdict
-from leadhand.core.moment import iso
 from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.value import iso
 from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.core.work_result import Review, Verdict, VerdictKind
+from leadhand.core.work_result import ClaimVerdict, Review, Verdict, VerdictKind
 from leadhand.ports.heads import head_of, status_after
 from leadhand.ports.runs import RunListing
 
@@ -175,7 +174,6 @@ def test_times_are_written_in_utc_to_the_millisecond():
 
     assert iso(datetime(2025, 12, 16, 12, 0, 0, 123_999, tzinfo=there)) == "2025-12-16T10:00:00.123Z"
     assert iso(datetime(2025, 12, 16, 10, tzinfo=UTC)) == "2025-12-16T10:00:00.000Z"
-    assert iso(None) is None
 
 
 def test_the_evidence_of_an_event_is_counted_from_the_log_itself():

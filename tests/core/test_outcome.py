@@ -13,12 +13,10 @@ from core.moves import histories
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass
-from leadhand.core.judgement import DOUBTED, ClaimVerdict, Doubt, JudgedClaim, Judgement
-from leadhand.core.lifecycle import StepStatus
 from leadhand.core.outcome import all_gaps, concluded, may_be_used, plain_list, source_numbers, sources_of
-from leadhand.core.run import Gap, RunStatus
+from leadhand.core.run import Gap, RunStatus, StepStatus
 from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.core.work_result import Review
+from leadhand.core.work_result import DOUBTED, ClaimVerdict, Doubt, JudgedClaim, Judgement, Review
 from leadhand.verify.claims import citations_in
 
 

@@ -8,14 +8,13 @@ from dataclasses import FrozenInstanceError
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 from refusals import refused
 
 from core.histories import History
 from core.invariants import check_log, differences, parts
 from core.moves import histories
 from leadhand.core.errors import UnreadableRun
-from leadhand.core.events import EVENT_TYPES, AnyEvent, Entry, Event
+from leadhand.core.events import EVENT_TYPES, Entry
 from leadhand.core.evolve import evolve, fold, replay, start
 
 
@@ -61,21 +60,23 @@ def test_a_log_folded_entry_by_entry_is_sound_at_every_step(history: History):
     assert differences(check_log("run_1", history.log), history.state) == {}
 
 
-EVENT: TypeAdapter[AnyEvent] = TypeAdapter(Event)
+def reread(entry: Entry) -> Entry:
+    event = entry.event
+    return entry._replace(event=EVENT_TYPES[event.type].model_validate_json(event.body))
 
 
 @given(histories())
 def test_every_event_is_read_from_json_as_it_was_written(history: History):
     for entry in history.log:
-        body = json.loads(json.dumps(EVENT.dump_python(entry.event, mode="json", by_alias=True)))
-        assert EVENT.validate_python(body) == entry.event
-        assert EVENT.validate_json(EVENT.dump_json(entry.event, by_alias=True)) == entry.event
-        assert Entry.model_validate_json(entry.model_dump_json(by_alias=True)) == entry
+        event = entry.event
+        body = json.loads(json.dumps(event.model_dump(mode="json", by_alias=True)))
+        assert EVENT_TYPES[body["type"]].model_validate(body) == event
+        assert reread(entry) == entry
 
 
 @given(histories())
 def test_a_log_read_back_from_json_is_the_same_state(history: History):
-    written = [Entry.model_validate_json(entry.model_dump_json(by_alias=True)) for entry in history.log]
+    written = [reread(entry) for entry in history.log]
 
     assert differences(replay("run_1", written), history.state) == {}
 

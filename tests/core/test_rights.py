@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from core.own import DELEGATES, assigned, decided, history_of
 from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.asks import DefineWorker, Delegate
 from leadhand.core.limits import Ceiling, nanousd
-from leadhand.core.relations import ancestors
-from leadhand.core.rights import MAX_DEPTH, tools_of, tools_of_worker
+from leadhand.core.relations import MAX_DEPTH, ancestors, tools_of, tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.tool import DefineWorker, Delegate
 from leadhand.core.work_order import Step
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.engine.work import scopes_of

@@ -15,11 +15,10 @@ from core.histories import History, Pick, definition, failure
 from core.moves import MOVES, walk
 from leadhand.core import commands as do
 from leadhand.core.approval import Question
-from leadhand.core.judgement import CHECKS
 from leadhand.core.run import RunStatus
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import ProposedSubtask, Step
-from leadhand.core.work_result import Review
+from leadhand.core.work_result import CHECKS, Review
 from leadhand.flows.seam.orders import issue
 from leadhand.flows.work_order.roles import RoleName
 
@@ -173,11 +172,7 @@ class CommandedAtWill(Explored):
         was_asked = self.history.command(do.Ask(asked=Question(id=name, text="where?")))
         assert was_asked == (not asked and self.history.state.finished is None)
 
-    @rule(
-        command=st.sampled_from(
-            [do.SetStatus(RunStatus.PAUSED), do.SetStatus(RunStatus.WAITING), do.SetStatus(), do.NoteGaps(parts=())]
-        )
-    )
+    @rule(command=st.sampled_from([do.SetStatus(RunStatus.PAUSED), do.SetStatus(RunStatus.WAITING), do.SetStatus()]))
     def it_is_paused_or_resumed(self, command: do.Command) -> None:
         self.history.command(command)
 

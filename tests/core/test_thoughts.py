@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.histories import History, definition
 from leadhand.core import commands as do
 from leadhand.core.errors import Failure
-from leadhand.core.evidence import unsupported_claim
+from leadhand.core.outcome import unsupported_claim
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows.seam.results import Result

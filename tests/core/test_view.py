@@ -23,7 +23,7 @@ from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED
 from leadhand.core.tool import CachedFrom
 from leadhand.core.view import Change, Projection
-from leadhand.core.words import Tone, words
+from leadhand.core.words import words
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
 
@@ -213,7 +213,7 @@ def test_a_snapshot_holds_no_long_text_and_no_argument_twice():
         summary="x" * 9_000,
         raw={"y": "y" * 9_000},
     )
-    log = [entry.evolve(event=long) if entry.event.type == "tool_call_returned" else entry for entry in log]
+    log = [entry._replace(event=long) if entry.event.type == "tool_call_returned" else entry for entry in log]
     projection, _ = projected(log)
     document = projection.document
 
@@ -228,7 +228,7 @@ def test_a_model_call_has_its_tokens_and_cost():
     log = long_log(1)
     usage = Usage(requests=1, input_tokens=90, cached_tokens=30, output_tokens=10, nanousd=700)
     log = [
-        entry.evolve(event=entry.event.evolve(usage=usage)) if entry.event.type == "model_call_returned" else entry
+        entry._replace(event=entry.event.evolve(usage=usage)) if entry.event.type == "model_call_returned" else entry
         for entry in log
     ]
     projection, _ = projected(log)
@@ -244,7 +244,9 @@ def test_a_model_call_has_its_tokens_and_cost():
 
 def test_a_cached_result_is_marked_in_the_view_and_in_words():
     log = [
-        entry.evolve(event=entry.event.evolve(cached=CachedFrom(run_id="run_0", call_id="wo-001.0/t0/c0", at=entry.at)))
+        entry._replace(
+            event=entry.event.evolve(cached=CachedFrom(run_id="run_0", call_id="wo-001.0/t0/c0", at=entry.at))
+        )
         if entry.event.type == "tool_call_returned"
         else entry
         for entry in long_log(1)
@@ -262,8 +264,8 @@ def test_what_a_person_cancelled_is_no_problem():
     entry = long_log(1)[0]
     lost = ev.AttemptReturned(attempt="wo-001.0/a1", result=WorkResult.failed("wo-001.0", failure), lost=True)
     settled = ev.StepSettled(step="wo-001.0", attempt="wo-001.0/a1", ok=False, final=True, failure=failure)
-    said = [words(entry.evolve(event=event)) for event in (lost, settled)]
+    said = [words(entry._replace(event=event)) for event in (lost, settled)]
     assert [(each.title, each.text, each.tone) for each in said] == [
-        ("Stopped", "cancelled by Ann", Tone.INFO),
-        ("Cancelled", "cancelled by Ann", Tone.INFO),
+        ("Stopped", "cancelled by Ann", "info"),
+        ("Cancelled", "cancelled by Ann", "info"),
     ]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from leadhand.core.asks import Todo
 from leadhand.core.errors import Failure
 from leadhand.core.events import (
     EVENT_TYPES,
@@ -30,8 +29,9 @@ from leadhand.core.events import (
     WorkerDefined,
 )
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.tool import Todo
 from leadhand.core.view import Projection
-from leadhand.core.words import WORDS, Level, Tone, words
+from leadhand.core.words import WORDS, words
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import WorkResult
@@ -80,14 +80,14 @@ def settled(**about: Any) -> Entry:
 def test_words_tell_success_from_failure_and_from_what_is_retried() -> None:
     failure = Failure.model_validate({"message": "time is up", "type": "timeout", "class": "transient"})
 
-    assert words(settled(ok=True, final=True)) == ("Completed", "", "wo-001.0", Tone.GOOD, Level.STEP, ("work",))
+    assert words(settled(ok=True, final=True)) == ("Completed", "", "wo-001.0", "good", "step", ("work",))
     failed = words(settled(ok=False, final=True, failure=failure))
-    assert (failed.title, failed.text, failed.tone) == ("Failed", "time is up (transient)", Tone.PROBLEM)
-    assert failed.level is Level.PHASE
+    assert (failed.title, failed.text, failed.tone) == ("Failed", "time is up (transient)", "problem")
+    assert failed.level == "phase"
     again = words(settled(ok=False, final=False, failure=failure))
-    assert (again.title, again.level) == ("Will be retried", Level.DETAIL)
+    assert (again.title, again.level) == ("Will be retried", "detail")
     paused = words(settled(ok=False, final=False, failure=failure.evolve(type="interrupted")))
-    assert paused.tone is Tone.INFO
+    assert paused.tone == "info"
 
 
 def test_words_say_when_a_retry_comes_and_why() -> None:

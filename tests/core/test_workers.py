@@ -9,9 +9,8 @@ import pytest
 from core.histories import History
 from core.own import assigned, comes_back, decided, history_of
 from leadhand.core import events as ev
-from leadhand.core.asks import DefineWorker, Delegate
-from leadhand.core.rights import tools_of
-from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
+from leadhand.core.relations import tools_of
+from leadhand.core.tool import DYNAMIC_WORKERS, DefineWorker, Delegate, ToolSpec
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import ALL_TOOLS, Worker
 

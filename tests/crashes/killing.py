@@ -18,7 +18,7 @@ from processes import start_async
 import leadhand
 from leadhand.core.events import Entry, ModelCallReturned, RunClaimed, ToolCallReturned
 from leadhand.core.evolve import replay
-from leadhand.core.lifecycle import SETTLED, StepStatus
+from leadhand.core.run import SETTLED, StepStatus
 from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
 from leadhand.ports.heads import head_of

@@ -19,12 +19,11 @@ from leadhand.core.conversation import AssistantMessage, ToolMessage
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.events import Entry, ModelCallReturned, RunClaimed, RunStarted, ToolCallBegan, ToolCallReturned
 from leadhand.core.evolve import replay
-from leadhand.core.judgement import Check
-from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import Limits
-from leadhand.core.run import RunStatus
+from leadhand.core.run import RunStatus, StepStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect, ToolReturn
+from leadhand.core.work_result import Check
 from leadhand.ports import ToolContext
 from leadhand.ports.models import ModelProfile, ModelRequest
 from leadhand.testing.steps import results_of

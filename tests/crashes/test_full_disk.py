@@ -22,7 +22,7 @@ import pytest
 from leadhand import Leadhand, RunStatus, StoreError, Tool, ToolContext, ToolReturn, tool
 from leadhand.app import work_order_file
 from leadhand.core.evolve import replay
-from leadhand.core.lifecycle import StepStatus
+from leadhand.core.run import StepStatus
 from leadhand.stores import sqlite
 from leadhand.stores.opening import open_store
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, plans, results_of, reviews, says, subtask

@@ -11,11 +11,10 @@ from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
 from leadhand.core.approval import args_hash
-from leadhand.core.asks import Delegate
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.events import ApprovalAnswered, ToolCallReturned
 from leadhand.core.run import RunStatus
-from leadhand.core.tool import ToolReturn
+from leadhand.core.tool import Delegate, ToolReturn
 from leadhand.engine.forking import fork
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool

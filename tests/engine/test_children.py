@@ -10,13 +10,12 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.core.asks import Delegate
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import AttemptParked, CallAnswered, StepIssued, StepRequested
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.core.tool import ToolReturn
+from leadhand.core.tool import Delegate, ToolReturn
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 

@@ -14,10 +14,10 @@ from leadhand.app.clock import LATE_S, TICK_S, SleepWatch, SystemClock
 from leadhand.app.settings import reserves
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import RunChanged, RunStatusSet, StepRequested
-from leadhand.core.judgement import Check, ClaimVerdict
 from leadhand.core.limits import Limits, Usage
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.work_result import Check, ClaimVerdict
 from leadhand.engine.controller import Controller
 from leadhand.ports.models import ModelProfile
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import math
 from collections.abc import Callable
-from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from memory_store import MemoryStore
 
 from engine.fakes import FakeModels, FixedClock, down
 from engine.tools import Bench
@@ -20,7 +15,6 @@ from leadhand.core.events import NoteEmitted
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.engine.model_calls import MOST_INTERRUPTED
-from leadhand.engine.server_gate import ServerGate
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelReply, ModelRequest
 from leadhand.testing.steps import worker_of
@@ -88,55 +82,3 @@ async def test_a_call_that_crashes_its_server_is_not_made_for_ever(open_world: A
     assert state.status is not RunStatus.SUCCEEDED
     tries = sum(each.attempts for key, each in state.steps.items() if not key.startswith("plan"))
     assert len(models.probes) <= (MOST_INTERRUPTED + 1) * tries
-
-
-class TogetherClock(FixedClock):
-    """Sleepers sleep at the same time: the clock goes on to the next one's end when all of them sleep."""
-
-    def __init__(self, sleepers: int):
-        super().__init__()
-        self._sleepers, self._ends = sleepers, dict[asyncio.Future[None], datetime]()
-
-    async def sleep(self, seconds: float) -> None:
-        woken = asyncio.get_running_loop().create_future()
-        self._ends[woken] = self.time + timedelta(seconds=seconds)
-        if len(self._ends) >= self._sleepers:
-            self._wake()
-        await woken
-
-    def _wake(self) -> None:
-        self.time = min(self._ends.values())
-        for each in [each for each, end in self._ends.items() if end <= self.time]:
-            del self._ends[each]
-            each.set_result(None)
-
-    def leave(self) -> None:
-        self._sleepers -= 1
-        if self._ends:
-            self._wake()
-
-
-async def test_processes_take_turns_at_a_server_that_is_away_and_the_first_answer_opens_the_gates_of_all():
-    clock = TogetherClock(2)
-    store, began, patience = MemoryStore(clock), clock.now(), timedelta(minutes=5)
-    probes: list[tuple[str, float]] = []
-
-    async def process(name: str, back_at: float) -> None:
-        gate = ServerGate("m", store, clock)
-        gate.keep_closed(REFUSED.failure, probed=False)
-        while await gate.passed(began + patience):
-            now = (clock.now() - began).total_seconds()
-            probes.append((name, now))
-            if now < back_at:
-                gate.keep_closed(REFUSED.failure, probed=True)
-            else:
-                await gate.open()
-        assert gate.is_open, name
-        clock.leave()
-
-    # Only one of the two ever finds the server back: the other's own calls would fail for ever.
-    await asyncio.gather(process("one", back_at=40.0), process("other", back_at=math.inf))
-    assert clock.now() - began < timedelta(seconds=100), "the other was opened by the answer that the first got"
-    times = [at for _, at in probes]
-    assert len(set(times)) == len(times), "never both at once"
-    assert all(later - earlier >= 1 for earlier, later in pairwise(sorted(times))), "each waits for its turn"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from leadhand.core.tool import INDETERMINATE, ApprovalPolicy
 from leadhand.core.work_result import WorkResult
 from leadhand.engine.log import RunLog
 from leadhand.engine.tool_calls import ToolCalls
+from leadhand.ports import Caller
 from leadhand.tools.decorator import tool
 
 
@@ -265,10 +267,21 @@ async def test_an_attempt_that_is_over_makes_no_irreversible_call_any_more(open_
         run_id, AttemptReturned(attempt="wo-001.0/a1", lost=True, result=WorkResult.failed("wo-001.0", lost))
     )
     log = RunLog(world.store, run_id, world.redactor)
-    tools = ToolCalls(world.toolbox, lambda _offline: None, world.clock)  # pyright: ignore[reportArgumentType]
+    no_web: Any = lambda _offline: None  # noqa: E731
+    tools = ToolCalls(world.toolbox, no_web, world.clock, world.store)
+    work: Any = SimpleNamespace(
+        run_id=run_id,
+        definition=(await world.state(run_id)).definition,
+        attempt=SimpleNamespace(attempt="wo-001.0/a1"),
+        todos=(),
+        artifacts={},
+        caller=Caller,
+        names=lambda _tool: True,
+        tries_of=lambda _call_id: 0,
+    )
     send, look = (next(spec for spec in world.toolbox.specs() if spec.name == name) for name in ("send", "look"))
-    refused = await tools.call(log, "wo-001.0/a1", "wo-001.0/t0/c0", send, {"amount": 30}, offline=False)
-    looked = await tools.call(log, "wo-001.0/a1", "wo-001.0/t0/c1", look, {"n": 1}, offline=False)
+    refused = await tools.call(log, work, "wo-001.0/t0/c0", send, {"amount": 30})
+    looked = await tools.call(log, work, "wo-001.0/t0/c1", look, {"n": 1})
 
     assert refused.failure is not None
     assert refused.failure.class_ is FailureClass.LOST

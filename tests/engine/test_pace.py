@@ -14,8 +14,8 @@ from engine.worlds import ask, plan
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.engine import rate_control as pacing
-from leadhand.engine.rate_control import RateController
+from leadhand.engine.pace import Pace
+from leadhand.engine.slots import Slots
 from leadhand.ports.models import ModelProfile
 
 
@@ -25,11 +25,11 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def pace(clock: FixedClock) -> RateController:
-    return RateController("m", MemoryStore(clock), clock)
+def pace(clock: FixedClock) -> Pace:
+    return Pace("m", MemoryStore(clock), clock)
 
 
-async def crowd(pace: RateController, count: int) -> int:
+async def crowd(pace: Pace, count: int) -> int:
     """Take ``count`` turns together; how many were under way at once, at the most."""
     now = most = 0
 
@@ -46,21 +46,13 @@ async def crowd(pace: RateController, count: int) -> int:
     return most
 
 
-async def test_no_more_calls_are_made_at_once_than_the_pace_allows_and_each_gets_its_turn(
-    pace: RateController, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(pacing, "LARGEST_LIMIT", pacing.FIRST_LIMIT)
-    assert await crowd(pace, 3 * pacing.FIRST_LIMIT) == pacing.FIRST_LIMIT
+async def test_no_more_calls_are_made_at_once_than_the_server_has_slots_and_each_gets_its_turn(clock: FixedClock):
+    pace = Pace("m", MemoryStore(clock), clock, slots=30)
+    assert await crowd(pace, 90) == 30
+    assert pace.limit == 30
 
 
-async def test_a_pace_that_is_used_grows_and_one_that_is_not_stays(pace: RateController):
-    await crowd(pace, 10)
-    assert pace.limit == pacing.FIRST_LIMIT
-    await crowd(pace, 4 * pacing.FIRST_LIMIT)
-    assert pace.limit > 2 * pacing.FIRST_LIMIT
-
-
-async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_together(pace: RateController):
+async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_together(pace: Pace):
     together = asyncio.Barrier(40)
 
     async def refused() -> None:
@@ -73,7 +65,7 @@ async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_
     assert await crowd(pace, 100) <= 22, "it grew back at a bound"
 
 
-async def test_the_pace_never_falls_below_one_call(pace: RateController):
+async def test_the_pace_never_falls_below_one_call(pace: Pace):
     for _ in range(10):
         async with pace.turn() as round_:
             await pace.refused(round_, None)
@@ -83,23 +75,13 @@ async def test_the_pace_never_falls_below_one_call(pace: RateController):
 
 async def test_nobody_asks_while_the_server_wants_to_be_left_alone_here_or_in_another_process(clock: FixedClock):
     store = MemoryStore(clock)
-    here, elsewhere = RateController("m", store, clock), RateController("m", store, clock)
+    here, elsewhere = Pace("m", store, clock), Pace("m", store, clock)
     async with here.turn() as round_:
         await here.refused(round_, 42.0)
 
     async with elsewhere.turn():
         assert clock.slept == [42.0]
     async with here.turn():
-        assert clock.slept == [42.0]
-
-
-async def test_a_wait_is_as_long_as_the_server_asked_for_though_the_clock_is_put_back(clock: FixedClock):
-    pace = RateController("m", MemoryStore(clock), clock)
-    async with pace.turn() as round_:
-        await pace.refused(round_, 42.0)
-    clock.advance(-3_600)
-
-    async with pace.turn():
         assert clock.slept == [42.0]
 
 
@@ -110,8 +92,9 @@ async def test_a_wait_for_a_rate_limit_is_recorded_once_for_all_who_wait(open_wo
     await world.store.hold_gate("model fake", 30)
     await world.drive(run_id)
 
-    (note,) = await world.events(NoteEmitted)
+    note, end = await world.events(NoteEmitted)
     assert all(each in note.message for each in ("30 s", "model fake"))
+    assert (note.waits_for, end.waits_s) == (end.waits_for, None)
 
 
 async def test_no_more_calls_are_made_at_once_than_the_server_has_slots_and_the_queue_costs_no_attempt_its_time(
@@ -131,7 +114,7 @@ async def test_no_more_calls_are_made_at_once_than_the_server_has_slots_and_the_
     assert all(each.ok for each in state.steps.values())
 
 
-async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: RateController):
+async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: Pace):
     async with pace.turn() as round_:
         await pace.refused(round_, None)  # one at a time from now on
     entered = asyncio.Event()
@@ -153,6 +136,39 @@ async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: RateController
     waiting[1].cancel()
     await asyncio.gather(staying, *waiting, return_exceptions=True)
     assert await crowd(pace, 2) == 1
+
+
+async def test_a_cancelled_call_gives_the_slot_of_the_model_server_back(clock: FixedClock) -> None:
+    server, slots = Pace("m", MemoryStore(clock), clock, slots=1), Slots(1)
+    first_ends, other_ends = asyncio.Event(), asyncio.Event()
+
+    async def first() -> None:
+        async with server.turn():
+            await first_ends.wait()
+
+    async def call() -> None:
+        async with slots.taken("a"), server.turn():
+            await asyncio.Event().wait()
+
+    async def other() -> None:
+        async with slots.taken("b"):
+            await other_ends.wait()
+
+    tasks: list[asyncio.Task[None]] = []
+    for each in (first, call, other):  # the call waits for the server, and the other takes its slot meanwhile
+        tasks.append(asyncio.create_task(each()))
+        await asyncio.sleep(0.01)
+    first_ends.set()
+    await asyncio.sleep(0.01)  # the call has the server, and waits for its slot
+    tasks[1].cancel()
+    other_ends.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    taken = asyncio.create_task(first())
+    done, _ = await asyncio.wait({taken}, timeout=0.3)
+    taken.cancel()
+    await asyncio.gather(taken, return_exceptions=True)
+    assert done
 
 
 async def test_one_refused_key_is_one_call_and_every_subtask_says_why(open_world: Any):

@@ -11,7 +11,7 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.core.blob import BLOB_ABOVE, Blob, blob_of, pack
+from leadhand.core.artifact import BLOB_ABOVE, Blob, blob_of, pack
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import AttemptReturned, ModelCallBegan, ToolCallReturned

@@ -8,7 +8,7 @@ from typing import Any
 from engine.fakes import FakeModels, calls, down
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.core.blob import BLOB_ABOVE, Blob
+from leadhand.core.artifact import BLOB_ABOVE, Blob
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.events import ConversationCompacted, ModelCallBegan
 from leadhand.engine.sent_requests import sent_request

@@ -9,10 +9,9 @@ import pytest
 
 from engine.fakes import FakeModels, calls
 from engine.worlds import ask, plan
-from leadhand.core.asks import Delegate
 from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.tool import CallState, Source, ToolReturn
+from leadhand.core.tool import CallState, Delegate, Source, ToolReturn
 from leadhand.engine.conversation_turn import Turn, content_of
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from leadhand.engine.slots import Slots, without_slot
+from leadhand.engine.slots import Bounded, Slots, without_slot
 
 
 async def turns(count: int = 20) -> None:
@@ -126,3 +126,17 @@ async def test_a_run_whose_only_attempt_waits_outside_still_gets_its_slot_back()
     async with asyncio.timeout(10):
         await asyncio.gather(outside, *working)
     assert (slots.free, slots._runs) == (2, {})
+
+
+async def test_parallel_waits_take_no_time_of_an_attempt() -> None:
+    async def wait(seconds: float) -> None:
+        async with without_slot():
+            await asyncio.sleep(seconds)
+
+    late = False
+    try:
+        async with Bounded(0.1):
+            await asyncio.gather(wait(0.01), wait(0.4))
+    except TimeoutError:
+        late = True
+    assert not late

@@ -18,11 +18,10 @@ from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
-from leadhand.core.asks import WriteArtifact
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.events import ToolCallReturned
 from leadhand.core.limits import Limits
-from leadhand.core.tool import Source, ToolReturn
+from leadhand.core.tool import Source, ToolReturn, WriteArtifact
 from leadhand.engine.tool_returns import SMALL, is_small, returned_value
 from leadhand.tools.decorator import tool
 

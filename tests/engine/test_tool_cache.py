@@ -13,7 +13,7 @@ from memory_store import MemoryStore
 from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
 from leadhand.core.errors import FailureClass, StoreError, ToolError
-from leadhand.core.events import Entry, ToolCallBegan, ToolCallReturned
+from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
 from leadhand.engine import tool_calls
@@ -229,4 +229,3 @@ async def test_a_call_that_waited_uses_what_another_one_found_meanwhile(store: A
 def test_the_log_of_a_call_that_was_made_says_nothing_of_a_cache():
     event = ToolCallReturned(attempt="a", call_id="c", tool="look", ok=True)
     assert "cached" not in event.model_dump()
-    assert "cached" not in Entry.model_fields

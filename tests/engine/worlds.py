@@ -14,19 +14,18 @@ from leadhand.app.document.run_document import run_document
 from leadhand.core.approval import args_hash
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
-from leadhand.core.judgement import Check
 from leadhand.core.limits import NOTHING, Concurrency, Limits, Money, SharedBudget
 from leadhand.core.run import ModelChoice, RunDefinition, WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy
+from leadhand.core.work_result import Check
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.controller import Controller
 from leadhand.engine.host import Host
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.shared_limits import SharedLimits, ToolLimits
-from leadhand.engine.tool_cache import ToolCache
+from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import roles
@@ -102,8 +101,8 @@ class World:
             self.toolbox,
             lambda _offline: None,  # pyright: ignore[reportArgumentType]
             self.clock,
-            limits=ToolLimits(limits, self.store, self.clock),
-            cache=ToolCache(self.store),
+            self.store,
+            limits=limits,
         )
         models = ModelCalls(self.models, self.store, self.clock, limits)
         host = Host(self.store, models, tools, self.redactor, lambda *piece: self.written.append(piece), limits)

@@ -8,7 +8,7 @@ from core.histories import History, definition
 
 from leadhand.core import events as ev
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.lifecycle import AttemptStatus
+from leadhand.core.run import AttemptStatus
 from leadhand.core.state import AttemptState
 from leadhand.core.work_result import WorkResult
 

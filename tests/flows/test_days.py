@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.core.errors import ToolError
-from leadhand.flows.offline.days import WEEKDAYS, day_phrase
+from leadhand.flows.offline.words import WEEKDAYS, day_phrase
 from leadhand.tools.weather import in_words, read_day
 
 SATURDAY = date(2026, 11, 21)

@@ -11,7 +11,7 @@ from flows.judges import Wrong, briefs, judge, step_of
 from flows.scripts import Script, accept, look
 from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
 from leadhand.core import events as ev
-from leadhand.core.judgement import ClaimVerdict
+from leadhand.core.work_result import ClaimVerdict
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, calls, fails, gives, plans, reviews, says, subtask
 

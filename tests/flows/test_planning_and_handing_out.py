@@ -7,7 +7,7 @@ import pytest
 from flows.scripts import Script, accept, look
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass
-from leadhand.core.rights import tools_of
+from leadhand.core.relations import tools_of
 from leadhand.core.run import RunStatus
 from leadhand.flows.work_order.plans import Plan
 

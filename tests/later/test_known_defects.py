@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from server.doors import door
 from server.teams import Office, team
-
-from leadhand.engine.server_gate import ServerSlots
-from leadhand.engine.slots import Bounded, Slots, without_slot
-from leadhand.ports.models import ModelProfile
 
 
 def known(defect: str) -> pytest.MarkDecorator:
@@ -24,63 +18,6 @@ def known(defect: str) -> pytest.MarkDecorator:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
-
-
-class _OneSlot:
-    """A model whose server answers one call at a time."""
-
-    def profile(self, model: str) -> ModelProfile:
-        return ModelProfile(name=model, free=True, server="http://127.0.0.1", slots=1)
-
-
-@known("a call that is cancelled while it waits to take its slot again keeps the slot of the model server")
-async def test_a_cancelled_call_gives_the_slot_of_the_model_server_back() -> None:
-    models: Any = _OneSlot()
-    servers, slots = ServerSlots(models), Slots(1)
-    first_ends, other_ends = asyncio.Event(), asyncio.Event()
-
-    async def first() -> None:
-        async with servers.held("m"):
-            await first_ends.wait()
-
-    async def call() -> None:
-        async with slots.taken("a"), servers.held("m"):
-            await asyncio.Event().wait()
-
-    async def other() -> None:
-        async with slots.taken("b"):
-            await other_ends.wait()
-
-    tasks: list[asyncio.Task[None]] = []
-    for each in (first, call, other):  # the call waits for the server, and the other takes its slot meanwhile
-        tasks.append(asyncio.create_task(each()))
-        await asyncio.sleep(0.01)
-    first_ends.set()
-    await asyncio.sleep(0.01)  # the call has the server, and waits for its slot
-    tasks[1].cancel()
-    other_ends.set()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-    taken = asyncio.create_task(first())
-    done, _ = await asyncio.wait({taken}, timeout=0.3)
-    taken.cancel()
-    await asyncio.gather(taken, return_exceptions=True)
-    assert done
-
-
-@known("waits of parallel calls count against the time of their attempt as soon as one of them is over")
-async def test_parallel_waits_take_no_time_of_an_attempt() -> None:
-    async def wait(seconds: float) -> None:
-        async with without_slot():
-            await asyncio.sleep(seconds)
-
-    late = False
-    try:
-        async with Bounded(0.1):
-            await asyncio.gather(wait(0.01), wait(0.4))
-    except TimeoutError:
-        late = True
-    assert not late
 
 
 @pytest.fixture

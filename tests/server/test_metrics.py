@@ -177,7 +177,7 @@ async def test_names_that_nobody_defined_do_not_become_labels(metrics: Metrics, 
             event = event.evolve(tool="made_up_by_a_model")
         elif isinstance(event, ModelCallReturned):
             event = event.evolve(model="made-up")
-        made_up.append(entry.evolve(event=event))
+        made_up.append(entry._replace(event=event))
     watch_log(metrics, made_up)
     assert value(metrics, "leadhand_tool_calls_total", tool="other", outcome="ok") == 1
     assert (value(metrics, "leadhand_model_calls_total", model="other", outcome="ok") or 0) > 1

@@ -23,9 +23,9 @@ from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans
 
 Document = dict[str, Any]
 OPTIONAL = (
-    "after always approve args asked attempt blocked_args by cached changed_by confirmed continues data declined "
-    "effect expired held_back held_back_s judgement judges key left_out limits lost may_approve name needs_prices raw "
-    "reason refused request sample shared slept_s stages steps summary tags turns value waits_for waits_s "
+    "always approve args asked attempt blocked_args by cached changed_by confirmed continues data declined "
+    "effect expired held_back held_back_s judgement judges kept key left_out limits lost may_approve name needs_prices "
+    "raw reason refused request sample shared slept_s steps summary tags turns value waits_for waits_s "
     "within workers"
 )
 OPERATIONS = [

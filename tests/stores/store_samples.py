@@ -12,17 +12,35 @@ from datetime import UTC, datetime, timedelta
 
 from leadhand.core import events
 from leadhand.core.approval import Approval, Question
-from leadhand.core.asks import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.core.blob import Blob
+from leadhand.core.artifact import Blob
 from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall, UserMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import step_of
-from leadhand.core.judgement import ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.limits import Ceiling, Limits, Money, Usage
 from leadhand.core.run import CitedSource, ForkPoint, Gap, ModelChoice, RunDefinition, RunStatus
-from leadhand.core.tool import ApprovalPolicy, Effect, Source, ToolSpec
+from leadhand.core.tool import (
+    ApprovalPolicy,
+    DefineWorker,
+    Delegate,
+    Effect,
+    SetTodos,
+    Source,
+    Todo,
+    ToolSpec,
+    WriteArtifact,
+)
 from leadhand.core.work_order import OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
-from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind, WorkResult
+from leadhand.core.work_result import (
+    ClaimVerdict,
+    Doubt,
+    JudgedClaim,
+    Judgement,
+    ResultData,
+    Review,
+    Verdict,
+    VerdictKind,
+    WorkResult,
+)
 from leadhand.core.worker import Worker
 
 AT = datetime(2026, 11, 21, 10, 0, 0, 123_456, tzinfo=UTC)
@@ -136,7 +154,6 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.RunStarted(definition=DEFINITION),
     events.RunClaimed(owner="host-1-abcd"),
     events.OrderIssued(order=ORDER),
-    events.GapsNoted(parts=(Unsupported(what="book a table", reason="no tool books"),)),
     events.StepIssued(
         step=Step(
             step_id="review-wo-001.0",
@@ -237,8 +254,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         call_id="wo-001.0/t0",
         model="offline",
         reserved=Money(requests=1, tokens=2_500, nanousd=10),
-        stages=4,
-        after=1,
+        kept=Money(tokens=500),
         within=(replace(CEILING, scope="wo-001.0"),),
         request=(Blob(digest=f"sha256:{'0' * 64}", size=5_000), UserMessage(text="Weather in Paris?"), MESSAGE),
         continues="wo-001.0/t0",

@@ -38,8 +38,7 @@ began = st.builds(
     call_id=calls,
     model=st.just("m"),
     reserved=amounts,
-    stages=st.integers(2, 4),
-    after=st.integers(0, 4),
+    kept=st.builds(Money, requests=st.integers(0, 2), tokens=st.integers(0, 30), nanousd=st.integers(0, 30)),
 )
 # A call of a step in a tree of four: it names its own scope and those above, at times with another ceiling.
 SCOPES = ("a", "b", "c", "d")
@@ -63,7 +62,6 @@ class Model:
     """The allowance as a bookkeeper would write it, event by event, with nothing clever."""
 
     ceiling: dict[str, int | None]
-    held_back: dict[str, int]
     spent: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     open: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict[tuple[str, str], dict[str, int]])
     scopes: dict[str, dict[str, int | None]] = field(default_factory=dict[str, dict[str, int | None]])
@@ -98,9 +96,7 @@ class Model:
                 wanted = asdict(event.reserved)
                 for kind in KINDS:
                     ceiling = self.ceiling[kind]
-                    kept = self.held_back[kind]
-                    if event.after < event.stages:
-                        kept = min(event.after, kept) if kind == "requests" else kept * event.after // event.stages
+                    kept = getattr(event.kept, kind)
                     if ceiling is not None and self.spent[kind] + self.reserved(kind) + wanted[kind] > ceiling - kept:
                         return False
                 for allowance in event.within:
@@ -174,10 +170,8 @@ def append(events: list[AnyEvent]) -> Append:
     )
 
 
-def start(connection: Connection, limits: Limits, held_back: Money) -> None:
-    definition = RunDefinition(
-        request="r", flow="f", models=ModelChoice(default="m"), limits=limits, held_back=held_back
-    )
+def start(connection: Connection, limits: Limits) -> None:
+    definition = RunDefinition(request="r", flow="f", models=ModelChoice(default="m"), limits=limits)
     transact(connection, Create(run_id="run-1", started=encode(RunStarted(definition=definition))))
 
 
@@ -205,23 +199,21 @@ def scope_books(connection: Connection) -> dict[str, tuple[list[int | None], lis
 @given(
     histories,
     ceilings,
-    st.builds(Money, requests=st.integers(0, 2), tokens=st.integers(0, 30), nanousd=st.integers(0, 30)),
     trees,
     st.tuples(*(ceilings for _ in SCOPES)),
 )
 def test_no_interleaving_spends_more_than_the_ceiling(
     history: list[list[list[Any]]],
     ceiling: tuple[int | None, int | None, int | None],
-    held_back: Money,
     parents: tuple[int | None, ...],
     scope_ceilings: tuple[tuple[int | None, int | None, int | None], ...],
 ) -> None:
     tree = Tree(parents, scope_ceilings)
     limits = Limits(max_requests=ceiling[0], max_tokens=ceiling[1], budget_nanousd=ceiling[2])
-    model = Model(dict(zip(KINDS, ceiling, strict=True)), asdict(held_back))
+    model = Model(dict(zip(KINDS, ceiling, strict=True)))
     taken: dict[str, list[int]] = {}
     with closing(memory()) as connection:
-        start(connection, limits, held_back)
+        start(connection, limits)
         for batch in history:
             appends: list[Append] = []
             accepted: list[bool] = []
@@ -269,17 +261,16 @@ def test_no_interleaving_spends_more_than_the_ceiling(
     ],
 )
 def test_the_refusal_names_what_is_short_and_what_is_left(account: Any, short: Money, named: list[str]) -> None:
-    event = ModelCallBegan(
-        attempt="plan/a1", call_id="plan/t0", model="m", reserved=Money(requests=1, tokens=91, nanousd=1_500_000)
-    )
+    amount = Money(requests=1, tokens=91, nanousd=1_500_000)
+    event = ModelCallBegan(attempt="plan/a1", call_id="plan/t0", model="m", reserved=amount, kept=Money(tokens=10))
     with refused(BudgetRefused, scope="", short_of=short) as error:
-        Budget(Account(Ceiling(*account)), Money(tokens=10)).apply([event])
+        Budget(Account(Ceiling(*account))).apply([event])
     assert re.findall(r"\$?[\d.]*\d|max_\w+|budget", str(error.value)) == named
 
 
 def test_a_run_without_scopes_costs_no_statement_for_them() -> None:
     with closing(memory()) as connection:
-        start(connection, Limits(), Money())
+        start(connection, Limits())
         statements: list[str] = []
         connection._raw.set_trace_callback(statements.append)
         for number in range(3):
@@ -292,7 +283,7 @@ def test_a_run_without_scopes_costs_no_statement_for_them() -> None:
 
 def test_amounts_beyond_reason_do_not_break_the_books() -> None:
     with closing(memory()) as connection:
-        start(connection, Limits(max_tokens=2**80, budget_nanousd=2**80), Money(tokens=-5))
+        start(connection, Limits(max_tokens=2**80, budget_nanousd=2**80))
         huge = ModelCallBegan(
             attempt="a/a1", call_id="t0", model="m", reserved=Money(requests=-1, tokens=2**90, nanousd=2**90)
         )

@@ -15,10 +15,10 @@ from refusals import refused
 from store_processes import process
 from stores.contract import began, pauses, started, tokens, tokens_at_most
 
-from leadhand.core.blob import pack
+from leadhand.core.artifact import FileVersion, pack
 from leadhand.core.errors import NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import ArtifactWritten, RunFinished, RunStarted, RunStatusSet, ToolCallReturned
-from leadhand.core.run import EarlierFile, RunStatus
+from leadhand.core.run import RunStatus
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import TABLES
 from leadhand.stores.sql_store import SqlContextStore
@@ -108,9 +108,9 @@ def age(url: str, run_sql: RunSql) -> None:
     run_sql(url, "DELETE FROM cache")
 
 
-def may_read(digest: str, number: int = 0) -> EarlierFile:
+def may_read(digest: str, number: int = 0) -> FileVersion:
     path = f"memory/{number}-{'x' * 150}.md"
-    return EarlierFile(path=path, digest=digest, size=3, media_type="text/plain", run_id="run-1", at=datetime.now(UTC))
+    return FileVersion(path=path, digest=digest, size=3, media_type="text/plain", run_id="run-1", at=datetime.now(UTC))
 
 
 async def has(store: SqlContextStore, digest: str) -> bool:

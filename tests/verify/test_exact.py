@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.core.judgement import Claim
+from leadhand.core.work_result import Claim
 from leadhand.verify.claims import claims_of
 from leadhand.verify.exact import plain, problems_of, quotations_in
 

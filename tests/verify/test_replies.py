@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.core.judgement import DOUBTED, ClaimVerdict, Doubt
 from leadhand.core.value import texts_in
+from leadhand.core.work_result import DOUBTED, ClaimVerdict, Doubt
 from leadhand.flows.context_budget import tokens
 from leadhand.flows.judging import MOST_CLAIMS, Entry, calls_shown, judgement_of, keys_of, shards_of
 from leadhand.verify.claims import claims_of

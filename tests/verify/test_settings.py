@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, Worker
-from leadhand.core.judgement import Claim, ClaimVerdict
+from leadhand.core.work_result import Claim, ClaimVerdict
 from leadhand.flows import FlowContext, flow
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
 from leadhand.verify.judge import ClaimDoubt, Verdicts

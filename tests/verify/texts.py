@@ -61,7 +61,8 @@ documents = st.tuples(st.lists(blocks, min_size=1, max_size=6), st.sampled_from(
 """Documents of all kinds of blocks."""
 
 _KEPT = re.compile(
-    r"`[^`]*`|[“„«][^”“»]*[”“»]|\"[^\"\n]*\"|[\[【(][^\]】)\n]*[\]】)]|https?://\S+|<[^>]*>|\S*[\d@٣½]\S*|&\w+;"
+    r"(?:`{3,}|~{3,})[^\n]*|`[^`]*`|"
+    r"[“„«][^”“»]*[”“»]|\"[^\"\n]*\"|[\[【(][^\]】)\n]*[\]】)]|https?://\S+|<[^>]*>|\S*[\d@٣½]\S*|&\w+;"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from leadhand.app.document.outcome import DoneCall, EvidencePart, OutcomePart
     from leadhand.app.document.shapes import OpenQuestion, RunDocument, RunUsage, WorkState
     from leadhand.core.errors import Failure
-    from leadhand.core.judgement import Doubt
+    from leadhand.core.work_result import Doubt
 
     ValueT = TypeVar("ValueT", default=Any)
 else:

@@ -50,7 +50,7 @@ class OpenApproval:
     def of(cls, state: RunState, approval: Approval, *, driven: bool) -> OpenApproval:
         """Return an open approval of a run."""
         run, at = state.definition, approval.asked_at or state.created_at
-        about = {"request": run.request, "asked_at": at, "key_id": run.key_id}
+        about: Any = {"request": run.request, "asked_at": at, "key_id": run.key_id}
         return cls(run_id=state.run_id, driven=driven, approval=approval, **about)
 
     @property

@@ -243,7 +243,7 @@ def hooks(given: object) -> list[Hook]:
     return [_hook(each, how) for each in cast("Iterable[object]", given)]
 
 
-def _hook(given: object, how: str) -> Hook:
+def _hook(given: Any, how: str) -> Hook:
     try:
         made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
     except Exception as error:

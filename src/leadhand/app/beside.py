@@ -8,8 +8,8 @@ from typing import Any
 from leadhand.app.document.outcome import Cause, DoneCall, EvidencePart, failure_alone
 from leadhand.app.formatting import count, label, one_line, shortened
 from leadhand.core.errors import Failure
-from leadhand.core.judgement import ClaimVerdict, Doubt
 from leadhand.core.run import Gap
+from leadhand.core.work_result import ClaimVerdict, Doubt
 
 VERDICTS = {
     ClaimVerdict.CONFIRMED: "confirmed",

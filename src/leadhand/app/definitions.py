@@ -13,14 +13,15 @@ from leadhand.app.project_workers import project_tools, run_workers, worker_tool
 from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import answer_worker
+from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.judgement import Check
-from leadhand.core.run import EarlierFile, Follows, ModelChoice, RunDefinition
+from leadhand.core.run import Follows, ModelChoice, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import Source
+from leadhand.core.work_result import Check
 from leadhand.core.worker import Worker
 from leadhand.ports import ContextStore
-from leadhand.ports.earlier_files import earlier_file, newest_files
+from leadhand.ports.earlier_files import newest_files
 from leadhand.verify.judge import judging_workers
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def followed(earlier: RunState) -> Follows:
 
 async def files_to_read(
     parts: Runtime, flow: str, key_id: str, earlier: RunState | None, wanted: Settings
-) -> tuple[EarlierFile, ...]:
+) -> tuple[FileVersion, ...]:
     """Return the files that a new run may read: those of the run that it follows, then those of its flow and key.
 
     Of other runs than the one that it follows, it reads only what ``may_share`` of that port allows.
@@ -179,13 +180,12 @@ async def files_to_read(
     return tuple(file for file in files if file not in lost)
 
 
-def _files_of(run: RunState) -> Iterator[EarlierFile]:
-    for path, versions in run.artifacts.items():
-        latest = versions[-1]
-        yield earlier_file(path, latest, run.run_id, latest.at)
+def _files_of(run: RunState) -> Iterator[FileVersion]:
+    for versions in run.artifacts.values():
+        yield versions[-1].evolve(run_id=run.run_id)
 
 
-async def missing(store: ContextStore, files: Collection[EarlierFile]) -> list[EarlierFile]:
+async def missing(store: ContextStore, files: Collection[FileVersion]) -> list[FileVersion]:
     """Return the files whose content is no longer stored, and warn of them in one line; keep that of the others."""
     there = await store.keep_blobs(sorted({file.digest for file in files})) if files else ()
     lost = [file for file in files if file.digest not in there]

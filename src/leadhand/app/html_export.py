@@ -11,7 +11,7 @@ from leadhand.app.beside import VERDICTS
 from leadhand.app.formatting import GLYPHS, count, label, money, spent
 from leadhand.app.markdown_export import draft_of, parts_beside, report_of
 from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
-from leadhand.core.judgement import ClaimVerdict
+from leadhand.core.work_result import ClaimVerdict
 
 SIGNS = {
     ClaimVerdict.CONFIRMED: "✓",

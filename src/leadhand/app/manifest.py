@@ -17,9 +17,9 @@ from leadhand.app.arguments import LIMITS, RANGES, Policy, limit_fields
 from leadhand.app.config_files import MANIFEST, LineOf, fault, line_in, read_text, validated
 from leadhand.app.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.judgement import Check
 from leadhand.core.run import WorkerCalls
 from leadhand.core.value import Value, shown
+from leadhand.core.work_result import Check
 from leadhand.flows.seam.worker import Worker
 from leadhand.ports.tool_limits import MOST_AT_ONCE, ToolSettings
 

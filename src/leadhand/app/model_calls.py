@@ -13,8 +13,7 @@ from leadhand.core.errors import Failure, UnreadableRun, UsageError
 from leadhand.core.events import Entry, ModelCallBegan, ModelCallReturned
 from leadhand.core.ids import step_of
 from leadhand.core.limits import Usage, usd
-from leadhand.core.moment import Moment
-from leadhand.core.value import Json, unset
+from leadhand.core.value import Json, Moment, unset
 from leadhand.engine.sent_requests import sent_request
 from leadhand.ports.models import ModelRequest
 
@@ -109,6 +108,7 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
         raise UnreadableRun(run_id, began.seq, what) from error
     step, ended = state.steps.get(step_of(call.attempt)), _end_of(call, entries[began.seq :])
     found: dict[str, Any] = dict.fromkeys(("returned_seq", "ended_at", "duration_ms", "reply", "failure", "usage"))
+    found["finish_reason"] = ""
     if ended is not None:
         answer: Any = ended.event
         found |= {"returned_seq": ended.seq, "ended_at": ended.at, "duration_ms": answer.duration_ms}
@@ -125,7 +125,7 @@ async def model_call(runtime: Runtime, run_id: str, name: str) -> ModelCallDocum
         model=call.model,
         began_at=began.at,
         prompt=sent_prompt(request),
-        **{"finish_reason": "", **found},
+        **found,
     )
 
 

@@ -18,13 +18,13 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import reserves
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
-from leadhand.core.blob import BLOB_KEY
+from leadhand.core.artifact import BLOB_KEY
 from leadhand.core.decide import decide, stopping
 from leadhand.core.decide.requests import ACTED, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import fold, foreseen, replay
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
-from leadhand.core.plan_approval import open_plan
+from leadhand.core.relations import open_plan
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import listed

@@ -24,12 +24,12 @@ from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
 from leadhand.app.typed_answers import Output
 from leadhand.core.errors import UsageError
-from leadhand.core.judgement import Check
 from leadhand.core.limits import usd
 from leadhand.core.run import RunDefinition
 from leadhand.core.text import check_names, did_you_mean
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import shown
+from leadhand.core.work_result import Check
 from leadhand.core.worker import EVERY_WORKER, LONGEST_INSTRUCTIONS, WILDCARDS, Worker, with_more
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.worker import Worker as ProgramWorker

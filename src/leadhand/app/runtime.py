@@ -35,8 +35,7 @@ from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
 from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.shared_limits import SharedLimits, ToolLimits
-from leadhand.engine.tool_cache import ToolCache
+from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import ContextStore, Dispatcher, Models
 from leadhand.ports.heads import head_of
@@ -108,8 +107,7 @@ class Runtime:
             self.web.library,
             workshop_of(self.settings.project),
             hooks=self.hooks,
-            limits=ToolLimits(shared, self.store, self._clock),
-            cache=ToolCache(self.store),
+            limits=shared,
         )
         self._model_calls = ModelCalls(self.models, self.store, self._clock, shared)
         live = on_text if self.cluster is None else self.cluster.live.write
@@ -288,7 +286,6 @@ class Runtime:
     def forget(self, run_id: str) -> None:
         """Forget what is kept in memory of a run that has nothing to do here."""
         self._model_calls.forget(run_id)
-        self._host.forget(run_id)
 
     def _asleep_s(self) -> float:
         """The seconds that this process was asleep since it began to drive runs."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from leadhand.app.arguments import name, shown
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.judgement import CHECKS, Check
 from leadhand.core.limits import CONCURRENCY, Concurrency, Limits, Money, SharedBudget, SharedLimit
 from leadhand.core.run import WORKER_CALLS, WorkerCalls
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import FrozenDict
+from leadhand.core.work_result import CHECKS, Check
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 if TYPE_CHECKING:

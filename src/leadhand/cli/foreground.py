@@ -33,8 +33,7 @@ from leadhand.cli.terminal.streams import (
 )
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import Entry
-from leadhand.core.plan_approval import open_plan
-from leadhand.core.relations import open_question
+from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.flows.map import MAP, line_of

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, cast
 from leadhand.app.arguments import LIMITS, RANGES, USUAL_BUDGET, number
 from leadhand.app.formatting import short_id
 from leadhand.core.errors import UsageError
-from leadhand.core.judgement import CHECKS
 from leadhand.core.run import WORKER_CALLS
+from leadhand.core.work_result import CHECKS
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand

@@ -17,9 +17,8 @@ from .value import Value, unset
 class Question(Value):
     """What a run waits for: the answer of the person who started it, a ``timer``, or a ``signal`` named ``text``.
 
-    ``reply`` is the answer of ``by``, or the value of the signal as JSON (None: it is open). A person may answer with
-    one of the ``choices``, or in other words; if it ``holds``, nothing begins before that. What is open at
-    ``expires_at`` is answered with the ``default``.
+    ``reply`` is the answer of ``by``, or the value of the signal as JSON (None: it is open). If it ``holds``, nothing
+    begins before that. What is open at ``expires_at`` is answered with the ``default``.
     """
 
     id: str
@@ -60,14 +59,11 @@ class Preview(Value):
 class Approval(Value):
     """One question to a person about one call, or about the plan of a run.
 
-    Kind ``call`` asks whether the call may be made with exactly these arguments; ``approval_id`` is the call's id.
-    Kind ``effect`` asks whether a call happened that started and whose end was not recorded. Kind ``plan`` asks whether
-    the plan in ``args`` may be carried out; ``tool`` is "". ``asked_for`` names the
-    subtask, ``origins`` the source of each argument, ``cost_usd`` the cost of a call if the tool states one. A question
-    without an answer at ``expires_at`` counts as denied.
-    ``by_hand``: a person chose the arguments, so an approval of the tool for the whole run does not cover it.
-    ``preview`` shows what the call would make, if its tool can say so. ``hook`` changed the call or asks for approval,
-    for ``hook_reason``.
+    Kind ``call`` asks whether the call may be made with exactly these arguments (its id is ``approval_id``), ``effect``
+    whether a call happened that started and whose end was not recorded, ``plan`` whether the plan in ``args`` may be
+    carried out. ``asked_for`` names the subtask, ``origins`` the source of each argument. At ``expires_at`` it counts
+    as denied. ``by_hand``: a person chose the arguments, so an approval of the tool for the whole run does not cover
+    it. ``hook`` changed the call or asks for approval, for ``hook_reason``.
     """
 
     approval_id: str

@@ -1,12 +1,19 @@
-"""Artifacts: named files that a run produces, stored by digest, each version under its path within the run."""
+"""Content that is stored by digest: artifacts, the files that a run produces under their paths, and blobs.
 
-from __future__ import annotations
+There is one form of reference to a blob: ``{"$blob": digest, "bytes": size}`` in a payload (``raw``, ``asked``) or in
+the request of a model call is loaded when it is needed. Stores of events write ``{"$blob": digest}``, without the size,
+in place of other large values, and put those back when they read an event.
+"""
 
 import hashlib
 import unicodedata
-from collections.abc import Iterator
+from datetime import datetime
+from typing import cast
+
+from pydantic import ConfigDict, Field
 
 from .errors import UsageError
+from .value import Json, Value, compact_json
 
 ALGORITHM = "sha256:"
 LONGEST_PATH = 500
@@ -19,6 +26,19 @@ MAX_DEPTH = 16
 """The maximum number of names in one path."""
 
 
+class FileVersion(Value):
+    """One version of a file, by the digest of its content; ``by`` is the step that wrote it, and ``run_id`` the earlier
+    run that it comes from ("": this run)."""
+
+    path: str
+    digest: str
+    size: int
+    media_type: str
+    at: datetime
+    by: str = ""
+    run_id: str = ""
+
+
 def digest_of(content: bytes) -> str:
     """Return the digest under which content is stored: ``sha256:`` and 64 hexadecimal digits."""
     return ALGORITHM + hashlib.sha256(content).hexdigest()
@@ -28,15 +48,14 @@ def confined(path: str) -> str:
     """Return ``path`` in its normal form: relative, below the run's folder, the same on every system.
 
     Empty names and ``.`` are dropped, and the text is composed (Unicode NFC), so that two spellings of a path are one
-    artifact. Raises UsageError for a path that leaves the folder or that some system would read differently: absolute,
-    with ``..``, with a backslash, a drive, a reserved name or character, an invisible character, or too long.
+    artifact. Raises UsageError for a path that leaves the folder or that some system would read differently.
     """
     names = [name for name in unicodedata.normalize("NFC", path).split("/") if name not in ("", ".")]
-    problem = next((why for why, is_so in _problems(path, names) if is_so), None)
-    if problem is not None:
+    is_file = names and not path.startswith("/") and not path.endswith(("/", "/."))
+    if not is_file or len(names) > MAX_DEPTH or not all(map(_is_plain, names)) or _size("/".join(names)) > LONGEST_PATH:
         shown = ascii(path[:80]) + "…" * (len(path) > 80)
-        how = "use a relative path such as notes/summary.md"
-        raise UsageError(f"{shown} is not a path for an artifact: {problem}", how)
+        how = f"use a relative path such as notes/summary.md: at most {MAX_DEPTH} names of usual characters, no devices"
+        raise UsageError(f"{shown} is not a path for an artifact: it does not mean one file on every system", how)
     return "/".join(names)
 
 
@@ -48,23 +67,53 @@ _RESERVED = frozenset('\\:*?"<>|\u2044\u2215\u29f8\u2216\u29f5\u29f9')
 """Characters that some system reserves, and those that look like a separator."""
 
 
-def _problems(path: str, names: list[str]) -> Iterator[tuple[str, bool]]:
-    """Yield what can be wrong with a path, and whether it is."""
-    yield "it is absolute", path.startswith("/")
-    yield "it names no file", not names
-    yield "it names a folder", path.endswith(("/", "/."))
-    yield f"it has more than {MAX_DEPTH} names", len(names) > MAX_DEPTH
-    yield "it leaves its folder (..)", ".." in names
-    yield "a name begins with ~, which some programs expand to a home folder", any(name[0] == "~" for name in names)
-    for letter in "".join(names):
-        # Invisible, unassigned or reserved; or systems that fold it (NFKC) read another character.
-        odd = letter in _RESERVED or not letter.isprintable() or unicodedata.normalize("NFKC", letter) != letter
-        shown = letter if letter.isascii() and letter.isprintable() else f"U+{ord(letter):04X}"
-        yield f"it contains {shown}, which does not mean the same everywhere", odd
-    ends = any(name != name.strip() or name.endswith(".") for name in names)
-    yield "a name begins or ends with a space, or ends with a dot", ends
-    device = next((name for name in names if name.casefold().partition(".")[0].rstrip() in _DEVICES), None)
-    yield f"{device} is the name of a device on Windows", device is not None
-    longest = max((len(name.encode()) for name in names), default=0)
-    yield f"a name is longer than {LONGEST_NAME} bytes", longest > LONGEST_NAME
-    yield f"it is longer than {LONGEST_PATH} bytes", len("/".join(names).encode()) > LONGEST_PATH
+def _is_plain(name: str) -> bool:
+    """Whether every system reads a name alike, none as a home folder, and shows all of it."""
+    if not name.isprintable() or unicodedata.normalize("NFKC", name) != name or not _RESERVED.isdisjoint(name):
+        return False
+    is_device = name.casefold().partition(".")[0].rstrip() in _DEVICES
+    return not (is_device or name[0] in "~ " or name[-1] in " ." or _size(name) > LONGEST_NAME)
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
+
+# --- blobs -----------------------------------------------------------------------------------------------------------
+
+BLOB_ABOVE = 4_096
+"""Values whose JSON is longer than this, in bytes, are stored as blobs."""
+BLOB_KEY = '"$blob"'
+"""What every reference to a blob has in its JSON."""
+
+
+class Blob(Value):
+    """A reference to content that is loaded when it is needed: its digest, and its size in bytes."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
+
+    digest: str = Field(validation_alias="$blob", serialization_alias="$blob")
+    size: int = Field(validation_alias="bytes", serialization_alias="bytes")
+
+
+def blob_of(payload: object) -> Blob | None:
+    """Return the blob that a payload refers to, or None if it is not a reference."""
+    match payload:
+        case {"$blob": str() as digest, "bytes": int() as size} if len(cast("dict[str, object]", payload)) == 2:
+            return Blob(digest=digest, size=size)
+        case _:
+            return None
+
+
+def pack(payload: Json, written: str = "") -> tuple[Json, dict[str, bytes]]:
+    """Return the payload for an event, and its blobs by digest (none for a small payload). As JSON, it is ``written``.
+
+    A payload that contains what looks like a reference becomes a blob, too: only this function makes references.
+    """
+    if payload is None or isinstance(payload, bool | int | float):
+        return payload, {}
+    body = (written or compact_json(payload)).encode()
+    if len(body) <= BLOB_ABOVE and BLOB_KEY.encode() not in body:
+        return payload, {}
+    blob = Blob(digest=digest_of(body), size=len(body))
+    return blob.model_dump(), {blob.digest: body}

@@ -5,13 +5,12 @@ from typing import Literal, NamedTuple, Protocol
 
 from .approval import Approval, Question
 from .errors import Failure
-from .judgement import Judgement
 from .run import Gap, RunStatus
 from .state import RunState, StepState
 from .tool import CallState
 from .value import Json
-from .work_order import Step, Unsupported, WorkOrder
-from .work_result import ResultData, Review
+from .work_order import Step, WorkOrder
+from .work_result import Judgement, ResultData, Review
 from .worker import Worker
 
 
@@ -21,12 +20,6 @@ class IssueOrder(NamedTuple):
 
     order: WorkOrder
     workers: Sequence[Worker] = ()
-
-
-class NoteGaps(NamedTuple):
-    """Record parts of the request that no tool supports."""
-
-    parts: tuple[Unsupported, ...]
 
 
 class IssueStep(NamedTuple):
@@ -124,7 +117,6 @@ class Finish(NamedTuple):
 
 Command = (
     IssueOrder
-    | NoteGaps
     | IssueStep
     | Conclude
     | Note

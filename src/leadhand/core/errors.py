@@ -207,39 +207,24 @@ class StaleAttempt(LeadhandError):
 class BudgetRefused(LeadhandError):
     """A reservation exceeds an allowance, so nothing was written.
 
-    ``scope`` is the exceeded scope, "" for the run. ``shared``: the scope is a budget of many runs. ``hopeless``: it
-    would exceed the budget even without what others have reserved. ``elsewhere``: other living processes have
-    reservations there, which they may give back. ``short_of`` is what the call needs of the run's limits that it
-    exceeds.
+    ``scope`` is what it exceeds, "" for the run; a ``shared`` one is a budget of many runs. ``hopeless``: it would do
+    so without what others have reserved, too. ``elsewhere``: other living processes have reservations there.
+    ``short_of`` is what the call needs of the run's limits that it exceeds.
     """
 
     code = "exhausted"
     exit_code = 5
 
-    def __init__(
-        self,
-        what: str,
-        how: str = "",
-        *,
-        scope: str = "",
-        shared: bool = False,
-        hopeless: bool = False,
-        short_of: Money | None = None,
-    ) -> None:
-        super().__init__(what, how)
-        self.short_of = short_of
-        self.scope = scope
-        self.shared = shared
-        self.hopeless = hopeless
-        self.elsewhere = False
+    scope = ""
+    shared = hopeless = elsewhere = False
+    short_of: Money | None = None
 
 
 class ToolError(Exception):
     """Raise this in a tool to state exactly how it failed.
 
-    ``ToolError("no such hotel", type="not_found", class_=FailureClass.INVALID)``. A plain exception raised by a tool
-    counts as ``transient`` if it is a timeout or a lost connection, as ``unavailable`` if it is another error of the
-    system, such as missing rights, else as ``invalid``, also for a file that does not exist.
+    ``ToolError("no such hotel", type="not_found", class_=FailureClass.INVALID)``. Of plain exceptions, timeouts and
+    lost connections are ``transient``, other errors of the system ``unavailable``, all others ``invalid``.
     """
 
     def __init__(

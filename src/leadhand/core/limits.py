@@ -173,13 +173,10 @@ class Usage(Value):
 class Limits(Value):
     """The limits of a run. By default, every loop and every cost is limited.
 
-    ``max_steps`` counts work orders, including the first. ``max_workers`` is how many steps run at once,
-    ``batch_size`` starts subtasks in groups of that size. ``budget_nanousd`` is in nano-dollars, ``timeout_s`` in
-    seconds from the start of the run, ``attempt_timeout_s`` in seconds for one attempt. ``model_patience_s`` is how
-    long a call waits for a server that is away, and for one that does not begin to answer. ``max_turns`` limits the
-    model calls of one attempt, ``max_repairs`` the retries after a malformed answer or result, ``max_retries`` those
-    after a transient failure of a step without a tool. ``approval_timeout_s`` is when an unanswered approval
-    expires.
+    ``max_steps`` counts work orders, ``max_workers`` the steps that run at once, ``max_turns`` the model calls of one
+    attempt, ``max_repairs`` the retries after a malformed answer, ``max_retries`` those after a transient failure
+    without a tool. ``batch_size`` starts subtasks in groups. ``model_patience_s`` is how long a call waits for a server
+    that is away, or does not begin to answer. After ``approval_timeout_s``, an unanswered approval expires.
     """
 
     max_steps: int = Field(default=3, ge=1, le=100)

@@ -1,35 +1,111 @@
-"""The outcome of a run: the results behind its answer, their sources, the gaps, and the resulting status."""
+"""The outcome of a run: what its results rest on, their sources, the gaps, and the resulting status."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from .commands import Cited, Outcome
 from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
 from .events import RunFinished
-from .judgement import ClaimVerdict
 from .run import CitedSource, Gap, RunDefinition, RunStatus
 from .state import RunState, StepState
 from .text import is_blank
-from .tool import INDETERMINATE
+from .tool import INDETERMINATE, CallState
+from .value import Json
 from .words import failures as words
-from .work_result import VerdictKind
+from .words.failures import unproven, written_call
+from .work_order import Subtask, result_reference
+from .work_result import ClaimVerdict, ResultData, VerdictKind, WorkResult
+
+
+def unsupported_claim(state: RunState, step: StepState, result: WorkResult) -> Failure | None:
+    """Return why an ok result does not count: the call that its subtask orders was not made. None if it counts."""
+    if not result.ok or (subtask := step.step.subtask) is None:
+        return None
+    fixed = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
+    asked = ((call, state.approvals.get(call.call_id)) for call in step.evidence)
+    approved = [call.call_id for call, by in asked if by is not None and by.by and by.args == call.args]
+    return unproven_call(subtask, fixed, step.evidence, approved)
+
+
+def unproven_call(
+    subtask: Subtask, args: Mapping[str, Json], calls: Iterable[CallState], approved: Container[str] = ()
+) -> Failure | None:
+    """Compare ``calls`` with the one that a subtask orders: its tool with the arguments ``args``.
+
+    None if it was made and succeeded, or was changed in a way that the log shows: by a person (``approved`` holds the
+    id of the call), by a hook, or by the worker after the tool refused the ordered arguments. Otherwise the failure of
+    the ordered call, or that it was not made. References to results are compared where ``args`` holds their values.
+    """
+    mine = [call for call in calls if call.tool == subtask.tool]
+    if subtask.tool is None or any(
+        call.ok and (_same_arguments(args, call.args) or call.call_id in approved or call.by or call.changed_by)
+        for call in mine
+    ):
+        return None
+    refusal = next((c.failure for c in reversed(mine) if c.failure is not None and _same_arguments(args, c.args)), None)
+    instead = next((call for call in reversed(mine) if call.ok), None)
+    if instead is None:
+        failures = [call.failure for call in mine if call.failure is not None]
+        return refusal or next(reversed(failures), None) or unproven(f"{subtask.tool} was not called")
+    made = written_call(instead.tool, instead.args)
+    if refusal is None:
+        fixed = {name: value for name, value in args.items() if result_reference(subtask.args.get(name)) is None}
+        said = f"{made} was called instead of {written_call(subtask.tool, args)}"
+        return None if _same_arguments(fixed, instead.args) else unproven(said)
+    if refusal.class_ is FailureClass.INVALID:
+        return None
+    return refusal.evolve(message=f"{refusal.message} ({made} was called instead: no proof)")
+
+
+def _same_arguments(ordered: Mapping[str, Json], made: Mapping[str, Json]) -> bool:
+    """Whether a call was made with every argument that was ordered; it may have had further ones."""
+    return all(name in made and _same(value, made[name]) for name, value in ordered.items())
+
+
+def _same(one: Json, other: Json) -> bool:
+    nested = isinstance(one, Mapping | list) or isinstance(other, Mapping | list)
+    return one == other or (not nested and _folded(one) == _folded(other))
+
+
+def _folded(value: Json) -> str:
+    return " ".join(str(value).casefold().split())
+
+
+def made_calls(step: StepState) -> tuple[CallState, ...]:
+    """Return the calls of a step without their data, those that began and whose end was not seen among them."""
+    ordered = step.step.subtask.args if step.step.subtask is not None else None
+    return (*step.made, *(call.short(ordered) for call in (*step.evidence, *step.running)))
+
+
+def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[CallState]) -> ResultData:
+    """Return a result with its data from the log: ``raw`` is what its calls returned, not what the worker claims.
+
+    The data of one call is used as it is; the data of several calls becomes an object by call id. A result without
+    calls keeps its own data.
+    """
+    found = {call.call_id: call.raw for call in evidence if call.ok and call.call_id in used}
+    if not found:
+        return data
+    return data.model_copy(update={"raw": next(iter(found.values())) if len(found) == 1 else found})
+
+
+# --- the end of a run ------------------------------------------------------------------------------------------------
 
 
 def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
     """Return the end of a run: the outcome that its flow states, with the status that follows from what was done."""
-    used = [state.steps[key] for key in dict.fromkeys(outcome.uses) if key in state.steps]
+    used = (state.steps[key] for key in dict.fromkeys(outcome.uses) if key in state.steps)
     results = [each for each in used if may_be_used(each, outcome.left_out)]
     gaps = all_gaps(state, outcome, failure)
-    named = {gap.step for gap in gaps}
-    others = {each.key for each in results} | named
-    rejected = (each for each in used if each.key not in others)
-    gaps += [gap_of(state, each) for each in rejected]
     if failure is not None and not gaps and (results or failure.type in (HOOK_BLOCKED, HOOK_FAILED)):
         gaps.append(failure_gap(words.WHOLE_REQUEST, failure))
-    status = _status(state.definition, outcome, gaps, has_results=bool(results), cancelled=cancelled)
-    if status is RunStatus.FAILED and failure is None:
-        failure = _cause(state, gaps)
+    if cancelled:
+        status = RunStatus.CANCELLED
+    elif results or (outcome.returned and not is_blank(outcome.answer)):
+        status = _status(state.definition, outcome, gaps)
+    else:
+        status, failure = RunStatus.FAILED, failure or _cause(state, gaps)
     return RunFinished(
         status=status,
         number=len(state.answers) + 1,
@@ -44,16 +120,10 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
     )
 
 
-def _status(
-    run: RunDefinition, outcome: Outcome, gaps: Sequence[Gap], *, has_results: bool, cancelled: bool
-) -> RunStatus:
-    if cancelled:
-        return RunStatus.CANCELLED
-    if not has_results and not (outcome.returned and not is_blank(outcome.answer)):
-        return RunStatus.FAILED
-    judged = outcome.judgement
+def _status(run: RunDefinition, outcome: Outcome, gaps: Sequence[Gap]) -> RunStatus:
+    """Return the status of a run that has results, or came to its end without any."""
     doubted: object = None
-    if judged is not None:
+    if (judged := outcome.judgement) is not None:
         unchecked = run.check == "judge" and judged.counts[ClaimVerdict.NOT_CHECKED]
         doubted = judged.contradicted or (run.strict and (judged.doubts or unchecked))
     return RunStatus.PARTIAL if gaps or doubted else RunStatus.SUCCEEDED
@@ -117,15 +187,15 @@ def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]
 
 
 def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) -> list[Gap]:
-    """Return the gaps that the flow names, and one for every failed step that counts and is not waived."""
+    """Return the gaps that the flow names, and one for every failed step that counts and is not waived, and for every
+    result that it uses in vain."""
     named = {gap.step: gap for gap in outcome.gaps if gap.step is not None}
     found: list[Gap] = []
-    waived = frozenset(outcome.waived).union(outcome.left_out)
+    waived, used = frozenset(outcome.waived).union(outcome.left_out), frozenset(outcome.uses)
     for key, step in state.steps.items():
-        if key in named:
-            found.append(named[key])
-        elif step.counts and not step.ok and key not in waived and _stands(step, outcome.left_out):
-            found.append(gap_of(state, step, failure))
+        fails = step.counts and not step.ok and key not in waived and _stands(step, outcome.left_out)
+        if key in named or fails or (key in used and not may_be_used(step, outcome.left_out)):
+            found.append(named.get(key) or gap_of(state, step, failure))
     return [*found, *(gap for gap in outcome.gaps if gap.step is None)]
 
 

@@ -1,19 +1,19 @@
-"""A run as a whole: its status, definition, gaps and sources."""
+"""A run as a whole: its status, definition, gaps and sources, and the allowed transitions between statuses."""
 
 import operator
 from collections.abc import Mapping
-from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from .artifact import FileVersion
 from .errors import FailureClass
-from .judgement import Check
 from .limits import NOTHING, Concurrency, Limits, Money, SharedBudget
 from .tool import ApprovalPolicy, Source, ToolSpec
 from .value import Value
+from .work_result import Check
 from .worker import Worker
 
 
@@ -78,43 +78,22 @@ class Follows(Value):
     sources: tuple[Source, ...] = ()
 
 
-class EarlierFile(Value):
-    """The newest version of a file that an earlier run wrote, at ``at``; this run may read its content by digest."""
-
-    path: str
-    digest: str
-    size: int
-    media_type: str
-    run_id: str
-    at: datetime
-
-
 class RunDefinition(Value):
     """Everything that is fixed when a run starts. Resuming the run uses these values, even if newer ones exist.
 
-    ``flow_file`` is the file or module that defines the flow, "" for one that needs no ``--flows``. ``workers`` are
-    those of the flow and of the project, as they were at the start; ``options`` what the flow was given. ``approve`` is
-    the policy for calls that need approval, ``approve_rules`` what holds for some of them instead (see
-    :func:`~leadhand.core.approval.policy_of`). ``documents`` is the directory of the documents that its tools can
-    search ("" for none). ``held_back`` is the allowance kept for reviewing results and composing the answer, whatever
-    the workers spend; ``held_back_s`` the part of the time, in seconds. ``budgets`` are those that the run shares with
-    other runs, and ``concurrency`` the limits at once that it shares with them. With ``needs_prices``, no model of
-    unknown price is called, since a budget could not limit it. With ``no_cache``, its tools are called even if an
-    earlier result could be used again. ``by`` is who started the run, where a service knows; ``key_id`` the API key
-    that the run belongs to ("" for none); ``submission`` the SHA-256 (hex) of what was sent under an idempotency key,
-    to tell a repetition from another request. ``follows`` is the earlier run that this one continues, ``earlier`` are
-    the files of earlier runs that it may read, one for each path. With ``nested_workers``, workers that are defined
-    during the run may define and call others. ``shape`` is the worker that gives a typed answer ("": the answer is
-    text); its ``output`` is the JSON schema. ``check`` says who checks the answer, ``judging`` are the workers that do,
-    the judge first; with ``strict``, doubts make the run partial. With ``worker_calls`` ``always``, a model writes the
-    result of every subtask; otherwise, what its tool returned is the result, unless more is expected. ``name`` and
-    ``tags`` are what people find the run by in lists. Of the runs and steps that wait, those with the highest
-    ``priority`` are begun first. ``instructions`` are those that the run alone was given, by worker (``"*"``: every
-    worker), ``only_tools`` the tools to which it was restricted (None: to none); ``workers`` and ``tools`` include
-    both. ``plan_only``: the run stops when it has a plan, until a person resumes it or approves the plan.
-    ``approve_plan``: it waits until a person approves the plan, and what repairs add to it. ``hooks`` are the names of
-    the hooks that check its calls and its answer. With ``only_documents``, its tools search nothing but ``documents``;
-    ``unpriced`` are the models that its budget does not limit.
+    ``flow_file`` defines the flow ("": it needs no ``--flows``), ``options`` are what it was given, ``workers`` those
+    of the flow and of the project. ``approve`` is the policy for calls, ``approve_rules`` what holds for some instead
+    (see :func:`~leadhand.core.approval.policy_of`). ``documents`` is the directory that its tools search ("": none),
+    with ``only_documents`` nothing else. ``held_back`` and ``held_back_s`` (seconds) are kept for reviews and the
+    answer. ``budgets`` and ``concurrency`` are limits that it shares with other runs. ``needs_prices`` refuses models
+    of unknown price, ``unpriced`` are those that its budget does not limit. ``key_id`` is the API key that it belongs
+    to, ``submission`` the SHA-256 (hex) of what was sent under an idempotency key. ``earlier`` are the files of earlier
+    runs that it may read, one for each path. ``nested_workers`` may define and call others. ``shape`` is the worker
+    that gives a typed answer ("": text). ``check`` says who checks the answer, ``judging`` are the workers that do, the
+    judge first; with ``strict``, doubts make the run partial. With ``worker_calls`` ``always``, a model writes the
+    result of every subtask. Waiting runs of the highest ``priority`` begin first. ``instructions`` are those that the
+    run alone was given, by worker (``"*"``: every one), ``only_tools`` the tools to which it was restricted. A run
+    that is ``plan_only`` stops when it has a plan; with ``approve_plan``, it waits until a person approves the plan.
     """
 
     request: str
@@ -141,7 +120,7 @@ class RunDefinition(Value):
     submission: str = ""
     forked_from: ForkPoint | None = None
     follows: Follows | None = Field(default=None, exclude_if=operator.not_)
-    earlier: tuple[EarlierFile, ...] = Field(default=(), exclude_if=operator.not_)
+    earlier: tuple[FileVersion, ...] = Field(default=(), exclude_if=operator.not_)
     nested_workers: bool = Field(default=False, exclude_if=operator.not_)
     shape: str = Field(default="", exclude_if=operator.not_)
     check: Check = Field(default="off", exclude_if=partial(operator.eq, "off"))
@@ -217,3 +196,56 @@ class CitedSource(Value):
     title: str
     url: str
     event_id: str
+
+
+# --- statuses --------------------------------------------------------------------------------------------------------
+
+
+class StepStatus(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    DROPPED = "dropped"
+
+
+class AttemptStatus(StrEnum):
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    PARKED = "parked"
+    RETURNED = "returned"
+
+
+RUN: dict[RunStatus, frozenset[RunStatus]] = {
+    RunStatus.QUEUED: frozenset({RunStatus.RUNNING, RunStatus.CANCELLED, RunStatus.FAILED}),
+    RunStatus.RUNNING: ENDED | {RunStatus.WAITING, RunStatus.PAUSED},
+    RunStatus.WAITING: frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.CANCELLED, RunStatus.FAILED}),
+    RunStatus.PAUSED: frozenset({RunStatus.RUNNING, RunStatus.CANCELLED}),
+    # A person may reopen a run that has ended.
+    RunStatus.SUCCEEDED: frozenset({RunStatus.RUNNING}),
+    RunStatus.PARTIAL: frozenset({RunStatus.RUNNING}),
+    RunStatus.FAILED: frozenset({RunStatus.RUNNING}),
+    RunStatus.CANCELLED: frozenset({RunStatus.RUNNING}),
+}
+
+SETTLED = frozenset({StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.DROPPED})
+UNSUCCESSFUL = frozenset({StepStatus.FAILED, StepStatus.DROPPED})
+
+STEP: dict[StepStatus, frozenset[StepStatus]] = {
+    # A person may settle a step that is not running, by supplying a result or by skipping it.
+    StepStatus.PENDING: SETTLED | {StepStatus.RUNNING},
+    StepStatus.RUNNING: SETTLED | {StepStatus.WAITING, StepStatus.PENDING},
+    StepStatus.WAITING: SETTLED | {StepStatus.RUNNING},
+    # A review may reject a completed result, and a person may have it made again.
+    StepStatus.COMPLETED: UNSUCCESSFUL | {StepStatus.PENDING},
+    StepStatus.FAILED: frozenset({StepStatus.DROPPED, StepStatus.COMPLETED, StepStatus.PENDING}),
+    StepStatus.DROPPED: frozenset({StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.PENDING}),
+}
+
+ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {
+    AttemptStatus.SCHEDULED: frozenset({AttemptStatus.RUNNING, AttemptStatus.RETURNED, AttemptStatus.PARKED}),
+    AttemptStatus.RUNNING: frozenset({AttemptStatus.RETURNED, AttemptStatus.PARKED}),
+    AttemptStatus.PARKED: frozenset(),
+    AttemptStatus.RETURNED: frozenset({AttemptStatus.PARKED}),
+}

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from leadhand.core.worker import Worker
 
 from .approval import Approval, Question
-from .asks import Todo
+from .artifact import FileVersion
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
 from .events import RunFinished, StepRequested
 from .ids import event_id
-from .lifecycle import SETTLED, AttemptStatus, StepStatus
 from .limits import NOTHING, Money
-from .run import RunDefinition, RunStatus
-from .tool import CallState, Effect, ToolSpec
+from .run import SETTLED, AttemptStatus, RunDefinition, RunStatus, StepStatus
+from .tool import CallState, Effect, Todo, ToolSpec
 from .value import FrozenDict, Json
-from .work_order import OpenCall, Step, Subtask, Unsupported, WorkOrder
+from .work_order import OpenCall, Step, Subtask, WorkOrder
 from .work_result import ResultData, Review, Verdict, WorkResult
 
 
@@ -224,20 +223,6 @@ class StepState(NamedTuple):
         return self.acted or any(call.effect is Effect.ONCE for call in (*self.evidence, *self.running))
 
 
-class ArtifactVersion(NamedTuple):
-    """One version of a file of the run, by the digest of its content; ``by`` is the step that wrote it.
-
-    ``run_id`` is the earlier run that a file comes from ("": this run).
-    """
-
-    digest: str
-    size: int
-    media_type: str
-    by: str
-    at: datetime
-    run_id: str = ""
-
-
 @dataclass(slots=True, kw_only=True, frozen=not TYPE_CHECKING)  # the fold that makes a state assigns its fields
 class RunState:
     """The whole state of a run, which cannot be changed; nor can its maps, once a fold returned it.
@@ -278,7 +263,6 @@ class RunState:
     parked: dict[str, None] = field(default_factory=FrozenDict[str, None])
     due: dict[str, None] = field(default_factory=FrozenDict[str, None])
     counted: dict[StepStatus, int] = field(default_factory=FrozenDict[StepStatus, int])
-    unsupported: tuple[Unsupported, ...] = ()
     approvals: dict[str, Approval] = field(default_factory=FrozenDict[str, Approval])
     asking: dict[str, datetime | None] = field(default_factory=FrozenDict[str, datetime | None])
     allowed: dict[str, str] = field(default_factory=FrozenDict[str, str])
@@ -294,9 +278,7 @@ class RunState:
     reserved: dict[str, dict[str, Money]] = field(default_factory=FrozenDict[str, dict[str, Money]])
     workers: dict[str, Worker] = field(default_factory=FrozenDict[str, Worker])
     makers: dict[str, str] = field(default_factory=FrozenDict[str, str])
-    artifacts: dict[str, tuple[ArtifactVersion, ...]] = field(
-        default_factory=FrozenDict[str, tuple[ArtifactVersion, ...]]
-    )
+    artifacts: dict[str, tuple[FileVersion, ...]] = field(default_factory=FrozenDict[str, tuple[FileVersion, ...]])
     todos: tuple[Todo, ...] = ()
     pending_requests: tuple[StepRequested, ...] = ()
     answers: tuple[RunFinished, ...] = ()

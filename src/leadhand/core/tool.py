@@ -1,17 +1,91 @@
-"""Tools as the log records them: name, schema and effect, and the results of calls."""
+"""Tools as the log records them: name, schema and effect, the results of calls, and what they ask of the controller."""
 
 import operator
 import re
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from .asks import Ask
 from .errors import Failure
 from .limits import SharedLimit
-from .value import FrozenDict, Json, Value, unset
+from .value import FrozenDict, Json, Value, plain_json, unset
+
+LONGEST_ID, LONGEST_TITLE = 200, 1_000
+"""The most characters in the id of a step or a todo, and in a title."""
+_TYPE = r"[A-Za-z0-9_.+-]{1,100}"
+MEDIA_TYPE = f"^{_TYPE}/{_TYPE}(; ?{_TYPE}={_TYPE})*$"
+
+
+class Delegate(Value):
+    """Delegate a task to another worker; the call that asked receives the whole result.
+
+    ``worker`` names a worker of the run (None: the caller itself). ``tools`` restricts its tools, which never exceed
+    the caller's. ``output`` is the JSON schema of its answer, an object. A task that the caller has delegated under the
+    same ``key`` is not started again, unless it failed.
+    """
+
+    type: Literal["delegate"] = "delegate"
+    title: str = Field(default="", max_length=LONGEST_TITLE)
+    worker: str | None = None
+    input: Annotated[dict[str, Any], AfterValidator(plain_json)] = {}
+    tools: tuple[str, ...] | None = None
+    model: str | None = None
+    instructions: str | None = None
+    max_calls: int | None = Field(default=None, ge=1, exclude_if=operator.not_)
+    output: Annotated[dict[str, Any] | None, AfterValidator(plain_json)] = Field(default=None, exclude_if=unset)
+    key: str = Field(default="", exclude_if=operator.not_)
+
+
+class DefineWorker(Value):
+    """Define a worker for the rest of this run, which later delegations can name.
+
+    Without ``tools``, it has those of the caller. Tools that the caller may not use are refused.
+    """
+
+    type: Literal["define_worker"] = "define_worker"
+    name: str = Field(min_length=1, max_length=100)
+    instructions: str
+    description: str = ""
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+
+
+class WriteArtifact(Value):
+    """Store a file of the run under a relative ``path``; an earlier file with that path remains as an older version.
+
+    A tool sets ``content``; the log stores its ``digest`` (``sha256:…``) and ``size`` in bytes instead.
+    """
+
+    type: Literal["write_artifact"] = "write_artifact"
+    path: str
+    content: str | None = None
+    media_type: str = Field(default="text/markdown", pattern=MEDIA_TYPE)
+    digest: str = ""
+    size: int = 0
+
+
+class Todo(Value):
+    """One entry of the run's todo list."""
+
+    id: str = Field(max_length=LONGEST_ID)
+    content: str = Field(max_length=LONGEST_TITLE)
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+    priority: str | None = None
+
+
+class SetTodos(Value):
+    """Replace the whole list of todos."""
+
+    type: Literal["set_todos"] = "set_todos"
+    todos: tuple[Todo, ...]
+
+
+Ask = Annotated[Delegate | DefineWorker | WriteArtifact | SetTodos, Field(discriminator="type")]
+
+
+# --- tools and calls -------------------------------------------------------------------------------------------------
 
 GIVE_UP: Final = "give_up"
 """The tool by which a worker says that its step cannot be done."""
@@ -49,17 +123,14 @@ DYNAMIC_WORKERS = "dynamic_workers"
 class ToolSpec(Value):
     """A tool as a run records it: enough to plan, to validate arguments and to find its code again.
 
-    ``toolset`` names its group, ``cost_usd`` the cost of a call, which approval requests show. ``delegate``: a worker
-    carries out a call as a child step and receives its arguments; the one of this name, else another like the caller.
-    ``parallel``: a call is a list of calls,
-    ``{"calls": [{"tool": …, "args": {…}}]}``, which are made like those of one reply; its result is the list of their
-    results. ``polling``: the result may change, so a worker may repeat a call. ``parameters`` is the JSON schema (draft
-    2020-12) of the arguments, an object. ``timeout_s`` limits one call, in seconds; ``retries`` is how often a
-    ``transient`` failure is retried. ``approval`` is the tool's own policy; without it, the run's policy applies.
-    ``import_path`` (``module:name``) and ``fingerprint`` identify its code. ``concurrency`` is how many of its calls go
-    on at once and ``rate`` how many begin in a span of time (``10/s``), in all processes of a store together.
-    ``cache_s`` is how long a result is used again, in seconds, unless the ``version`` changes: that of its code, else
-    its fingerprint.
+    ``parameters`` is the JSON schema of the arguments, an object. ``toolset`` names its group, ``cost_usd`` the cost of
+    a call. ``delegate``: a worker carries out a call as a child step; the one of this name, else another like the
+    caller. ``parallel``: a call is ``{"calls": [{"tool": …, "args": {…}}]}``, and its result the list of their results.
+    ``polling``: the result may change, so a worker may repeat a call. ``retries`` is how often a ``transient`` failure
+    is retried. Without its own ``approval`` policy, the run's applies. ``import_path`` (``module:name``) and
+    ``fingerprint`` identify its code. ``concurrency`` is how many of its calls go on at once and ``rate`` how many
+    begin in a span of time (``10/s``), in all processes of a store. ``cache_s`` is how long a result is used again, in
+    seconds, unless the ``version`` of its code changes.
     """
 
     name: str

@@ -2,10 +2,20 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import Any, NoReturn, Self, TypeGuard, TypeVar, cast, get_args, get_origin
+from typing import Annotated, Any, NoReturn, Self, TypeGuard, TypeVar, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    JsonValue,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 _K = TypeVar("_K")
 _T = TypeVar("_T")
@@ -240,3 +250,13 @@ def texts_in(value: Json) -> Iterator[str]:
 def texts_of(value: object) -> list[str]:
     """Return the texts in a JSON list; [] for anything else."""
     return [item for item in list_of(value) if isinstance(item, str)]
+
+
+def iso(moment: datetime) -> str:
+    """Return a moment as ISO 8601 in UTC with a Z, to the millisecond."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_SCHEMA = WithJsonSchema({"type": "string", "format": "date-time"})
+Moment = Annotated[datetime, PlainSerializer(iso, when_used="json"), _SCHEMA]
+"""A time that JSON shows in the format of :func:`iso`."""

@@ -18,17 +18,16 @@ from . import events as ev
 from .errors import INTERRUPTED, Failure
 from .evolve import apply_entry, draft, start
 from .ids import split_attempt, step_of
-from .lifecycle import AttemptStatus, StepStatus
-from .moment import iso
 from .relations import parent_of
-from .run import ENDED, RunStatus
+from .run import ENDED, AttemptStatus, RunStatus, StepStatus
 from .state import AttemptState, RunState, StepState
 from .text import cut, label, line, shortened
+from .value import iso
 from .words import RUN_ENDED, UNTIL_RESUMED, Words, waits_for, words
 
 LONGEST_REQUEST = 2_000
-_OF_CALLS = frozenset({"model_call_began", "model_call_returned", "tool_call_began", "tool_call_returned"})
-_STOPS = frozenset({"attempt_returned", "attempt_parked", "step_settled"})
+_OF_CALLS = (ev.ModelCallBegan, ev.ModelCallReturned, ev.ToolCallBegan, ev.ToolCallReturned)
+_STOPS = (ev.AttemptReturned, ev.AttemptParked, ev.StepSettled)
 """Events of an attempt that ends, and no longer waits for anything."""
 _UNDER_WAY = ("scheduled", "running")
 _OPEN = {"call_id", "kind", "tool", "args"}
@@ -101,31 +100,31 @@ class Projection:
         touched, self._steps.touched = self._steps.touched, {}
         if (key := step_of(event.subject)) in lanes:
             touched[key] = None  # the entry can be about an attempt that the state no longer has
-        if event.type == "run_status_set" and event.status is RunStatus.PAUSED:
+        if isinstance(event, ev.RunStatusSet) and event.status is RunStatus.PAUSED:
             touched |= state.live
-        if event.type == "run_finished" or (event.type == "run_status_set" and event.by):
+        if isinstance(event, ev.RunFinished) or (isinstance(event, ev.RunStatusSet) and event.by):
             touched |= {key: None for key, step in state.steps.items() if not step.closed}
         steps = {key: _step(state, key, lanes.get(key, {}), entry, at) for key in touched}
         values: Part = {"steps": steps, "spend": _spend(state)}
-        if event.type in _OF_CALLS:
+        if isinstance(event, _OF_CALLS):
             return values  # most events of a run, which change nothing else
         values |= {"run": _run(state, shown["run"], entry, at), "counts": _counts(state)}
         values["run"]["phase"] = _phase(state, shown["run"].get("phase"), steps, event)
-        match event.type:
-            case "order_issued":
+        match event:
+            case ev.OrderIssued():
                 order = event.order
                 issued = {"goal": cut(order.goal), "seq": entry.seq, "total": len(order.subtasks)}
                 values["orders"] = {order.work_order_id: {**issued, "repairs": order.repairs}}
-            case "results_judged" if event.work_order_id:
+            case ev.ResultsJudged() if event.work_order_id:
                 missing = [cut(part.name) for part in event.review.missing]
                 review = {"seq": entry.seq, "complete": event.review.complete, "missing": missing}
                 values["orders"] = {event.work_order_id: {"review": review}}
-            case "request_decided" | "step_settled":
+            case ev.RequestDecided() | ev.StepSettled():
                 values["orders"] = {key: {"review": None} for key, order in state.orders.items() if not order.review}
-            case "artifact_written":
+            case ev.ArtifactWritten():
                 file = {"version": len(state.artifacts[event.path]), "bytes": event.size}
                 values["artifacts"] = {event.path: {**file, "by": step_of(event.attempt), "at": at, "seq": entry.seq}}
-            case "todos_set":
+            case ev.TodosSet():
                 fields = {"id", "content", "status", "priority"}
                 values["todos"] = [shortened(todo.model_dump(include=fields)) for todo in event.todos]
             case _:
@@ -175,26 +174,27 @@ def _empty(run_id: str) -> Part:
 
 def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
     event, given = entry.event, state.definition
-    values: Part = {"status": state.status, "owner": state.owner, "finished_at": iso(state.finished_at)}
-    match event.type:
-        case "run_started":
+    ended = state.finished_at and iso(state.finished_at)
+    values: Part = {"status": state.status, "owner": state.owner, "finished_at": ended}
+    match event:
+        case ev.RunStarted():
             values |= {"request": cut(given.request, LONGEST_REQUEST), "flow": given.flow}
             values |= {"model": given.models.default, "created_at": at}
-        case "run_status_set" if not event.slept_s:
+        case ev.RunStatusSet() if not event.slept_s:
             values["reason"] = cut(event.reason)
-        case "run_finished":
+        case ev.RunFinished():
             values["reason"] = line(event.failure.message) if event.failure is not None else ""
             values["answers"] = {str(event.number): {"status": event.status, "seq": entry.seq, "at": at}}
-        case "note_emitted" if event.waits_for:
+        case ev.NoteEmitted() if event.waits_for:
             until = entry.at + timedelta(seconds=event.waits_s or 0.0)
             wait = {"text": line(event.message), "attempt": event.attempt, "since": at, "until": iso(until)}
             return {**values, "waits": {event.waits_for: wait if event.waits_s is not None else None}}
         case _:
             pass
-    rests = state.status is not RunStatus.RUNNING or event.type == "run_claimed"
-    over = event.subject if event.type in _STOPS else None
-    ended = [name for name, wait in shown["waits"].items() if rests or wait["attempt"] == over]
-    return {**values, "waits": dict.fromkeys(ended)}
+    rests = state.status is not RunStatus.RUNNING or isinstance(event, ev.RunClaimed)
+    over = event.subject if isinstance(event, _STOPS) else None
+    past = [name for name, wait in shown["waits"].items() if rests or wait["attempt"] == over]
+    return {**values, "waits": dict.fromkeys(past)}
 
 
 def _phase(state: RunState, phase: Part | None, steps: Part, event: ev.AnyEvent) -> Part | None:
@@ -208,7 +208,7 @@ def _phase(state: RunState, phase: Part | None, steps: Part, event: ev.AnyEvent)
             phase = {"step": key, "worker": given.worker, "written": None} if own else None
     if phase is None:
         return None
-    if event.type == "element_written" and step_of(event.attempt) == phase["step"]:
+    if isinstance(event, ev.ElementWritten) and step_of(event.attempt) == phase["step"]:
         phase = {**phase, "written": event.index + 1}
     step, name = state.steps[phase["step"]].step, phase["worker"]
     worker, written = state.worker(name), phase.get("written")
@@ -242,7 +242,7 @@ def _step(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> P
     step, event = state.steps[key], entry.event
     of, number = split_attempt(event.subject)
     known: Part = shown.get("attempts", {})
-    if event.type in _OF_CALLS:  # nothing else changes
+    if isinstance(event, _OF_CALLS):  # nothing else changes
         return _call(known[number], shown, number, entry, at) if number in known else {}
     attempts, outcome = _attempts(state, step, known, entry, at, number if of == key else "")
     failure, verdict, judged = _failed(step.failure), step.verdict, step.step.judges
@@ -260,10 +260,10 @@ def _step(state: RunState, key: str, shown: Part, entry: ev.Entry, at: str) -> P
         "settled_seq": step.settlements[-1].seq if step.settlements else None,
         **failure,
     }
-    asked = state.approvals.get(event.approval_id) if event.type == "approval_answered" else None
+    asked = state.approvals.get(event.approval_id) if isinstance(event, ev.ApprovalAnswered) else None
     if asked is not None and asked.tool == shown.get("tool"):  # a person may have changed the arguments
         values["label"] = _label(shown["name"], asked.args)
-    if not shown or event.type == "request_decided":
+    if not shown or isinstance(event, ev.RequestDecided):
         values |= _given(state, step, shown.get("args", {}))
     return values if shown else {"seq": entry.seq, **values}
 
@@ -315,7 +315,7 @@ def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at
     outcome: str = values.get(last, {}).get("outcome") or known.get(last, {}).get("outcome", "")
     begins = now is not None and str(now.number) not in known
     over = step.closed or state.status in ENDED or begins
-    pauses = entry.event.type == "run_status_set" and state.status is RunStatus.PAUSED
+    pauses = isinstance(entry.event, ev.RunStatusSet) and state.status is RunStatus.PAUSED
     if outcome in _UNDER_WAY and (over or (pauses and outcome == "running")):
         outcome = values.setdefault(last, {})["outcome"] = "stopped"  # the log says so only later, if at all
     for name, each in values.items():
@@ -325,7 +325,7 @@ def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at
         return values, outcome
     values[str(now.number)] = {
         "scheduled_at": at,
-        "not_before": iso(now.not_before),
+        "not_before": now.not_before and iso(now.not_before),
         "outcome": "scheduled",
         "continues": now.continues,
         "feedback": cut(now.feedback) or None,
@@ -337,18 +337,18 @@ def _attempts(state: RunState, step: StepState, known: Part, entry: ev.Entry, at
 def _attempt(shown: Part, entry: ev.Entry, *, is_last: bool) -> Part:
     """Return what changes in an attempt. Only the last one can be judged or park; a late return is ignored."""
     event, was, ended = entry.event, shown["outcome"], "ended_at" in shown
-    match event.type:
-        case "attempt_started" if not ended:
+    match event:
+        case ev.AttemptStarted() if not ended:
             return {"outcome": "running", "started_at": iso(entry.at), "host": event.host}
-        case "attempt_returned" if not ended or was == "stopped":  # what a pause stopped can still return
+        case ev.AttemptReturned() if not ended or was == "stopped":  # what a pause stopped can still return
             failed = _failed(event.result.error)
             if event.lost:
                 return {"outcome": "lost" if failed else "stopped", **failed}
             return {"outcome": "ok" if event.result.ok else "failed", "result_seq": entry.seq, **failed}
-        case "attempt_parked" if is_last:
+        case ev.AttemptParked() if is_last:
             calls = [shortened(call.model_dump(include=_OPEN, exclude_defaults=True)) for call in event.open_calls]
             return {"outcome": "parked", "open_calls": calls}
-        case "step_settled" if is_last:
+        case ev.StepSettled() if is_last:
             failed = _failed(event.failure)
             kept = was == "lost" or (was == "stopped" and not failed)
             return {"outcome": "ok" if event.ok else was if kept else "failed", **failed}
@@ -360,16 +360,16 @@ def _call(attempt: Part, shown: Part, number: str, entry: ev.Entry, at: str) -> 
     """Return what changes in a step with a call that begins, under the number of the entry, or that returns."""
     event, seq, values = entry.event, str(entry.seq), Part()
     call: Part = {}
-    match event.type:
-        case "model_call_began":
+    match event:
+        case ev.ModelCallBegan():
             call = {"id": event.call_id, "kind": "model", "name": event.model, "began_at": at}
-        case "tool_call_began":
+        case ev.ToolCallBegan():
             args = shortened(event.args)
             call = {"id": event.call_id, "kind": "tool", "name": event.tool, "began_at": at}
             call |= {"effect": event.effect.value, "args": None if args == shown["args"] else args}
             if shown.get("tool") == event.tool:
                 values["label"] = _label(shown["name"], event.args)  # its order has the planned arguments
-        case "model_call_returned" | "tool_call_returned":
+        case ev.ModelCallReturned() | ev.ToolCallReturned():
             calls: Part = attempt["calls"]
             began = (each for each in reversed(calls) if "ended_at" not in calls[each])
             seq = next((each for each in began if calls[each]["id"] == event.call_id), "")
@@ -381,7 +381,7 @@ def _call(attempt: Part, shown: Part, number: str, entry: ev.Entry, at: str) -> 
 
 
 def _used(event: ev.ModelCallReturned | ev.ToolCallReturned) -> Part:
-    if event.type == "tool_call_returned":
+    if isinstance(event, ev.ToolCallReturned):
         return {"summary": cut(event.summary or "") or None, "cached": event.cached is not None or None}
     if (usage := event.usage) is None:
         return {}

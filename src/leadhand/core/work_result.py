@@ -1,14 +1,17 @@
-"""Results of attempts, and reviews: a verdict on each result, and the missing parts of the request."""
+"""Results of attempts, reviews of them, and what the claims of an answer rest on."""
 
+import operator
+from collections import Counter
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from .errors import Failure
 from .text import is_blank
 from .tool import Source
-from .value import Json, Value, compact_json
+from .value import Json, Value, compact_json, unset
 from .work_order import ProposedSubtask, Unsupported
 
 LONGEST_SUMMARY = 300
@@ -25,7 +28,7 @@ def summary_of(returned: Json) -> str:
 class ResultData(Value):
     """Result of a successful attempt: ``summary`` (text), ``raw`` (JSON), ``sources``, ``sample`` (made-up data).
 
-    ``raw`` above 4 kB is a reference to a :class:`~leadhand.core.blob.Blob`. ``value`` is the object that the
+    ``raw`` above 4 kB is a reference to a :class:`~leadhand.core.artifact.Blob`. ``value`` is the object that the
     schema of the subtask describes, if it has one; ``raw`` is what the calls returned.
     """
 
@@ -98,3 +101,85 @@ class Review(Value):
     missing: tuple[ProposedSubtask, ...] = ()
     cannot: tuple[Unsupported, ...] = ()
     answer: str | None = None
+
+
+# --- the claims of an answer -----------------------------------------------------------------------------------------
+
+Check = Literal["judge", "exact", "off"]
+"""Who checks the answer of a run: a judge and the exact checks, the exact checks alone, or nobody."""
+CHECKS: tuple[Check, ...] = ("judge", "exact", "off")
+
+
+class ClaimVerdict(StrEnum):
+    """What a claim of an answer rests on."""
+
+    CONFIRMED = "confirmed"
+    """Its evidence says it."""
+    DERIVED = "derived"
+    """It follows from its evidence by arithmetic or comparison."""
+    OWN_WORDS = "own_words"
+    """It is advice, wording or general knowledge."""
+    UNCONFIRMED = "unconfirmed"
+    CONTRADICTED = "contradicted"
+    NOT_CHECKED = "not_checked"
+
+
+DOUBTED = (ClaimVerdict.UNCONFIRMED, ClaimVerdict.CONTRADICTED)
+"""The verdicts on what is doubted, the worse one last."""
+
+
+class Claim(Value):
+    """A stretch of a text that ends with its citation or with its block, or a leaf of a typed answer.
+
+    ``text`` is in the answer from ``start`` to ``end`` (characters; None if it is not there unchanged). ``header`` is
+    that of the table of which it is a row; ``path`` the JSON pointer of a leaf. ``cites`` are the ids that it cites.
+    """
+
+    n: int = Field(description="From 1.")
+    text: str
+    header: str = Field(default="", exclude_if=operator.not_)
+    path: str = Field(default="", exclude_if=operator.not_)
+    cites: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    start: int | None = Field(default=None, exclude_if=unset)
+    end: int | None = Field(default=None, exclude_if=unset)
+
+
+class JudgedClaim(Claim):
+    """A claim of an answer with its verdict."""
+
+    verdict: ClaimVerdict = ClaimVerdict.NOT_CHECKED
+
+
+class Doubt(Value):
+    """One reason why a claim is unconfirmed or contradicted.
+
+    ``part`` are the words of the claim that are meant; ``quote`` is what the evidence ``evidence`` says instead.
+    """
+
+    n: int = Field(description="The number of the claim.")
+    claim: str
+    path: str = Field(default="", exclude_if=operator.not_, description="Of a leaf of a typed answer.")
+    part: str
+    verdict: ClaimVerdict
+    why: str
+    quote: str | None = None
+    evidence: str | None = None
+
+
+class Judgement(Value):
+    """The verdicts on the claims of an answer. ``judged_by`` is the model that judged (None: none did)."""
+
+    claims: tuple[JudgedClaim, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    judged_by: str | None = None
+
+    @property
+    def counts(self) -> Mapping[ClaimVerdict, int]:
+        """How many claims have each verdict."""
+        found = Counter(claim.verdict for claim in self.claims)
+        return {verdict: found[verdict] for verdict in ClaimVerdict}
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the answer still contradicts the log after its correction."""
+        return any(claim.verdict is ClaimVerdict.CONTRADICTED for claim in self.claims)

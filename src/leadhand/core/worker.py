@@ -61,23 +61,19 @@ def with_more(instructions: str, name: str, more: Mapping[str, str]) -> str:
 class Worker(Value):
     """The instructions and the permissions of the steps that a worker carries out.
 
-    ``instructions`` is Markdown text. ``model`` is a full model name (None: the run's model for its ``model_role``),
-    ``fallbacks`` are those that are called in its place while it is unavailable, ``settings`` say how they answer.
-    ``input`` is the JSON schema of what it is given (None: text), ``output`` a pydantic model or a JSON schema that its
-    answer must match (None: text). ``tools`` lists the tools that it may use at most; ``("*",)`` means every tool of
-    the run, ``("*own",)`` those that the run was given and that only read. With ``loop="turns"``, a model is called
-    until it answers without calling a tool; with ``"reply"``, it gives one answer and has no tools; with ``"code"``,
-    Python code of the flow does the work (see :class:`~leadhand.flows.desk.Desk`). If a worker ``counts``, its results
-    belong to the answer, and a failed one is a gap. ``elements`` names a list of the output: its elements are recorded
-    while the model writes them, so that a flow can use them before the whole answer is there. If a worker
-    ``continues``, a text that is longer than one reply is written in several, within ``max_turns``. ``max_turns``
-    limits the model calls of one attempt, ``max_requests`` those of one step, ``max_tokens`` its tokens (input and
-    output together), ``budget`` its cost in US dollars. ``delegates`` are the workers to which its tools may delegate
-    with all tools of those workers; other children have no tool that their parent lacks, and its steps and their
-    children leave what is held back to reviews and the answer. ``max_children`` is how often one step may delegate.
-    ``description`` says what it is for, ``doing`` what its steps are doing (``Planning``; "": the name). A ``declared``
-    worker, of the project or defined during the run, is one that orders can name and tools can call; the others are
-    those of the flow. ``code`` is where its code comes from, ``fingerprint`` a digest of the source.
+    ``model`` is a full model name (None: the run's for its ``model_role``), ``fallbacks`` are called in its place while
+    it is unavailable. ``input`` is the JSON schema of what it is given (None: text), ``output`` a pydantic model or a
+    JSON schema of its answer (None: text). ``tools`` are those that it may use at most: ``("*",)`` every tool of the
+    run, ``("*own",)`` those that the run was given and that only read. With ``loop="turns"``, a model is called until
+    it answers without calling a tool; with ``"reply"``, once, without tools; with ``"code"``, Python code of the flow
+    does the work. If it ``counts``, its results belong to the answer, and a failed one is a gap. ``elements`` names a
+    list of the output whose elements are recorded while they are written. If it ``continues``, a text that is longer
+    than one reply is written in several. ``max_turns`` limits the model calls of one attempt, ``max_requests``,
+    ``max_tokens`` and ``budget`` (US dollars) those of one step, ``max_children`` how often it may delegate.
+    ``delegates`` are the workers to which its tools may delegate with all tools of those workers; other children have
+    no tool that their parent lacks. ``doing`` is what its steps are doing (``Planning``). A ``declared`` worker, of the
+    project or defined during the run, is one that orders can name and tools can call. ``code`` is where its code comes
+    from, ``fingerprint`` a digest of the source.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from leadhand.core.blob import BLOB_ABOVE
+from leadhand.core.artifact import BLOB_ABOVE
 from leadhand.core.commands import FlowError
 from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.evidence import unproven_call
+from leadhand.core.outcome import unproven_call
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of, thawed
@@ -158,7 +158,7 @@ class Attempt:
             return None
         if turn.message.tool_calls:
             done = turn.done.get(0)
-            if turn.number == 0 and done is not None and done.ok and self._is_enough(done.raw):
+            if done is not None and done.ok and self._is_ordered(conversation, turn) and self._is_enough(done.raw):
                 said = done.summary or ""
                 said = text_of(done.raw) if is_blank(said) and self._is_call else said
                 said = self._turns.summary_of(done.raw) if is_blank(said) else said
@@ -214,6 +214,13 @@ class Attempt:
             return found
         found = found or self._work.problems(turn.value, turn.message.text, made)
         return found or proposed_problems(self._work, turn.value)
+
+    def _is_ordered(self, conversation: Conversation, turn: Turn) -> bool:
+        """Whether a turn makes one call: the one that was ordered, or for which the model worked out arguments."""
+        if turn.number == 0:
+            return True
+        names = [each.name for each in turn.message.tool_calls]
+        return names == [self._subtask.tool] and self._support(conversation.finished(turn)) is None
 
     def _is_enough(self, raw: Json) -> bool:
         """Whether what the tool of the subtask returned is the result, so that no model has to write it.

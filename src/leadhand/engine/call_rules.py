@@ -5,8 +5,6 @@ A refused call has no entry in the log: after a resume, the same rules refuse it
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Callable
 
 from leadhand.core.approval import policy_of
@@ -16,6 +14,7 @@ from leadhand.core.ids import tool_call_id
 from leadhand.core.state import CallAnswer
 from leadhand.core.tool import ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Json
+from leadhand.core.words.failures import written_call
 from leadhand.engine.conversation import SAME_RESULTS, Conversation
 from leadhand.engine.conversation_turn import BUDGET, REPEATED, Turn
 from leadhand.engine.hooks import ToolDecision
@@ -71,26 +70,11 @@ class CallRules:
         return bool(result.asks) and result.ok and not (answer is not None and answer.decided)
 
     def rounds(self, turn: Turn) -> tuple[list[int], list[int]]:
-        """Return the positions of the open calls of a turn in two rounds, each made in parallel.
-
-        Of equal calls that only read, all but the first ones wait for the results of those. A call that only reads
-        waits for those that it :meth:`follows`.
-        """
-        if len(turn.calls) == 1:
-            return [position for position in range(len(turn.calls)) if position not in turn.done], []
-        first: list[int] = []
-        second: list[int] = []
-        equal = Counter[str]()
-        for position, call in enumerate(turn.calls):
-            tool = self.tool_of(turn, position)
-            again = False
-            if tool is not None and tool.effect is Effect.PURE and not tool.polling:
-                written = json.dumps([call.name, call.arguments], sort_keys=True)
-                equal[written] += 1
-                again = equal[written] > SAME_RESULTS
-            if position not in turn.done:
-                (second if again or self.follows(turn, position) else first).append(position)
-        return first, second
+        """Return the positions of the open calls of a turn in two rounds, each made in parallel: those that follow
+        others come second."""
+        still_open = [position for position in range(len(turn.calls)) if position not in turn.done]
+        second = [position for position in still_open if self.follows(turn, position)]
+        return [position for position in still_open if position not in second], second
 
     def follows(self, turn: Turn, position: int) -> bool:
         """Whether a call only reads, and an earlier one of its reply may still change what it sees.
@@ -112,9 +96,9 @@ class CallRules:
         answer = self._work.attempt.answers.get(self.call_id(turn, position))
         if tool is None:
             return self._unusable(call, turn.outer[position])
-        if answer is None and conversation.repeated(turn, position):
-            message = f"this call was made and had the same result {SAME_RESULTS} times, so it was not made again: use"
-            message += " the result, make another call, or call give_up"
+        if answer is None and conversation.is_repeated(turn, position):
+            message = f"{written_call(call.name, call.arguments or {})} was made and had the same result {SAME_RESULTS}"
+            message += " times, so it was not made again: use the result, make another call, or call give_up"
             return Failure.of(message, REPEATED, FailureClass.INVALID)
         if call.arguments is None:
             return Failure.of(_NO_OBJECT, "bad_arguments", FailureClass.INVALID)

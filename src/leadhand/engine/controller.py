@@ -20,9 +20,8 @@ from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold, foreseen
 from leadhand.core.ids import step_of
-from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import dozes, ended_by
-from leadhand.core.run import RunStatus
+from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.words.failures import out_of_time
 from leadhand.engine.answer_guard import guarded

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
 
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
 from leadhand.core.decide.retries import TOO_LONG
@@ -12,7 +11,7 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.state import Compacted, ModelTurn
 from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, compact_json
-from leadhand.engine.conversation_turn import REPEATED, Turn, same
+from leadhand.engine.conversation_turn import REPEATED, Turn
 from leadhand.engine.gate import resolved
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work
@@ -27,8 +26,6 @@ LATEST_SHOWN = 4
 """The latest turns, which are not left out of a conversation."""
 SAME_RESULTS = 2
 """Equal results of one call in a row after which it is not made again."""
-MOST_REPEATED = 2
-"""How often a worker asks for such a call until its attempt ends."""
 MOST_IDLE = 3
 """The turns in a row whose calls brought nothing new after which an attempt ends."""
 
@@ -58,13 +55,6 @@ def asked_again(work: Work) -> str:
     return f"{feedback}. Do not mention this."
 
 
-class Kept(NamedTuple):
-    """The turns of a parked attempt that do not change any more, and the entries of the lineage that they are from."""
-
-    calls: tuple[ModelTurn | CallState, ...]
-    turns: tuple[Turn, ...]
-
-
 class Conversation:
     """The turns of an attempt's lineage. All of it comes from the log."""
 
@@ -76,8 +66,6 @@ class Conversation:
         self._changing = frozenset(tool.name for tool in tools if tool.polling or tool.effect is Effect.ONCE)
         self._seen: set[str] = set()
         self._read = self._idle = 0
-        self._lasting = (0, 0)
-        """How many entries of the lineage are of turns before its last one, and the number of that turn."""
 
     def compact(self) -> bool:
         """Shorten the conversation further. Return False if nothing is left to shorten.
@@ -111,23 +99,16 @@ class Conversation:
         return turn.number > self.compacted.left_out or turn.number == 0
 
     @classmethod
-    async def rebuilt(cls, work: Work, log: RunLog, kept: Kept | None = None) -> Conversation:
+    async def rebuilt(cls, work: Work, log: RunLog) -> Conversation:
         """Return the conversation from the log of the lineage, with large payloads fetched.
 
         Calls of the last turn with failures that are not final are left out: they are made again, with the same key.
-        What was ``kept`` of it is
-        extended if the lineage begins with the very entries that it was made from.
         """
         turns: dict[int, Turn] = {}
         finished: list[CallState] = []
         parallel, subtask = parallel_tools(work), work.step.subtask
-        known = len(kept.calls) if kept is not None and same(kept.calls, work.calls[: len(kept.calls)]) else 0
-        for turn in kept.turns if kept is not None and known else ():
-            turn.forget_refusals()
-            turns[turn.number] = turn
-        new = work.calls[known:]
-        numbers = [_place(call.call_id)[0] for call in new]
-        for call, number in zip(new, numbers, strict=True):
+        numbers = [_place(call.call_id)[0] for call in work.calls]
+        for call, number in zip(work.calls, numbers, strict=True):
             if isinstance(call, ModelTurn) and call.asked is not None:
                 continue
             if isinstance(call, ModelTurn):
@@ -141,19 +122,7 @@ class Conversation:
                 args = resolved(subtask.args, work.needs) if subtask is not None else evidence.args
                 turns[number] = Turn(number=number, message=ordered_call(evidence.tool, args))
             turns[number].done[position] = evidence._replace(raw=await log.unpack(evidence.raw))
-        conversation = cls(work, [turns[number] for number in sorted(turns)])
-        if numbers and numbers == sorted(numbers):
-            conversation._lasting = (known + numbers.index(numbers[-1]), numbers[-1])
-        return conversation
-
-    def kept(self) -> Kept | None:
-        """Return what another attempt can continue from: the turns before those of this attempt, None without any.
-
-        The last turn of the lineage is not among them, since its open calls end in this attempt.
-        """
-        entries, last = self._lasting
-        turns = tuple(turn for turn in self.turns if turn.number < last)
-        return Kept(self._work.calls[:entries], turns) if turns else None
+        return cls(work, [turns[number] for number in sorted(turns)])
 
     def messages(self, objection: Callable[[Turn], str]) -> tuple[Message, ...]:
         """Return all messages so far. ``objection`` is why a reply that ended a turn was not accepted."""
@@ -188,28 +157,21 @@ class Conversation:
         done = (turn.done[position] for turn in turns for position in sorted(turn.done))
         return [result for result in done if not _is_refused(result)]
 
-    def repeated(self, turn: Turn, position: int) -> int:
-        """Return how often a call of ``turn`` was asked for although its result did not change: 0 unless it is refused.
+    def is_repeated(self, turn: Turn, position: int) -> bool:
+        """Whether the latest results of a call that ``turn`` asks for are the same, so that it is not made again.
 
-        That is the case once its latest results were the same. Calls with the effect ``once`` are left to people.
+        Calls with the effect ``once`` are left to people.
         """
         call = turn.calls[position]
-        if call.name in self._changing:
-            return 0
-        refused = 1
-        results: list[str] = []
-        for each in self.turns:
-            if each.number > turn.number:
-                break
-            made = {place: done for place, done in each.done.items() if _equal(each.calls[place], call)}
-            refused += any(_is_refused(done) for done in made.values() if each is not turn)
-            # What a call of the same reply asked for is not decided yet, so its result is not final.
-            final = [
-                place for place, done in made.items() if not _is_refused(done) and not (each is turn and done.asks)
-            ]
-            results += map(each.content, final)
+        results = [
+            each.content(place)
+            for each in self.turns
+            for place, done in each.done.items()
+            if each.number <= turn.number and _equal(each.calls[place], call) and not _is_refused(done)
+            if each is not turn or not done.asks  # what a call of the same reply asked for is not decided yet
+        ]
         latest = results[-SAME_RESULTS:]
-        return refused if len(latest) == SAME_RESULTS and len(set(latest)) == 1 else 0
+        return call.name not in self._changing and len(latest) == SAME_RESULTS and len(set(latest)) == 1
 
     def idle_turns(self) -> int:
         """Return how many turns in a row, up to the last, made calls that brought nothing new.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
-from operator import is_
 from typing import Any
 
-from leadhand.core.asks import Delegate
 from leadhand.core.conversation import AssistantMessage, Message, ToolCall, ToolMessage
 from leadhand.core.errors import CHILD_FAILED
-from leadhand.core.tool import TOOL_ERROR, CallState
+from leadhand.core.tool import TOOL_ERROR, CallState, Delegate
 from leadhand.core.value import Json, compact_json, is_object, list_of, object_of, text_of
 
 REPEATED = "repeated_call"
@@ -69,10 +67,6 @@ def _answer(value: Json) -> Json:
     return {key: each for key, each in value.items() if key != "passages" and each is not None}
 
 
-_Written = dict[int, tuple[CallState, str]]
-_Shown = tuple[int | None, tuple[CallState, ...], tuple[Message, ...]]
-
-
 @dataclass(slots=True)
 class Turn:
     """One reply of the model (or, as turn 0, the call that the subtask itself names), and the results of its calls.
@@ -97,9 +91,10 @@ class Turn:
     calls: tuple[ToolCall, ...] = field(init=False)
     outer: tuple[ToolCall | None, ...] = field(init=False)
     spans: tuple[range, ...] = field(init=False)
-    _contents: _Written = field(init=False, default_factory=dict[int, tuple[CallState, str]], compare=False)
-    _news: _Written = field(init=False, default_factory=dict[int, tuple[CallState, str]], compare=False)
-    _shown: _Shown | None = field(init=False, default=None, compare=False)
+    _contents: dict[int, str] = field(init=False, default_factory=dict[int, str], compare=False)
+    _shown: dict[int | None, tuple[Message, ...]] = field(
+        init=False, default_factory=dict[int | None, tuple[Message, ...]], compare=False
+    )
 
     def __post_init__(self, parallel: frozenset[str]) -> None:
         made: list[tuple[ToolCall, ToolCall | None]] = []
@@ -122,10 +117,9 @@ class Turn:
 
         They are written once.
         """
-        done = tuple(self.done[position] for span in self.spans for position in span)
-        if self._shown is None or self._shown[0] != keep or not same(self._shown[1], done):
-            self._shown = (keep, done, (self._as_made(), *self._answers(keep)))
-        return self._shown[2]
+        if keep not in self._shown:
+            self._shown[keep] = (self._as_made(), *self._answers(keep))
+        return self._shown[keep]
 
     def _as_made(self) -> AssistantMessage:
         if not any(map(self._changed_by, self.done)):
@@ -158,46 +152,20 @@ class Turn:
 
     def content(self, position: int) -> str:
         """Return the result of a call as the model sees it, whole."""
-        by = self._changed_by(position)
-        note = f"{by} changed the arguments of this call; it is shown as it was made" if by else ""
-        return _written(self._contents, self.done, position, lambda result: content_of(result, note))
+        if position not in self._contents:
+            by = self._changed_by(position)
+            note = f"{by} changed the arguments of this call; it is shown as it was made" if by else ""
+            self._contents[position] = content_of(self.done[position], note)
+        return self._contents[position]
 
     def news(self, position: int) -> str:
         """Return what a call brought, in short; "" if it was refused because it would bring nothing."""
-        return _written(self._news, self.done, position, lambda _: self._brought(position))
-
-    def _brought(self, position: int) -> str:
         call, done = self.calls[position], self.done[position]
         if done.failure is not None and done.failure.type in (REPEATED, BUDGET):
             return ""
         args = None if done.failure is not None and done.failure.type == CHILD_FAILED else call.arguments
         written = f"{call.name} {json.dumps(args, sort_keys=True)} {self.content(position)}"
         return hashlib.sha256(written.encode()).hexdigest()
-
-    def forget_refusals(self) -> None:
-        """Remove what the log does not have: the results of refused calls, and what was said about the reply."""
-        for position in self.refused:
-            del self.done[position]
-        self.refused.clear()
-        self.objection = ""
-
-
-def same(one: Sequence[object], other: Sequence[object]) -> bool:
-    """Whether two sequences hold the same objects."""
-    return len(one) == len(other) and all(map(is_, one, other))
-
-
-def _written(
-    kept: _Written,
-    done: Mapping[int, CallState],
-    position: int,
-    write: Callable[[CallState], str],
-) -> str:
-    """Return what is written of a result, from ``kept`` unless the result is another one."""
-    result, before = done[position], kept.get(position)
-    if before is None or before[0] is not result:
-        before = kept[position] = (result, write(result))
-    return before[1]
 
 
 def _listed_calls(call: ToolCall) -> list[ToolCall]:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast
+from urllib.parse import unquote
 
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Json, json_problem, thawed
+from leadhand.core.value import Json, is_list, is_object, json_problem, thawed
 from leadhand.core.work_order import result_reference
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import output_schema
-from leadhand.engine.schema_size import MOST_PARTS, is_too_large
 from leadhand.ports import Work
 
 _T = TypeVar("_T")
@@ -39,6 +39,8 @@ class Unresolved(ValueError):
 
 
 _MOST_PROBLEMS = 8
+MOST_PARTS = 100_000
+"""Parts of a schema that a model or a person wrote, at most. A check takes about a microsecond for each."""
 OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
 """The problem of a value that has no problem without its secrets."""
 
@@ -77,14 +79,42 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
 
     if schema.get("type") != "object":
         return 'it has to describe an object: {"type": "object", "properties": …}'
-    if is_too_large(schema):
-        return f"its references stand for more than {MOST_PARTS:,} parts"
     try:
+        if _parts_of(schema) > MOST_PARTS:
+            return f"its references stand for more than {MOST_PARTS:,} parts"
         jsonschema_rs.validator_for(thawed(schema), retriever=_not_fetched)
+    except RecursionError:
+        return "it is nested too deeply"
     except ValueError as error:  # jsonschema_rs.ValidationError is one
         message = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
         return " ".join(message.split())
     return ""
+
+
+def _parts_of(schema: Mapping[str, Any]) -> int:
+    """Return how many parts a schema has, each counted wherever it is referred to: a short schema can stand for so many
+    that no check of it ends. Raises :class:`Unresolved` for a reference that is no pointer into the schema."""
+    counted: dict[int, int] = {}
+
+    def count(value: Json) -> int:
+        if is_list(value):
+            return sum(map(count, value))
+        if not is_object(value):
+            return 0
+        if id(value) not in counted:
+            counted[id(value)] = 0  # what refers to itself is counted once on its way
+            names = ("$dynamicRef", "$recursiveRef", *(["$id"] if value is not whole else []))
+            if named := [name for name in names if isinstance(value.get(name), str)]:
+                raise Unresolved(f"{named[0]} cannot be used: refer to parts with $ref and #/$defs/NAME")
+            inner = sum(count(each) for name, each in value.items() if name not in ("$defs", "definitions"))
+            reference = value.get("$ref")
+            if isinstance(reference, str):
+                inner += count(pointed(whole, unquote(reference.removeprefix("#"))))
+            counted[id(value)] = 1 + inner
+        return counted[id(value)]
+
+    whole = thawed(schema)
+    return count(whole)
 
 
 def input_of(schema: dict[str, Any] | None, text: str) -> tuple[Json, list[str]]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from leadhand.core.blob import BLOB_KEY, blob_of
+from leadhand.core.artifact import BLOB_KEY, blob_of
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, LeadhandError
 from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.core.limits import SharedLimit
-from leadhand.core.value import Json, compact_json, is_list, is_object
+from leadhand.core.value import Json, compact_json, frozen
 from leadhand.core.work_result import WorkResult
 from leadhand.engine.attempt import Attempt
-from leadhand.engine.conversation import Conversation, Kept
+from leadhand.engine.conversation import Conversation
 from leadhand.engine.drafts import DraftWriter
 from leadhand.engine.endings import Parked
 from leadhand.engine.log import RunLog
@@ -25,7 +25,7 @@ from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.slots import NO_PLACE, WAITS, Bounded, TimeIsUp
 from leadhand.engine.tool_calls import ToolCalls
 from leadhand.engine.turns import Turns
-from leadhand.engine.wait_notes import WaitNotes
+from leadhand.engine.wait_notes import AttemptWaits, Wait
 from leadhand.flows.context_budget import ASSUMED_WINDOW, context_budget, tokens
 from leadhand.ports import ContextStore, Work
 from leadhand.verify.judge import JUDGE, cut_to_part
@@ -34,8 +34,6 @@ OnText = Callable[[str, str, str], None]
 """Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
 LONGEST_WAIT_S = 86_400.0
 """Shown as the most that a wait lasts in a run without a timeout, in seconds."""
-MOST_KEPT = 256
-"""Conversations of parked attempts that are kept in memory; others are read from the log again."""
 
 
 class Host:
@@ -56,9 +54,7 @@ class Host:
         self._redactor = redactor
         self._on_text = on_text
         self._limits = limits or SharedLimits(store)
-        self._waits = WaitNotes()
-        self._kept: dict[tuple[str, str], Kept] = {}
-        """The conversations of parked attempts, by run and step, the longest unused first."""
+        self._waits: dict[tuple[str, str], Wait] = {}
 
     async def carry_out(self, work: Work) -> None:
         """Carry out an attempt; its result is in the log when this returns.
@@ -76,7 +72,7 @@ class Host:
 
     @asynccontextmanager
     async def _places(self, work: Work, shared: tuple[SharedLimit, ...]) -> AsyncGenerator[None]:
-        WAITS.set(self._waits.of(self._log(work), work.attempt.attempt, _longest_s(work)))
+        WAITS.set(self._records_waits(work))
         async with AsyncExitStack() as held:
             for limit in shared:  # in the same order in every run that has the same limits
                 most = work.definition.limits.max_workers
@@ -102,7 +98,7 @@ class Host:
         """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
         log = self._log(work)
         attempt, name = work.attempt.attempt, work.step.name
-        WAITS.set(self._waits.of(log, attempt, _longest_s(work)))
+        WAITS.set(self._records_waits(work))
         try:
             async with Bounded(work.definition.limits.attempt_timeout_s):
                 result = await self._result(work, log)
@@ -121,6 +117,10 @@ class Host:
             result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE, how))
         await log.append(AttemptReturned(attempt=attempt, result=result))
 
+    def _records_waits(self, work: Work) -> AttemptWaits:
+        longest_s = work.definition.limits.timeout_s or LONGEST_WAIT_S
+        return AttemptWaits(self._waits, self._log(work), work.attempt.attempt, longest_s)
+
     def _log(self, work: Work) -> RunLog:
         return RunLog(self._store, work.run_id, self._redactor)
 
@@ -137,22 +137,9 @@ class Host:
             from leadhand.engine.code_attempt import CodeAttempt  # few flows have code
 
             return await CodeAttempt(work, log, turns, self._tools.threads).carry_out()
-        key = (work.run_id, work.step.step_id)
-        conversation = await Conversation.rebuilt(work, log, self._kept.pop(key, None))
+        conversation = await Conversation.rebuilt(work, log)
         turns.rules.refuse_again(conversation)
-        try:
-            return await Attempt(work, turns).carry_out(conversation)
-        except Parked:
-            if (kept := conversation.kept()) is not None:
-                self._kept[key] = kept
-                if len(self._kept) > MOST_KEPT:
-                    del self._kept[next(iter(self._kept))]
-            raise
-
-    def forget(self, run_id: str) -> None:
-        """Forget the conversations of a run that is no longer driven here."""
-        for key in [key for key in self._kept if key[0] == run_id]:
-            del self._kept[key]
+        return await Attempt(work, turns).carry_out(conversation)
 
 
 RETURNED = ("results", "as_ordered", "subtasks")
@@ -161,32 +148,37 @@ RETURNED_SHARE = 0.4
 """The part of a lead's context window that large results fill at most."""
 
 
-async def _with_returns(work: Work, log: RunLog, given: dict[str, Json]) -> Json:
-    """Return results with their data in place of references. What does not fit into its share of the context window is
-    cut."""
+Load = Callable[[Json], Awaitable[Json]]
+"""Returns what is shown in place of a reference to large data."""
+
+
+def _shared_out(work: Work, log: RunLog, given: Mapping[str, Json]) -> Load:
+    """Return what loads the large results of a lead's brief: what does not fit into its share of the window is cut."""
     left = compact_json(given).count(BLOB_KEY)
     window = work.definition.models.windows.get(work.model) or ASSUMED_WINDOW
     room = min(int(window * RETURNED_SHARE), context_budget(work.state, work.worker.name) - tokens(dict(work.brief)))
     room = max(room, 0)
 
-    async def loaded(raw: Json) -> Json:
+    async def load(reference: Json) -> Json:
         nonlocal left, room
         share = room // max(left, 1)
-        shown = _beginning(await log.unpack(raw), share)
+        shown = _beginning(await log.unpack(reference), share)
         left, room = left - 1, max(room - min(tokens(shown), share), 0)
         return shown
 
-    async def filled(value: Json) -> Json:
-        if is_list(value):
-            return [await filled(each) for each in value]
-        if not is_object(value):
-            return value
-        return {
-            name: await (loaded if name == "raw" and BLOB_KEY in compact_json(each) else filled)(each)
-            for name, each in value.items()
-        }
+    return load
 
-    return await filled(given)
+
+async def _filled(value: Any, load: Load, inside: str = "") -> Any:
+    """Return JSON with large data in place of the references to it; with ``inside``, those in fields of this name."""
+    if not inside and blob_of(value) is not None:
+        return await load(value)
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value).items()
+        return {name: await _filled(each, load, "" if name == inside else inside) for name, each in fields}
+    if isinstance(value, list | tuple):
+        return [await _filled(each, load, inside) for each in cast("Sequence[Any]", value)]
+    return value
 
 
 def _beginning(returned: Json, most_tokens: int) -> Json:
@@ -198,46 +190,25 @@ def _beginning(returned: Json, most_tokens: int) -> Json:
     return {"note": f"shortened: {len(text):,} characters in all", "beginning": text[:most]}
 
 
-def _longest_s(work: Work) -> float:
-    """Return the most seconds that a wait of a run can last."""
-    return work.definition.limits.timeout_s or LONGEST_WAIT_S
-
-
 async def with_payloads(work: Work, log: RunLog) -> Work:
     """Return the work with the full results that it needs, and the evidence that it judges, loaded from outside of the
     log."""
     brief = work.brief
     if returned := {name: brief[name] for name in RETURNED if BLOB_KEY in compact_json(brief.get(name))}:
-        brief = {**brief, **await _with_returns(work, log, returned)}
-        work = replace(work, brief=brief)
+        brief = {**brief, **await _filled(returned, _shared_out(work, log, returned), "raw")}
     if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
         brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}
-        work = replace(work, brief=brief)
-    if not work.needs:
-        return work
-    needs = {key: data.model_copy(update={"raw": await log.unpack(data.raw)}) for key, data in work.needs.items()}
-    if work.step.kind:
-        large = {digest: raw for key, data in work.needs.items() for digest, raw in _large(data.raw, needs[key].raw)}
-        return replace(work, needs=needs, brief=_with_large(brief, large) if large else brief)
-    shown: Mapping[str, Any] = brief.get("needs", {})  # a flow may show its workers less than they can refer to
-    whole = {key: {**fact, "raw": needs[key].raw} if key in needs and fact else fact for key, fact in shown.items()}
-    return replace(work, needs=needs, brief={**brief, "needs": whole} if shown else brief)
+    large: dict[str, Json] = {}
 
+    async def loaded(reference: Json) -> Json:
+        large[compact_json(reference)] = data = await log.unpack(reference)
+        return data
 
-def _large(raw: Json, loaded: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the blobs to which the data of a result refers, by digest: all of it, or the data of single calls."""
-    if (blob := blob_of(raw)) is not None:
-        yield blob.digest, loaded
-    elif is_object(raw) and is_object(loaded):
-        yield from ((blob.digest, loaded[key]) for key, each in raw.items() if (blob := blob_of(each)) is not None)
+    async def known(reference: Json) -> Json:  # a flow may show its workers less than they can refer to
+        return large.get(compact_json(reference), reference)
 
-
-def _with_large(value: Any, large: Mapping[str, Json]) -> Any:
-    """Return an input with large data in place of the references to it; others stay as they are."""
-    if (blob := blob_of(value)) is not None and blob.digest in large:
-        return large[blob.digest]
-    if isinstance(value, Mapping):
-        return {key: _with_large(each, large) for key, each in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [_with_large(each, large) for each in cast("Sequence[Any]", value)]
-    return value
+    needs = {
+        key: data.model_copy(update={"raw": frozen(await _filled(data.raw, loaded))})
+        for key, data in work.needs.items()
+    }
+    return replace(work, needs=needs, brief=await _filled(brief, known) if large else brief)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, cast
 
-from leadhand.core.blob import blob_of, pack
+from leadhand.core.artifact import blob_of, pack
 from leadhand.core.events import AnyEvent, Entry, NoteEmitted
 from leadhand.core.value import FrozenDict, Json, compact_json, frozen
 from leadhand.engine.redaction import Redactor

@@ -15,12 +15,11 @@ from typing import NamedTuple
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import AWAY, HOOK_FAILED, NEXT_ACTION, ConfigurationError, Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
-from leadhand.core.limits import Ceiling, Money, SharedBudget, SharedLimit, Usage
+from leadhand.core.limits import NOTHING, Ceiling, Money, SharedBudget, SharedLimit, Usage
 from leadhand.core.value import Json, json_problem
 from leadhand.engine.endings import malformed
 from leadhand.engine.log import RunLog
-from leadhand.engine.rate_control import RateController
-from leadhand.engine.server_gate import ServerGate, ServerSlots
+from leadhand.engine.pace import Pace
 from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.slots import without_slot
 from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models
@@ -42,9 +41,8 @@ CHECK = "check that the server runs"
 
 
 class ModelCall(NamedTuple):
-    """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run.
-
-    What the run keeps for its ``stages`` (the evaluation, the answer, and what follows it) is left to those ``after``.
+    """One model call of an attempt. It has to fit the ceilings in ``within``, besides those of the run, of which it
+    leaves what is ``kept`` for the steps after it.
 
     ``asked`` is recorded with the reply: what the code of a flow asked. ``at_once`` limits the calls of its model,
     which get places by their ``priority``. With ``needs_price``, a model of unknown price is not called. ``check``
@@ -54,8 +52,7 @@ class ModelCall(NamedTuple):
     attempt: str
     call_id: str
     request: ModelRequest
-    stages: int = 2
-    after: int = 2
+    kept: Money = NOTHING
     within: tuple[Ceiling, ...] = ()
     budgets: tuple[SharedBudget, ...] = ()
     needs_price: bool = False
@@ -75,11 +72,10 @@ class ModelCalls:
         self._clock = clock
         self._under_way: Counter[str] = Counter()
         """How many open calls took from each run and from each shared budget."""
-        self._paces: dict[str, RateController] = {}
+        self._paces: dict[tuple[str, int | None], Pace] = {}
         self._circuits: dict[tuple[str, str], Failure] = {}
         self._away: dict[tuple[str, str], datetime] = {}
         """Since when each run has been waiting for the server of a model."""
-        self._slots = ServerSlots(models)
 
     async def ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Make the call, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
@@ -93,102 +89,105 @@ class ModelCalls:
         If its server is away, the call is made again once the server is back, and the circuit is open if the server is
         not back within ``patience_s``.
         """
-        model = call.request.model
-        circuit = self._circuits.get((log.run_id, model))
-        if circuit is not None:
+        if (circuit := self._circuits.get((log.run_id, call.request.model))) is not None:
             raise ModelError(circuit, Usage(requests=0, nanousd=0))
-        pace = self._paces.get(model)
-        if pace is None:
-            pace = self._paces[model] = RateController(model, self._store, self._clock)
-        since: datetime | None = None
-        interrupted = 0
+        pace, since, interrupted = self._pace(call.request.model), None, 0
         while True:
-            probes = not pace.server.is_open and await self._back(log, call, pace.server, since)
+            probes = pace.failure is not None and await self._back(log, call, pace, since)
             try:
                 reply = await self._at_pace(log, call, pace, on_text)
             except ModelError as error:
                 interrupted += error.usage is None
                 if not error.failure.is_away or interrupted > MOST_INTERRUPTED:
                     if error.failure.class_ is not FailureClass.EXHAUSTED:  # else the server was not called
-                        await self._is_back(log, call, pace.server)
+                        self._is_back(log, call, pace)
                     raise
-                pace.server.keep_closed(error.failure, probed=probes)
-                since = since or self._clock.now()
-                probes = False
+                pace.keep_closed(error.failure, probed=probes)
+                since, probes = since or self._clock.now(), False
                 if on_text is not None:
                     on_text("")  # a part of the answer may have arrived
             else:
-                await self._is_back(log, call, pace.server)
+                self._is_back(log, call, pace)
                 return reply
             finally:
                 if probes:
-                    pace.server.stop_probing()
+                    pace.stop_probing()
 
-    async def _back(self, log: RunLog, call: ModelCall, server: ServerGate, since: datetime | None) -> bool:
+    def _pace(self, model: str) -> Pace:
+        """Return the pace of a model: that of its server, if the server is known."""
+        try:
+            profile = self._models.profile(model)
+            name, slots = profile.server or model, profile.slots
+        except ConfigurationError:  # reported when the call is reserved
+            name, slots = model, None
+        found = self._paces.get((name, slots))
+        if found is None:
+            found = self._paces[name, slots] = Pace(model, self._store, self._clock, slots)
+        return found
+
+    async def _back(self, log: RunLog, call: ModelCall, pace: Pace, since: datetime | None) -> bool:
         """Wait until a server that is away may be called, and return whether the call is the one that finds out.
 
         Raises ModelError when the run, or this call ``since`` its first failure, has waited for ``patience_s``.
         """
-        cause, key, patience_s = server.failure, (log.run_id, call.request.model), call.request.patience_s
+        cause, key, patience_s = pace.failure, (log.run_id, call.request.model), call.request.patience_s
         assert cause is not None
-        advice = "" if cause.next_action == NEXT_ACTION[cause.class_] else cause.next_action
+        advice = CHECK if cause.next_action == NEXT_ACTION[cause.class_] else cause.next_action
         now = self._clock.now()
         if key not in self._away:
             self._away[key] = now
-            message = f"waiting up to {patience_s:g} s for {key[1]}, which is away: {cause.message} ({advice or CHECK})"
+            message = f"waiting up to {patience_s:g} s for {key[1]}, which is away: {cause.message} ({advice})"
             log.append(NoteEmitted(attempt=call.attempt, message=message, waits_for=key[1], waits_s=patience_s))
         until = min(self._away[key], since or now) + timedelta(seconds=patience_s)
         if now < until:
-            probes = await server.passed(until)
-            if probes or server.is_open or self._clock.now() < until:
+            probes = await pace.back(until)
+            if probes or pace.failure is None or self._clock.now() < until:
                 return probes
         failure = self._circuits.get(key)
         if failure is None:
-            message = f"{key[1]} was away for {patience_s:g} s: {(server.failure or cause).message}"
-            action = f"{advice or CHECK}; then retry the run"
-            failure = Failure.of(message, AWAY, FailureClass.TRANSIENT, action)
+            message = f"{key[1]} was away for {patience_s:g} s: {(pace.failure or cause).message}"
+            failure = Failure.of(message, AWAY, FailureClass.TRANSIENT, f"{advice}; then retry the run")
             if self._away.get(key, until) + timedelta(seconds=patience_s) <= self._clock.now():
                 self._circuits[key] = failure
         raise ModelError(failure, Usage(requests=0, nanousd=0))
 
-    async def _is_back(self, log: RunLog, call: ModelCall, server: ServerGate) -> None:
+    def _is_back(self, log: RunLog, call: ModelCall, pace: Pace) -> None:
         """Record that the server of a model answered."""
-        await server.open()
+        if pace.failure is not None:
+            pace.open()
         if self._away and self._away.pop((log.run_id, call.request.model), None) is not None:
             model = call.request.model
             log.append(NoteEmitted(attempt=call.attempt, message=f"{model} answers again", waits_for=model))
 
     async def _at_pace(
-        self, log: RunLog, call: ModelCall, pace: RateController, on_text: Callable[[str], None] | None
+        self, log: RunLog, call: ModelCall, pace: Pace, on_text: Callable[[str], None] | None
     ) -> ModelReply:
         """Make the call when the rate of its model allows it, and report the outcome."""
         held = self._limits.held(call.at_once, log.run_id, priority=call.priority)
-        async with held, pace.turn() as round_, self._slots.held(call.request.model):
-            try:
-                reply = await self._in_some_form(log, call, on_text)
-            except ModelError as error:
-                if error.failure.class_ is FailureClass.RATE_LIMITED:
-                    await pace.refused(round_, error.failure.retry_after_s)
-                elif error.failure.class_ is FailureClass.UNAVAILABLE and error.failure.type not in _OF_ONE_WORKER:
-                    self._circuits[log.run_id, call.request.model] = error.failure
-                raise
-            pace.answered()
-            return reply
+        async with held, pace.turn(log.run_id, call.priority) as round_:
+            forms = 1
+            while True:
+                try:  # each request has a reservation and log entries
+                    reply = await self._reserved(log, call, on_text)
+                except FormRefused:
+                    if forms == MOST_FORMS:
+                        raise
+                    forms += 1
+                except ModelError as error:
+                    if error.failure.class_ is FailureClass.RATE_LIMITED:
+                        await pace.refused(round_, error.failure.retry_after_s)
+                    elif error.failure.class_ is FailureClass.UNAVAILABLE and error.failure.type not in _OF_ONE_WORKER:
+                        self._circuits[log.run_id, call.request.model] = error.failure
+                    raise
+                else:
+                    pace.answered()
+                    return reply
 
     def forget(self, run_id: str) -> None:
         """Close the circuits of a run that is no longer driven here, so that a resumed run tries its models again."""
         for marks in (self._circuits, self._away):
             for key in [key for key in marks if key[0] == run_id]:
                 del marks[key]
-
-    async def _in_some_form(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
-        """Make the call again while the server refuses its form. Each request has a reservation and log entries."""
-        for _ in range(MOST_FORMS - 1):
-            try:
-                return await self._reserved(log, call, on_text)
-            except FormRefused:
-                continue
-        return await self._reserved(log, call, on_text)
 
     async def _reserved(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
         taken = await self._reserve(log, call)
@@ -208,8 +207,7 @@ class ModelCalls:
                 call_id=call.call_id,
                 model=call.request.model,
                 reserved=self._reservation(call.request, needs_price=call.needs_price),
-                stages=call.stages,
-                after=call.after,
+                kept=call.kept,
                 within=call.within,
                 shared=tuple(budget.at(now) for budget in call.budgets),
                 request=sent.parts,

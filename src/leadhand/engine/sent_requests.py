@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from leadhand.core.artifact import digest_of
-from leadhand.core.blob import BLOB_ABOVE, Blob
+from leadhand.core.artifact import BLOB_ABOVE, Blob, digest_of
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage
 from leadhand.core.events import Entry, ModelCallBegan
 from leadhand.core.tool import ToolSpec

@@ -9,7 +9,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from contextvars import ContextVar, Token
 from itertools import islice
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leadhand.engine.wait_notes import AttemptWaits
 
 NO_PLACE: AbstractAsyncContextManager[None] = nullcontext()
 """Holds nothing, where there is no limit."""
@@ -70,9 +73,26 @@ class Slots:
             finally:
                 place.leave()
 
+    @asynccontextmanager
+    async def held(self, run_id: str, priority: int) -> AsyncGenerator[None]:
+        """Hold a place for a call of an attempt, and wait for it without the slot of the attempt."""
+        with self.run(run_id, None, priority) as run:
+            is_held = self._free > 0 and not run.waiting
+            try:
+                if is_held:
+                    self._give(run)
+                else:
+                    async with without_slot():
+                        await self.acquire(run)
+                        is_held = True
+                yield
+            finally:
+                if is_held:
+                    self.release(run)
+
     async def acquire(self, run: RunPlaces) -> None:
         """Wait for a place of a run."""
-        if self._free and run.has_room and not run.waiting:
+        if self._free > 0 and run.has_room and not run.waiting:
             self._give(run)
             return
         turn = asyncio.get_running_loop().create_future()
@@ -95,7 +115,7 @@ class Slots:
     def add(self, count: int) -> None:
         """Add places that nobody holds, or take some of these away."""
         self._free += count
-        while self._free:
+        while self._free > 0:
             waiting = [run for run in self._runs.values() if run.waiting and run.has_room]
             if not waiting:
                 return
@@ -144,22 +164,6 @@ class RunPlaces:
         return waiting if self.most is None else max(0, min(waiting, self.most - self.taken))
 
 
-class Waits(Protocol):
-    """Records what an attempt waits for."""
-
-    def announce(self, reason: str, seconds: float) -> None:
-        """Record a wait of so many seconds."""
-        ...
-
-    def begin(self, reason: str, text: str) -> None:
-        """Record a wait that lasts until :meth:`end`; ``text`` says more than the reason."""
-        ...
-
-    def end(self, reason: str) -> None:
-        """Record the end of such a wait."""
-        ...
-
-
 class _Place:
     """The slot of one attempt. If several of its parallel calls wait at the same time, it is released once."""
 
@@ -194,9 +198,9 @@ class _Place:
 
 
 _PLACE: ContextVar[_Place | None] = ContextVar("leadhand_place", default=None)
-WAITS: ContextVar[Waits | None] = ContextVar("leadhand_waits", default=None)
+WAITS: ContextVar[AttemptWaits | None] = ContextVar("leadhand_waits", default=None)
 """Records what the attempt of this task waits for."""
-_TIMEOUTS: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("leadhand_timeouts", default=())
+_BOUNDED: ContextVar[tuple[Bounded, ...]] = ContextVar("leadhand_bounded", default=())
 
 
 class TimeIsUp(TimeoutError):
@@ -204,26 +208,28 @@ class TimeIsUp(TimeoutError):
 
 
 class Bounded:
-    """Limits a block to some seconds, not counting waits in :func:`without_slot`.
+    """Limits a block to some seconds, not counting the time in which a part of it waits in :func:`without_slot`.
 
     Raises :class:`TimeIsUp`, to distinguish it from a TimeoutError raised by the block itself. This is a class, since
     every attempt holds one while it waits, and a generator would be five more objects for the garbage collector.
     """
 
-    __slots__ = ("_limit", "_token")
-    _token: Token[tuple[asyncio.Timeout, ...]]
+    __slots__ = ("_left", "_limit", "_token", "_waiting")
+    _token: Token[tuple[Bounded, ...]]
 
     def __init__(self, seconds: float) -> None:
         self._limit = asyncio.timeout(seconds)
+        self._left: float | None = None
+        self._waiting = 0
 
     async def __aenter__(self) -> None:
         await self._limit.__aenter__()
-        self._token = _TIMEOUTS.set((*_TIMEOUTS.get(), self._limit))
+        self._token = _BOUNDED.set((*_BOUNDED.get(), self))
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        _TIMEOUTS.reset(self._token)
+        _BOUNDED.reset(self._token)
         try:
             await self._limit.__aexit__(kind, error, traceback)
         except TimeoutError as late:
@@ -231,14 +237,28 @@ class Bounded:
         if isinstance(error, TimeoutError) and self._limit.expired():
             raise TimeIsUp from error
 
+    def stop(self) -> None:
+        """Stop the clock, until :meth:`go_on` was called as often."""
+        self._waiting += 1
+        if self._waiting == 1 and (when := self._limit.when()) is not None:
+            self._left = when - asyncio.get_running_loop().time()
+            self._limit.reschedule(None)
+
+    def go_on(self) -> None:
+        self._waiting -= 1
+        if not self._waiting and self._left is not None:
+            self._limit.reschedule(asyncio.get_running_loop().time() + self._left)
+
 
 ANNOUNCED_S = 1.0
 """Seconds after which a wait in a queue is recorded in the log."""
+LONG_S = 5.0
+"""Waits of a known length are recorded from so many seconds on."""
 
 
 @contextmanager
-def announced(reason: str, more: Callable[[], str]) -> Generator[None]:
-    """Wait in a queue for ``reason`` in the block, and record it in the log if that is not short.
+def announced(reason: str, more: Callable[[], str], after_s: float = ANNOUNCED_S) -> Generator[None]:
+    """Wait for ``reason`` in the block, and record it in the log if it lasts longer than ``after_s``.
 
     ``more`` says what else there is to know then.
     """
@@ -253,33 +273,30 @@ def announced(reason: str, more: Callable[[], str]) -> Generator[None]:
         begun = True
         waits.begin(reason, more())
 
-    timer = asyncio.get_running_loop().call_later(ANNOUNCED_S, begin)
+    timer = asyncio.get_running_loop().call_later(after_s, begin) if after_s else begin()
     try:
         yield
     finally:
-        timer.cancel()
+        if timer is not None:
+            timer.cancel()
         if begun:
             waits.end(reason)
 
 
 @asynccontextmanager
 async def without_slot(reason: str = "", seconds: float = 0.0) -> AsyncGenerator[None]:
-    """Wait for a service's gate or a model's rate limit, without the slot and outside the timeouts of the call."""
-    waits = WAITS.get()
-    if waits is not None and seconds > 0:
-        waits.announce(reason, seconds)
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    stopped = [(limit, when) for limit in _TIMEOUTS.get() if (when := limit.when()) is not None]
-    for limit, _ in stopped:
-        limit.reschedule(None)
-    place = _PLACE.get()
+    """Wait in the block, without the slot and outside the timeouts of the attempt and its call.
+
+    A wait of ``seconds`` for a ``reason`` is recorded, unless it is short.
+    """
+    stopped, place = _BOUNDED.get(), _PLACE.get()
+    for each in stopped:
+        each.stop()
     try:
-        if place is None:
-            yield
-        else:
-            async with place.given_back():
+        is_long = seconds >= LONG_S
+        with announced(reason, lambda: f"about {seconds:,.0f} s", 0.0) if is_long else nullcontext():
+            async with place.given_back() if place is not None else NO_PLACE:
                 yield
     finally:
-        for limit, when in stopped:
-            limit.reschedule(when + loop.time() - began)
+        for each in stopped:
+            each.go_on()

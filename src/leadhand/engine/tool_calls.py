@@ -16,11 +16,10 @@ from typing import Any, cast
 from pydantic_core import to_json
 
 from leadhand.core.approval import Preview
-from leadhand.core.asks import Ask, Delegate, WriteArtifact
 from leadhand.core.decide.attempts import retry
 from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
-from leadhand.core.tool import CachedFrom, CallState, Effect, ToolReturn, ToolSpec
+from leadhand.core.tool import Ask, CachedFrom, CallState, Delegate, Effect, ToolReturn, ToolSpec, WriteArtifact
 from leadhand.core.value import Json
 from leadhand.core.words.failures import indeterminate, unreadable
 from leadhand.engine.contained import contained
@@ -28,14 +27,13 @@ from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
-from leadhand.engine.shared_limits import ToolLimits
+from leadhand.engine.shared_limits import SharedLimits, ToolLimits
 from leadhand.engine.slots import Bounded, TimeIsUp, without_slot
 from leadhand.engine.system_errors import WRONG_PATH, is_passing
 from leadhand.engine.threads import Ended, OnLoop, Threads, line_of
 from leadhand.engine.tool_cache import ToolCache, may_keep
 from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
 from leadhand.ports import (
-    BoundTool,
     Caller,
     Clock,
     ContextStore,
@@ -62,20 +60,17 @@ class ToolCalls:
         toolbox: Toolbox,
         web: Callable[[bool], Web],
         clock: Clock,
-        store: ContextStore | None = None,
+        store: ContextStore,
         library: Callable[[bool, str, bool], Library] | None = None,
         workshop: Workshop | None = None,
-        limits: ToolLimits | None = None,
-        cache: ToolCache | None = None,
+        limits: SharedLimits | None = None,
         hooks: Hooks | None = None,
     ) -> None:
         """``web`` returns the services, offline or not; ``library`` the documents: offline or not, of a directory, and
         whether of nothing else.
-
-        Without ``limits`` and ``cache``, every call is made at once.
         """
-        self._limits = limits
-        self._cache = cache
+        self._limits = ToolLimits(limits or SharedLimits(store), store, clock)
+        self._cache = ToolCache(store)
         self._workshop = workshop
         self.hooks = hooks or Hooks()
         self._toolbox = toolbox
@@ -112,19 +107,26 @@ class ToolCalls:
             return None
         return bound.preview(args, caller(), run_id, self._workshop)
 
+    def context(
+        self, run_id: str, call_id: str, offline: bool, documents: str, only_documents: bool, **more: Any
+    ) -> ToolContext:
+        """Return what a tool receives besides its arguments; it may use all of it on any thread."""
+        library = self._library and self._library(offline, documents, only_documents)
+        return ToolContext(
+            run_id=run_id,
+            call_id=call_id,
+            offline=offline,
+            web=cast("Any", OnLoop(self._web(offline))),
+            now=self._clock.now,
+            documents=documents,
+            library=library and cast("Any", OnLoop(library)),
+            workshop=self._workshop and cast("Any", OnLoop(self._workshop)),
+            deps=self._toolbox.deps,
+            **more,
+        )
+
     async def call(
-        self,
-        log: RunLog,
-        attempt: str,
-        call_id: str,
-        tool: ToolSpec,
-        args: dict[str, Json],
-        *,
-        offline: bool,
-        documents: str = "",
-        only_documents: bool = False,
-        work: Work | None = None,
-        changed_by: str = "",
+        self, log: RunLog, work: Work, call_id: str, tool: ToolSpec, args: dict[str, Json], changed_by: str = ""
     ) -> CallState:
         """Call ``tool`` with arguments that fit, and record the start and the end of the call.
 
@@ -136,10 +138,9 @@ class ToolCalls:
         refused if the attempt is no longer current. The tool sees the todos and files of ``work``, and who does it.
         ``changed_by`` is the hook that changed the arguments.
         """
-        searched = documents, only_documents
-        make = partial(self._make, log, attempt, call_id, tool, args, offline, searched, work, changed_by)
-        tries, result = 0 if work is None else work.tries_of(call_id), await make()
-        while work is not None and (wait := self._wait_s(work, tool, result, tries)) is not None:
+        make = partial(self._make, log, work, call_id, tool, args, changed_by)
+        tries, result = work.tries_of(call_id), await make()
+        while (wait := self._wait_s(work, tool, result, tries)) is not None:
             async with without_slot(f"another try of {tool.name}", wait):
                 await self._clock.sleep(wait)
             tries, result = tries + 1, await make()
@@ -151,139 +152,87 @@ class ToolCalls:
         if failure is None or failure.class_ is not passing or work.names(tool.name):
             return None
         key, limits = f"{work.run_id}/{result.call_id}/{tries}", work.definition.limits
-        before = (passing,) * tries
-        again = retry(failure, key=key, before=before, limits=limits, tool=tool, now=now)
+        again = retry(failure, key=key, before=(passing,) * tries, limits=limits, tool=tool, now=now)
         at = again.not_before if again is not None else None
         return None if at is None or (work.deadline and at >= work.deadline) else (at - now).total_seconds()
 
     async def _make(
-        self,
-        log: RunLog,
-        attempt: str,
-        call_id: str,
-        tool: ToolSpec,
-        args: dict[str, Json],
-        offline: bool,
-        searched: tuple[str, bool],
-        work: Work | None,
-        changed_by: str,
+        self, log: RunLog, work: Work, call_id: str, tool: ToolSpec, args: dict[str, Json], changed_by: str
     ) -> CallState:
-        """Make a call, unless an earlier result can be used again."""
-        bound = self._toolbox.find(tool.name)
-        if bound is None and not tool.delegate:
-            raise LookupError(f"the tool {tool.name} is not in this process")
+        """Make a call when the limits of its tool allow it, unless an earlier result can be used again."""
+        run, attempt = work.definition, work.attempt.attempt
         began = ToolCallBegan(
             attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect, changed_by=changed_by
         )
-        run = None if work is None else work.definition
-        name = self._cache.name(tool, args, run) if self._cache is not None and run is not None else None
-        may_use = run is not None and not run.no_cache and not self.hooks.has(run, "after_tool")
-        if may_use and (used := await self._used_again(log, began, name)) is not None:
-            return used
-        store: Any = self._store and OnLoop(self._store)
-        context = ToolContext(
-            run_id=log.run_id,
-            call_id=f"{log.run_id}/{call_id}",
-            offline=offline,
-            web=cast("Any", OnLoop(self._web(offline))),
-            now=self._clock.now,
-            documents=searched[0],
-            library=self._library and cast("Any", OnLoop(self._library(offline, *searched))),
-            todos=work.todos if work is not None else (),
-            files=Files() if work is None or store is None else Files(work.artifacts, store.blob),
-            caller=Caller if work is None else work.caller,
-            workshop=self._workshop and cast("Any", OnLoop(self._workshop)),
-            deps=self._toolbox.deps,
-            emit=partial(_emit, asyncio.get_running_loop(), log, attempt),
-        )
-        if self._limits is None or not (tool.concurrency or tool.rate):
-            return await self._call(log, began, tool, bound, context, work, name)
-        async with self._limits.turn(tool, log.run_id, 0 if work is None else work.definition.priority):
+        name = self._cache.name(tool, args, run)
+        used = None if run.no_cache or self.hooks.has(run, "after_tool") else name
+        if (found := await self._used_again(log, began, used)) is not None:
+            return found
+        if not (tool.concurrency or tool.rate):
+            return await self._call(log, work, began, tool, name)
+        async with self._limits.turn(tool, log.run_id, run.priority):
             # While this call waited, another one may have returned what it asks for.
-            if may_use and (used := await self._used_again(log, began, name)) is not None:
-                return used
-            return await self._call(log, began, tool, bound, context, work, name)
+            if (found := await self._used_again(log, began, used)) is not None:
+                return found
+            return await self._call(log, work, began, tool, name)
 
     async def _used_again(self, log: RunLog, began: ToolCallBegan, name: str | None) -> CallState | None:
         """Return a cached result, and record that the call was not made; None if it has to be made."""
-        found = await self._cache.find(name, log) if self._cache is not None and name is not None else None
+        found = await self._cache.find(name, log) if name is not None else None
         if found is None:
             return None
         reply, origin = found
-        pack = partial(log.pack, reply.raw)
-        raw, blobs = pack() if is_small(reply.raw) else await self._conversions.run(pack)
-        returned = ToolCallReturned(
-            attempt=began.attempt,
-            call_id=began.call_id,
-            tool=began.tool,
-            ok=True,
-            summary=reply.summary,
-            raw=raw,
-            sources=reply.sources,
-            sample=reply.sample,
-            cached=origin,
-        )
-        await log.append(began, returned, blobs=blobs)
-        return _begun(began)._replace(summary=reply.summary, raw=reply.raw, sources=reply.sources, sample=reply.sample)
+        raw, blobs = await self._packed(log, reply.raw)
+        await log.append(began, _returned(began, reply, raw, ok=True, cached=origin), blobs=blobs)
+        return _state(began, reply)
 
-    async def _call(
-        self,
-        log: RunLog,
-        began: ToolCallBegan,
-        tool: ToolSpec,
-        bound: BoundTool | None,
-        context: ToolContext,
-        work: Work | None,
-        name: str | None,
-    ) -> CallState:
+    async def _packed(self, log: RunLog, raw: Json) -> tuple[Json, dict[str, bytes]]:
+        """Return data for the log. To redact a large payload takes a while."""
+        pack = partial(log.pack, raw)
+        return pack() if is_small(raw) else await self._conversions.run(pack)
+
+    async def _call(self, log: RunLog, work: Work, began: ToolCallBegan, tool: ToolSpec, name: str | None) -> CallState:
         """Make a call, and keep its result under ``name`` in the cache."""
-        result = _begun(began)
         placed = log.append(began, current=began.attempt if tool.effect is Effect.ONCE else None)
         if tool.effect is not Effect.PURE:
             try:
                 await placed
             except StaleAttempt as stale:
-                return result._replace(failure=Failure.of(stale.what, "stale_attempt", FailureClass.LOST))
-        began_at = time.monotonic()
-        if bound is None or tool.delegate:
-            returned, failure = _delegated(tool, began.args, work), None
-        else:
-            returned, failure = await self._run(bound, tool, began.args, context)
-        withheld = None if work is None else await self.hooks.after_tool(work, result, returned, failure)
+                return _state(began)._replace(failure=Failure.of(stale.what, "stale_attempt", FailureClass.LOST))
+        run, began_at = work.definition, time.monotonic()
+        context = self.context(
+            log.run_id,
+            f"{log.run_id}/{began.call_id}",
+            run.offline,
+            run.documents,
+            run.only_documents,
+            todos=work.todos,
+            files=Files(work.artifacts, cast("Any", OnLoop(self._store)).blob),
+            caller=work.caller,
+            emit=partial(_emit, asyncio.get_running_loop(), log, began.attempt),
+        )
+        returned, failure = await self.run(tool, began.args, context, work)
+        withheld = await self.hooks.after_tool(work, _state(began), returned, failure)
         if withheld is not None:
             returned, failure = without_result(tool, failure, withheld)
-        asks = await self._kept(returned.asks) if returned is not None else ()
         reply = returned or ToolReturn()
-        pack = partial(log.pack, reply.raw)  # redacting a large payload takes a while
-        raw, blobs = pack() if is_small(reply.raw) else await self._conversions.run(pack)
-        event = ToolCallReturned(
-            attempt=began.attempt,
-            call_id=began.call_id,
-            tool=began.tool,
-            ok=failure is None,
-            summary=reply.summary,
-            raw=raw,
-            sources=reply.sources,
-            sample=reply.sample,
-            asks=asks,
-            failure=failure,
-            duration_ms=round((time.monotonic() - began_at) * 1_000),
-        )
+        asks = await self._kept(reply.asks)
+        raw, blobs = await self._packed(log, reply.raw)
+        ms = round((time.monotonic() - began_at) * 1_000)
+        event = _returned(began, reply, raw, ok=failure is None, asks=asks, failure=failure, duration_ms=ms)
         await log.append(event, blobs=blobs)
-        if self._cache is not None and name is not None and tool.cache_s is not None and failure is None:
+        if name is not None and tool.cache_s is not None and failure is None:
             check = partial(may_keep, log, reply)
             if check() if is_small(reply) else await self._conversions.run(check):
                 origin = CachedFrom(run_id=log.run_id, call_id=began.call_id, at=self._clock.now())
                 await self._cache.keep(name, tool.cache_s, reply, raw, origin)
-        return result._replace(
-            summary=reply.summary, raw=reply.raw, sources=reply.sources, sample=reply.sample, asks=asks, failure=failure
-        )
+        return _state(began, reply)._replace(asks=asks, failure=failure)
 
     async def _kept(self, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
         """Return a tool's asks for the log, after storing the content of artifacts by digest."""
         kept: list[Ask] = []
         for ask in asks:
-            if isinstance(ask, WriteArtifact) and ask.content is not None and self._store is not None:
+            if isinstance(ask, WriteArtifact) and ask.content is not None:
                 content = ask.content.encode()
                 digest = await self._store.put_blob(content)
                 kept.append(ask.evolve(content=None, digest=digest, size=len(content)))
@@ -291,9 +240,15 @@ class ToolCalls:
                 kept.append(ask)
         return tuple(kept)
 
-    async def _run(
-        self, bound: BoundTool, tool: ToolSpec, args: dict[str, Json], context: ToolContext
+    async def run(
+        self, tool: ToolSpec, args: dict[str, Json], context: ToolContext, work: Work | None = None
     ) -> tuple[ToolReturn | None, Failure | None]:
+        """Run the code of a tool within its time, and return what it returned or why it failed; nothing is recorded."""
+        bound = self._toolbox.find(tool.name)
+        if tool.delegate:
+            return _delegated(tool, args, work), None
+        if bound is None:
+            raise LookupError(f"the tool {tool.name} is not in this process")
         abandoned = Event()
         try:
             async with Bounded(tool.timeout_s):
@@ -380,8 +335,23 @@ def _words(error: BaseException) -> str:
     return str(error) if isinstance(error, Ended) else described(error)
 
 
-def _begun(began: ToolCallBegan) -> CallState:
-    """Return the result of a call that has begun, and not returned yet."""
+def _returned(began: ToolCallBegan, reply: ToolReturn, raw: Json, **more: Any) -> ToolCallReturned:
+    """Return the event of the end of a call, with its data as the log has it."""
+    call = {"attempt": began.attempt, "call_id": began.call_id, "tool": began.tool}
+    return ToolCallReturned(**call, summary=reply.summary, raw=raw, sources=reply.sources, sample=reply.sample, **more)
+
+
+def _state(began: ToolCallBegan, reply: ToolReturn | None = None) -> CallState:
+    """Return a call that has begun, with what it returned."""
+    reply = reply or ToolReturn()
     return CallState(
-        call_id=began.call_id, tool=began.tool, args=began.args, effect=began.effect, changed_by=began.changed_by
+        call_id=began.call_id,
+        tool=began.tool,
+        args=began.args,
+        effect=began.effect,
+        changed_by=began.changed_by,
+        summary=reply.summary,
+        raw=reply.raw,
+        sources=reply.sources,
+        sample=reply.sample,
     )

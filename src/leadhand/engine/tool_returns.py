@@ -8,9 +8,8 @@ from typing import Any, cast
 
 from pydantic_core import from_json, to_json
 
-from leadhand.core.asks import Delegate
 from leadhand.core.errors import ToolError
-from leadhand.core.tool import TOOL_ERROR, ToolReturn
+from leadhand.core.tool import TOOL_ERROR, Delegate, ToolReturn
 from leadhand.core.value import DEEPEST, TOO_DEEP, Json, fitting, json_problem, one_line
 from leadhand.engine.gate import schema_flaw
 

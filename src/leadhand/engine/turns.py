@@ -16,23 +16,22 @@ from leadhand.core.ids import model_call_id
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP, GIVES_UP, ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Json
-from leadhand.core.words.failures import ANOTHER_MODEL, written_call
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import summary_of
 from leadhand.core.worker import CallSettings
 from leadhand.engine.call_rules import CallRules
-from leadhand.engine.conversation import MOST_REPEATED, Conversation, parallel_tools
-from leadhand.engine.conversation_turn import REPEATED, Turn
+from leadhand.engine.conversation import Conversation, parallel_tools
+from leadhand.engine.conversation_turn import Turn
 from leadhand.engine.drafts import DraftWriter
 from leadhand.engine.elements import DraftText, Elements
-from leadhand.engine.endings import GaveUp, Parked, Stuck, given_up
+from leadhand.engine.endings import GaveUp, Parked, given_up
 from leadhand.engine.gate import OF_A_SECRET, Frozen, argument_problems
 from leadhand.engine.hooks import blocked, failed
 from leadhand.engine.log import RunLog
 from leadhand.engine.long_texts import begun, in_parts
 from leadhand.engine.model_calls import ModelCall, ModelCalls
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.engine.work import stages_after
+from leadhand.engine.work import kept_after
 from leadhand.flows.lean_schema import lean_schema
 from leadhand.ports import ModelError, Work
 from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
@@ -195,8 +194,7 @@ class Turns:
             attempt=work.attempt.attempt,
             call_id=call_id,
             request=request,
-            stages=work.definition.closing_stages,
-            after=stages_after(work.definition, work.step, work.worker),
+            kept=kept_after(work.definition, work.step, work.worker),
             within=work.scopes,
             budgets=work.definition.budgets,
             needs_price=work.definition.needs_prices,
@@ -264,8 +262,7 @@ class Turns:
         """Make every open call of the last turn, in parallel; the log has their ends in the order of their end.
 
         Calls that the rules refuse are answered with the reason. Raises :class:`Parked` if a call has to wait for a
-        person (after making the others), :class:`GaveUp` if the reply gives up, :class:`Stuck` if it was refused too
-        often.
+        person (after making the others), :class:`GaveUp` if the reply gives up.
         """
         turn, rules = conversation.turns[-1], self.rules
         if not turn.message.tool_calls and self._gives_up_in_words and (reason := given_up(turn.message.text)):
@@ -288,7 +285,7 @@ class Turns:
                     failure = rules.used_up() if left < 0 else None
                 if failure is not None or tool is None:
                     if failure is not None:
-                        self._refuse(conversation, position, failure)
+                        rules.refuse(turn, position, failure)
                 elif rules.needs_approval(turn, position, tool):
                     call_id, args = rules.call_id(turn, position), rules.args_of(turn, position)
                     preview = self._tools.preview(tool, args, self._work.run_id, self._work.caller)
@@ -336,32 +333,11 @@ class Turns:
         turn.done[position] = CallState(**call, args=args)
         return True
 
-    def _refuse(self, conversation: Conversation, position: int, failure: Failure) -> None:
-        """Refuse a call of the last turn. Raises :class:`Stuck` if it was refused too often."""
-        turn = conversation.turns[-1]
-        if failure.type == REPEATED and conversation.repeated(turn, position) >= MOST_REPEATED:
-            called = written_call(turn.calls[position].name, turn.calls[position].arguments or {})
-            reason = f"the worker asked for {called} again and again, although its result did not change"
-            raise Stuck(reason, REPEATED, f"{ANOTHER_MODEL}, or mark the tool with polling=True if its result changes")
-        self.rules.refuse(turn, position, failure)
-
     async def _call_tool(self, turn: Turn, position: int) -> None:
         """Make one call, and add its result to the turn."""
         call_id, args = self.rules.call_id(turn, position), self.rules.args_of(turn, position)
-        tool, run = self.rules.specs[turn.calls[position].name], self._work.definition
-        attempt = self._work.attempt.attempt
-        result = await self._tools.call(
-            self._log,
-            attempt,
-            call_id,
-            tool,
-            args,
-            offline=run.offline,
-            documents=run.documents,
-            only_documents=run.only_documents,
-            work=self._work,
-            changed_by=self.rules.changed_by(call_id),
-        )
+        tool, changed_by = self.rules.specs[turn.calls[position].name], self.rules.changed_by(call_id)
+        result = await self._tools.call(self._log, self._work, call_id, tool, args, changed_by)
         self.rules.note(result)
         turn.done[position] = result
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from leadhand.core.limits import Ceiling
-from leadhand.core.relations import ancestors, parent_of
-from leadhand.core.rights import tools_of
+from leadhand.core.artifact import FileVersion
+from leadhand.core.limits import Ceiling, Money
+from leadhand.core.relations import ancestors, parent_of, tools_of
 from leadhand.core.run import RunDefinition
-from leadhand.core.state import ArtifactVersion, RunState
+from leadhand.core.state import RunState
 from leadhand.core.value import FrozenDict
 from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
@@ -72,13 +72,10 @@ def caller_of(state: RunState, key: str) -> Caller:
     )
 
 
-def _artifacts(state: RunState) -> Mapping[str, ArtifactVersion]:
+def _artifacts(state: RunState) -> Mapping[str, FileVersion]:
     """Return the latest version of each file that the tools of a run can read: its own, and those of earlier runs."""
-    earlier = {
-        each.path: ArtifactVersion(each.digest, each.size, each.media_type, "", each.at, each.run_id)
-        for each in state.definition.earlier
-    }
-    return FrozenDict(earlier | {path: versions[-1] for path, versions in state.artifacts.items()})
+    own = (versions[-1] for versions in state.artifacts.values())
+    return FrozenDict({each.path: each for each in (*state.definition.earlier, *own)})
 
 
 # --- what a step may do and spend ------------------------------------------------------------------------------------
@@ -123,14 +120,19 @@ def scopes_of(state: RunState, step: Step) -> tuple[Ceiling, ...]:
     return tuple(found)
 
 
-def stages_after(run: RunDefinition, given: Step, worker: Worker) -> int:
-    """Return how many closing stages of a run follow a step of a worker; all of them follow other work."""
+def kept_after(run: RunDefinition, given: Step, worker: Worker) -> Money:
+    """Return what a step of a worker leaves for the closing stages of a run after it: their parts of what is held back,
+    which are equal. All of it is left by other work."""
+    stages, held_back = run.closing_stages, run.held_back
     if worker.name in run.judging:
-        return 0
-    if worker.name == run.shape:
-        return int(bool(run.judging))
-    if given.judges:
-        return run.closing_stages - 1
-    if given.final and not worker.delegates:  # a lead leaves what is held back to the answer
-        return run.closing_stages - 2
-    return run.closing_stages
+        after = 0
+    elif worker.name == run.shape:
+        after = int(bool(run.judging))
+    elif given.judges:
+        after = stages - 1
+    elif given.final and not worker.delegates:  # a lead leaves what is held back to the answer
+        after = stages - 2
+    else:
+        return held_back
+    parts = held_back.tokens * after // stages, held_back.nanousd * after // stages
+    return Money(min(after, held_back.requests), *parts)

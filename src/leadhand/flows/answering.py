@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from leadhand.core.commands import Outcome
 from leadhand.core.errors import FailureClass
-from leadhand.core.judgement import Claim, Doubt, Judgement
 from leadhand.core.outcome import all_gaps, may_be_used
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, object_of, objects_of, text_of
+from leadhand.core.work_result import Claim, Doubt, Judgement
 from leadhand.verify.claims import claims_of, claims_of_answer, claims_of_value
 from leadhand.verify.judge import CONFIRM, MissingPart, instructions
 from leadhand.verify.material import Material, found_out, of_results

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from leadhand.core.judgement import Claim, Judgement
 from leadhand.core.state import RunState
 from leadhand.core.value import Value
+from leadhand.core.work_result import Claim, Judgement
 from leadhand.flows.passages import Passage, of_passages
 from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE, MissingPart

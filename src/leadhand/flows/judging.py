@@ -11,11 +11,11 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from leadhand.core.blob import BLOB_KEY, blob_of
+from leadhand.core.artifact import BLOB_KEY, blob_of
 from leadhand.core.errors import UsageError
-from leadhand.core.judgement import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, list_of, object_of, plain_json, text_of
+from leadhand.core.work_result import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
 from leadhand.verify.exact import problems_of
 from leadhand.verify.judge import (
     JUDGE,

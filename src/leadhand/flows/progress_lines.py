@@ -7,8 +7,7 @@ from itertools import takewhile
 
 from leadhand.core.events import Entry, NoteEmitted, StepIssued, StepSettled
 from leadhand.core.ids import step_of
-from leadhand.core.moment import iso
-from leadhand.core.value import Json
+from leadhand.core.value import Json, iso
 from leadhand.core.work_order import Step
 
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.core.blob import BLOB_ABOVE
+from leadhand.core.artifact import BLOB_ABOVE
 from leadhand.core.commands import Outcome
 from leadhand.core.errors import FailureClass
 from leadhand.core.outcome import may_be_used

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from leadhand.core.judgement import JudgedClaim, Judgement
 from leadhand.core.state import RunState
+from leadhand.core.work_result import JudgedClaim, Judgement
 from leadhand.verify.claims import claims_of_answer
 
 

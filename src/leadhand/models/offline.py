@@ -16,8 +16,7 @@ from leadhand.core.tool import GIVE_UP
 from leadhand.core.value import fitting, object_of, text_of, texts_of
 from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.calls import Calls
-from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules, reported
-from leadhand.flows.offline.shaping import shape
+from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules, reported, shape
 from leadhand.flows.shaping import SHAPE
 from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError

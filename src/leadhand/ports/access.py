@@ -6,8 +6,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from leadhand.core.limits import Concurrency, Limits, SharedBudget, SharedLimit, nanousd, smaller
-from leadhand.core.moment import Moment
-from leadhand.core.value import Value
+from leadhand.core.value import Moment, Value
 
 
 class Scope(StrEnum):

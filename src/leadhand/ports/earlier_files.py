@@ -3,24 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 
-from leadhand.core.artifact import MEMORY
-from leadhand.core.events import ArtifactWritten
-from leadhand.core.run import EarlierFile
-from leadhand.core.state import ArtifactVersion
-
-
-def earlier_file(path: str, written: ArtifactWritten | ArtifactVersion, run_id: str, at: datetime) -> EarlierFile:
-    """Return a file that a run wrote as later runs refer to it."""
-    return EarlierFile(
-        path=path,
-        digest=written.digest,
-        size=written.size,
-        media_type=written.media_type,
-        run_id=run_id,
-        at=at,
-    )
+from leadhand.core.artifact import MEMORY, FileVersion
 
 
 def may_share(earlier: tuple[bool, str], offline: bool, documents: str) -> bool:
@@ -32,9 +16,9 @@ def may_share(earlier: tuple[bool, str], offline: bool, documents: str) -> bool:
     return earlier[0] == offline and earlier[1] in ("", documents)
 
 
-def newest_files(written: Iterable[EarlierFile], limit: int) -> list[EarlierFile]:
+def newest_files(written: Iterable[FileVersion], limit: int) -> list[FileVersion]:
     """Return the files that later runs may read, one for each path: the first that is given."""
-    newest: dict[str, EarlierFile] = {}
+    newest: dict[str, FileVersion] = {}
     for file in written:
         if file.path.startswith(MEMORY) and len(newest) < limit:
             newest.setdefault(file.path, file)

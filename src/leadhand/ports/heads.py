@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from leadhand.core.events import AnyEvent, RunFinished, RunStarted, RunStatusSet
 from leadhand.core.evolve.steps import WORKER
-from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
-from leadhand.core.run import RunStatus
+from leadhand.core.run import UNSUCCESSFUL, RunStatus, StepStatus
 from leadhand.core.state import RunState
 
 

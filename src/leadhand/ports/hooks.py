@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from leadhand.core.asks import Ask
 from leadhand.core.conversation import Message, ToolMessage
 from leadhand.core.errors import Failure
-from leadhand.core.tool import Effect, Source
+from leadhand.core.tool import Ask, Effect, Source
 from leadhand.core.value import Json, compact_json
 from leadhand.ports.models import ModelReply
 

@@ -5,10 +5,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, TypedDict
 
-from leadhand.core.moment import Moment
 from leadhand.core.run import RunStatus, RunStatusName
 from leadhand.core.state import RunState
-from leadhand.core.value import Value
+from leadhand.core.value import Moment, Value
 
 DRIVEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING})
 """A run with one of these statuses should have an owner; without an owner it is an orphan."""

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack, runtime_checkable
 
+from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.events import AnyEvent, Entry, RunStarted
-from leadhand.core.run import EarlierFile
 from leadhand.core.value import Json
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class ContextStore(Protocol):
 
     async def earlier_files(
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
-    ) -> list[EarlierFile]:
+    ) -> list[FileVersion]:
         """Return the files under ``memory/`` that runs of a flow and an API key wrote: the newest version of each path,
         newest first. Left out are those of runs that :func:`~leadhand.ports.earlier_files.may_share`
         excludes for a run with ``offline`` and ``documents``.

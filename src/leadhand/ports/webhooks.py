@@ -10,9 +10,8 @@ from typing import Any, Literal, get_args
 from pydantic import Field
 
 from leadhand.core.events import AnyEvent, ApprovalRequested, Entry, RunFinished
-from leadhand.core.moment import Moment, iso
 from leadhand.core.run import RunStatus
-from leadhand.core.value import Value
+from leadhand.core.value import Moment, Value, iso
 
 WebhookEvent = Literal["run.finished", "run.asks", "run.failed"]
 WEBHOOK_EVENTS: tuple[WebhookEvent, ...] = get_args(WebhookEvent)

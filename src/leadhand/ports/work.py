@@ -9,21 +9,20 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from leadhand.core.approval import Preview
-from leadhand.core.asks import Todo
+from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import AnyEvent, Entry
 from leadhand.core.limits import Ceiling
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import (
     NOT_COMPACTED,
-    ArtifactVersion,
     AttemptState,
     Compacted,
     ModelTurn,
     RunState,
     StepState,
 )
-from leadhand.core.tool import CallState, ToolSpec
+from leadhand.core.tool import CallState, Todo, ToolSpec
 from leadhand.core.value import Json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
@@ -91,7 +90,7 @@ class Work:
     draft: Callable[[Json], bool] | None = None
     deadline: datetime | None = None
     todos: tuple[Todo, ...] = ()
-    artifacts: Mapping[str, ArtifactVersion] = field(default_factory=dict[str, ArtifactVersion])
+    artifacts: Mapping[str, FileVersion] = field(default_factory=dict[str, FileVersion])
     caller: Callable[[], Caller] = lambda: Caller()
 
     def problems(self, value: Json, text: str, calls: Sequence[CallState]) -> list[str]:
@@ -273,7 +272,7 @@ async def _no_content(digest: str) -> bytes:
 class Files:
     """The files that a tool can read: ``entries`` has their latest versions, ``content`` finds content by digest."""
 
-    entries: Mapping[str, ArtifactVersion] = field(default_factory=dict[str, ArtifactVersion])
+    entries: Mapping[str, FileVersion] = field(default_factory=dict[str, FileVersion])
     content: Callable[[str], Awaitable[bytes]] = _no_content
 
     async def read(self, path: str) -> bytes:

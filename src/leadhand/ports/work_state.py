@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from leadhand.core.lifecycle import StepStatus
-from leadhand.core.moment import Moment
+from leadhand.core.run import StepStatus
 from leadhand.core.state import OrderState, RunState
-from leadhand.core.value import Value
+from leadhand.core.value import Moment, Value
 
 
 class SubtaskProgress(Value):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated
 
-from pydantic import ConfigDict, GetJsonSchemaHandler, RootModel
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler, RootModel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from leadhand.app.document import Document
-from leadhand.core.events import Event
+from leadhand.core.events import AnyEvent
+from leadhand.core.words import Level, Tone
 
 _PLACE = {
     "seq": {"type": "integer", "description": "The event's number in its run, from 1."},
@@ -25,12 +26,12 @@ class EventWords(Document):
     title: str
     text: str
     subject: str
-    tone: Literal["info", "good", "attention", "problem"]
-    level: Literal["phase", "step", "detail"]
+    tone: Tone
+    level: Level
     topics: tuple[str, ...]
 
 
-class EventDocument(RootModel[Event]):
+class EventDocument(RootModel[Annotated[AnyEvent, Field(discriminator="type")]]):
     """Any event together with its place in the log and its words: the type of an event of a page."""
 
     model_config = ConfigDict(defer_build=True)

@@ -30,11 +30,11 @@ from leadhand.app.led import led
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.core.errors import UsageError
-from leadhand.core.judgement import Check
 from leadhand.core.limits import Limits, usd
 from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition, WorkerCalls
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import unset
+from leadhand.core.work_result import Check
 from leadhand.ports.access import Scope, allows
 from leadhand.server.access import Principal, require
 from leadhand.server.problems import Problem, invalid

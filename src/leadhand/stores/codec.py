@@ -241,7 +241,7 @@ def _decoded(
             other = f"was written by another Leadhand: this release does not know {name} in version {int(version)}"
             raise UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} {other}", UPGRADE)
         event = known.model_validate_json(unpack(body, values))
-        return Entry(seq=int(seq), at=moment(int(at)), epoch=int(epoch), event=event)  # pyright: ignore[reportArgumentType]
+        return Entry(seq=int(seq), at=moment(int(at)), epoch=int(epoch), event=event)
     except ValidationError as error:
         raise _misshapen(run_id, seq, type_, error) from error
     except (ValueError, ArithmeticError) as error:

@@ -2,7 +2,7 @@
 
 Arguments, plans, summaries and answers go through many events of a run, and through its forks. A text, list or object
 of more than 4 kB is written as ``{"$blob":"sha256:…"}``, and a body with such references begins with ``@``, which no
-JSON does. See :mod:`leadhand.core.blob`: references with a size, which the engine makes, stay as they are. Blobs are
+JSON does. See :mod:`leadhand.core.artifact`: references with a size, which the engine makes, stay. Blobs are
 plain JSON without references of their own, so a body names all that it needs.
 """
 
@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from leadhand.core.artifact import digest_of
-from leadhand.core.blob import BLOB_ABOVE
+from leadhand.core.artifact import BLOB_ABOVE, digest_of
 
 from .connection import Connection, among
 

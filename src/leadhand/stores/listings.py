@@ -11,11 +11,12 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
+from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import no_such_run
 from leadhand.core.events import ArtifactWritten
-from leadhand.core.run import EarlierFile, RunStatus
+from leadhand.core.run import RunStatus
 from leadhand.core.value import Json, is_object
-from leadhand.ports.earlier_files import earlier_file, newest_files
+from leadhand.ports.earlier_files import newest_files
 from leadhand.ports.hosts import Announcement, HostLine
 from leadhand.ports.runs import (
     DRIVEN,
@@ -133,7 +134,7 @@ def earlier_files(
     key_id: str,
     limit: int,
     may_read: Callable[[tuple[bool, str]], bool],
-) -> list[EarlierFile]:
+) -> list[FileVersion]:
     """Return the files of runs as :meth:`leadhand.ports.ContextStore.earlier_files` does; damaged entries are left out.
 
     ``may_read`` decides about a run by its ``offline`` and its ``documents``.
@@ -165,11 +166,11 @@ def _places(connection: Connection, run_ids: set[str]) -> Iterator[tuple[str, tu
                 yield run_id, (bool(definition.get("offline")), str(definition.get("documents") or ""))
 
 
-def _files(rows: Iterable[Row]) -> Iterator[EarlierFile]:
+def _files(rows: Iterable[Row]) -> Iterator[FileVersion]:
     for run_id, at, body in rows:
         try:
-            written = ArtifactWritten.model_validate_json(body)
-            yield earlier_file(written.path, written, run_id, moment(at))
+            written = ArtifactWritten.model_validate_json(body).model_dump(exclude={"type", "attempt"})
+            yield FileVersion(**written, run_id=run_id, at=moment(at))
         except (ValueError, ArithmeticError):  # damage must not keep a run from starting
             continue
 

@@ -20,7 +20,6 @@ RUNS = Table(
     "run_id, flow, request, model, created_at, detached, key_id, follows,"
     " searched, label_words, name, tags,"
     " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
-    " held_back_requests, held_back_tokens, held_back_nanousd,"
     " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed, asking, unpriced,"
     " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
 )
@@ -51,13 +50,11 @@ class RunRow:
     def __init__(self, row: Row, shared: dict[str, Account]) -> None:
         self.fixed, labels, row = row[:FIXED], row[FIXED : FIXED + 4], row[FIXED + 4 :]
         self.searched, self.label_words, self.name, self.tags = labels
-        (self.status, self.finished_at, self.head_seq, self.epoch) = row[6:10]
-        self.owner = row[10]
-        self.head: tuple[int, ...] = row[11:15]
-        self.unpriced: int = row[15]
-        self.budget = Budget(
-            Account(Ceiling(*row[:3]), Money(*row[16:19]), Money(*row[19:22])), Money(*row[3:6]), shared
-        )
+        (self.status, self.finished_at, self.head_seq, self.epoch) = row[3:7]
+        self.owner = row[7]
+        self.head: tuple[int, ...] = row[8:12]
+        self.unpriced: int = row[12]
+        self.budget = Budget(Account(Ceiling(*row[:3]), Money(*row[13:16]), Money(*row[16:19])), shared)
 
     @classmethod
     def of(cls, run_id: str, started: RunStarted, owner: str | None, at: int, shared: dict[str, Account]) -> RunRow:
@@ -69,7 +66,7 @@ class RunRow:
                 run_id, definition.flow, shown, definition.models.default, at, int(definition.detached),
                 definition.key_id, definition.follows.run_id if definition.follows is not None else "",
                 *label_columns(shown, definition.name, definition.tags),
-                *definition.limits.ceiling.row, *definition.held_back.row,
+                *definition.limits.ceiling.row,
                 RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0, 0,
                 0, 0, 0, 0, 0, 0, 0,
             ),
@@ -101,7 +98,7 @@ class RunRow:
         """Return the row in the order of :data:`RUNS`."""
         return (
             *self.fixed, self.searched, self.label_words, self.name, self.tags,
-            *self.budget.run.ceiling.row, *self.budget.held_back.row,
+            *self.budget.run.ceiling.row,
             self.status, self.finished_at, self.head_seq, self.epoch,
             self.owner, *self.head, self.unpriced, *self.budget.run.spent.row, *self.budget.run.reserved.row,
         )  # fmt: skip

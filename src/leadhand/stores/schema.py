@@ -41,7 +41,7 @@ CREATE TABLE runs (
     status TEXT NOT NULL, model TEXT NOT NULL, created_at BIGINT NOT NULL, finished_at BIGINT,
     head_seq BIGINT NOT NULL, epoch BIGINT NOT NULL, owner TEXT, detached BIGINT NOT NULL,
     subtasks BIGINT NOT NULL, completed BIGINT NOT NULL, failed BIGINT NOT NULL, asking BIGINT NOT NULL,
-    {_amounts("ceiling", null="")}, {_amounts("held_back", "spent")},
+    {_amounts("ceiling", null="")}, {_amounts("spent")},
     unpriced BIGINT NOT NULL, {_amounts("reserved")},
     key_id TEXT NOT NULL, follows TEXT NOT NULL, name TEXT NOT NULL, tags TEXT NOT NULL, label_words TEXT NOT NULL
 );

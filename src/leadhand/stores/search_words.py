@@ -77,9 +77,6 @@ def _texts(event: ev.AnyEvent) -> Iterator[str]:
             for subtask in event.order.subtasks:
                 yield subtask.name
                 yield from texts_in(subtask.args)
-        case ev.GapsNoted():
-            for part in event.parts:
-                yield from texts_in(part.model_dump())
         case ev.StepIssued():
             yield event.step.title
             # Reviews name the subtasks that they judge by their keys, which nearly all runs have.
@@ -110,7 +107,6 @@ def _texts(event: ev.AnyEvent) -> Iterator[str]:
 SEARCHED = (
     ev.RunStarted,
     ev.OrderIssued,
-    ev.GapsNoted,
     ev.StepIssued,
     ev.ToolCallBegan,
     ev.ApprovalRequested,

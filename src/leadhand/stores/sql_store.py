@@ -14,11 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from leadhand.core.artifact import digest_of
+from leadhand.core.artifact import FileVersion, digest_of
 from leadhand.core.budget import METERED
 from leadhand.core.errors import StoreError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, RunChanged, RunStarted
-from leadhand.core.run import EarlierFile
 from leadhand.core.value import Json
 from leadhand.ports import Job, Places
 from leadhand.ports.earlier_files import may_share
@@ -190,7 +189,7 @@ class SqlContextStore(KeptBeside):
 
     async def earlier_files(
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
-    ) -> list[EarlierFile]:
+    ) -> list[FileVersion]:
         may_read = partial(may_share, offline=offline, documents=documents)
         return await self._query(earlier_files, self._database.dialect, flow, key_id, limit, may_read)
 

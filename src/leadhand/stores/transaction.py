@@ -117,6 +117,7 @@ class LogTransaction:
         self._rows: dict[str, RunRow] = {}
         self._shared: dict[str, Account] = {}
         self._loaded_shared: dict[str, Account] = {}
+        self._reserved: dict[str, list[Row]] = {}
         self._changed: dict[str, RunRow] = {}
         self._over: set[tuple[str, str]] = set()
         self._begun: set[tuple[str, str]] = set()
@@ -146,11 +147,11 @@ class LogTransaction:
         reserved: list[Row] = []
         allowances: list[Row] = []
         for run_id, row in self._changed.items():
-            settled += [(run_id, *key) for key in row.budget.closed()]
-            for attempt, call_id, (amount, *names) in row.budget.opened():
+            settled += self._reserved.get(run_id, ())
+            for key, (amount, *names) in row.budget.open.items():
                 scopes = (json.dumps(each) if each else "" for each in names)
-                reserved.append((run_id, attempt, call_id, *amount.row, *scopes))
-            for scope, account in row.budget.changed_scopes():
+                reserved.append((run_id, *key, *amount.row, *scopes))
+            for scope, account in row.budget.scopes.items():
                 allowances.append((run_id, scope, *chain.from_iterable(each.row for each in account)))
         shared = sorted(self._shared.items() - self._loaded_shared.items())
         new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
@@ -301,11 +302,12 @@ class LogTransaction:
             of_many: tuple[str, ...] = tuple(json.loads(taken_from_shared)) if taken_from_shared else ()
             scopes.update((run_id, scope) for scope in names)
             shared.update(of_many)
-            rows[run_id].budget.load(attempt, call_id, Reservation(Money(*amount), names, of_many))
+            rows[run_id].budget.open[attempt, call_id] = Reservation(Money(*amount), names, of_many)
+            self._reserved.setdefault(run_id, []).append((run_id, attempt, call_id))
         self._load_shared(sorted((scope,) for scope in shared), dialect)
         for run_id, scope, *amounts in changes.ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
             account = Account(Ceiling(*amounts[:3]), Money(*amounts[3:6]), Money(*amounts[6:]))
-            rows[run_id].budget.load_scope(scope, account)
+            rows[run_id].budget.scopes[scope] = account
 
         begun = [(append.run_id, append.begins) for append in appends if append.begins is not None]
         fenced = begun + [(append.run_id, append.current) for append in appends if append.current is not None]

@@ -25,7 +25,7 @@ from leadhand.core.decide import decide, due, when_idle
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.evolve import evolve, replay
 from leadhand.core.ids import model_call_id, tool_call_id
-from leadhand.core.rights import tools_of_worker
+from leadhand.core.relations import tools_of_worker
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec

@@ -13,10 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from leadhand.core.approval import Preview
-from leadhand.core.asks import DefineWorker, Delegate
 from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import did_you_mean, is_blank
-from leadhand.core.tool import DYNAMIC_WORKERS, ToolReturn
+from leadhand.core.tool import DYNAMIC_WORKERS, DefineWorker, Delegate, ToolReturn
 from leadhand.core.value import Json, compact_json, one_line, shown
 from leadhand.core.worker import WORKER_NAME, Worker
 from leadhand.engine.gate import input_of

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from leadhand.core.judgement import Claim
 from leadhand.core.value import Json, compact_json, is_list, is_object
+from leadhand.core.work_result import Claim
 
 PASSAGE_ID = r"[0-9a-f]{8}\.\d{1,5}"
 _PLACE = r"(?:p\s?\d{1,5}|" + PASSAGE_ID + r"|memory/[^\s\[\],;]+)"

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 
-from leadhand.core.judgement import Claim
+from leadhand.core.work_result import Claim
 
 FEWEST_WORDS = 5
 """Words from which on a quotation has to be in what it cites."""

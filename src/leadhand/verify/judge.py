@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from pydantic import ConfigDict, Field, ValidationError
 
 from leadhand.core.errors import UsageError
-from leadhand.core.judgement import DOUBTED, Check, Claim, ClaimVerdict, Doubt
 from leadhand.core.value import Json, Value, compact_json, list_of, object_of, texts_in
+from leadhand.core.work_result import DOUBTED, Check, Claim, ClaimVerdict, Doubt
 from leadhand.core.worker import Worker
 
 from .exact import plain

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leadhand.core.approval import ApprovalStatus
-from leadhand.core.blob import blob_of
-from leadhand.core.judgement import Claim
+from leadhand.core.artifact import blob_of
 from leadhand.core.outcome import may_be_used, source_numbers, sources_of
-from leadhand.core.rights import call_of
+from leadhand.core.relations import call_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, is_list, is_object, texts_in
 from leadhand.core.work_order import Subtask
-from leadhand.core.work_result import summary_of
+from leadhand.core.work_result import Claim, summary_of
 
 LONGEST_ERROR = 300
 """Characters of the error of a failed call."""

@@ -9,7 +9,7 @@ import pytest
 
 from flows.judges import briefs, judge, step_of
 from leadhand import Leadhand, RunStatus, tool
-from leadhand.core.judgement import ClaimVerdict
+from leadhand.core.work_result import ClaimVerdict
 from leadhand.testing.scripted_model import brief_of, calls, fails, says
 
 from .reports import (

@@ -11,7 +11,6 @@ import pytest
 from flows.judges import briefs, judge
 from leadhand import RunStatus
 from leadhand.core.conversation import ToolMessage, UserMessage
-from leadhand.engine.conversation import Conversation
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import calls, calls_all, fails
 
@@ -30,36 +29,6 @@ def writes_much(request: ModelRequest) -> Any:
     turn = sum(message.role == "assistant" for message in request.messages)
     steps = [calls("search", query="size"), calls("filesystem_write", path="size.md", content=LONG_TEXT)]
     return steps[turn] if turn < 2 else {"summary": LONG_TEXT[:56], "artifact_path": "memory/size.md"}
-
-
-def test_a_continued_conversation_equals_the_one_rebuilt_from_the_log(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rebuilt = Conversation.rebuilt
-    reused: list[int] = []
-
-    async def compared(work: Any, log: Any, kept: Any = None) -> Conversation:
-        whole = await rebuilt(work, log)
-        continued = await rebuilt(work, log, kept)
-        if kept is not None:
-            reused.append(sum(any(turn is each for each in kept.turns) for turn in continued.turns))
-            assert continued.turns == whole.turns
-            assert continued.idle_turns() == whole.idle_turns()
-            assert continued.kept() == whole.kept()
-            if all(len(turn.done) == len(turn.calls) for turn in whole.turns):
-                assert continued.messages(lambda _: "") == whole.messages(lambda _: "")
-        return continued
-
-    monkeypatch.setattr(Conversation, "rebuilt", compared)
-    read = calls("filesystem_read", path="memory/size.md")
-    mixed = calls_all(
-        ("todo_list_write", {"todos": []}), ("no_such_tool", {}), ("filesystem_read", {"path": "memory/none.md"})
-    )
-    steps = [todos(1), both, mixed, todos(2), read, todos(3), todos(3), todos(3), todos(4), mixed, todos(5), SOUND]
-    answer = research(home, model(lead=lead(*steps), size=writes_much))
-
-    assert answer.status is RunStatus.SUCCEEDED, answer.document
-    assert max(reused) >= 9
 
 
 def size(request: ModelRequest) -> int:

@@ -13,7 +13,7 @@ from refusals import refused
 from flows.judges import briefs, judge
 from leadhand import Leadhand, RunStatus, ToolError, ToolReturn, tool
 from leadhand.core.errors import UsageError
-from leadhand.core.judgement import ClaimVerdict
+from leadhand.core.work_result import ClaimVerdict
 from leadhand.flows.research.flow import research as research_flow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import calls, calls_all, fails

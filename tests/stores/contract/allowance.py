@@ -41,41 +41,24 @@ class AllowanceContract(Contract):
         await store.create("run-1", started(limits=UNLIMITED))
         assert await fits(store, "run-1", Money(requests=10**9, tokens=10**15, nanousd=10**15))
 
-    async def test_what_is_held_back_is_for_the_stages_that_close_a_run(self, store: ContextStore) -> None:
-        limits = Limits(budget_nanousd=None, max_tokens=100)
-        await store.create("run-1", started(limits=limits, held_back=Money(tokens=30)))
-        assert await tokens_left(store, "run-1") == 70
-        assert await tokens_left(store, "run-1", after=0) == 100
-
-    async def test_half_of_what_is_held_back_is_for_reviews(self, store: ContextStore) -> None:
+    async def test_a_call_leaves_what_is_kept_for_the_steps_after_it(self, store: ContextStore) -> None:
         limits = Limits(budget_nanousd=None, max_tokens=100, max_requests=10)
-        await store.create("run-1", started(limits=limits, held_back=Money(requests=3, tokens=30)))
-        review = began("c1", Money(requests=9, tokens=85)).evolve(after=1)
-        assert not await fits(store, "run-1", Money(requests=8, tokens=1))
-        await store.append("run-1", [review])
+        await store.create("run-1", started(limits=limits))
+        assert await tokens_left(store, "run-1", kept=tokens(30)) == 70
+        assert await tokens_left(store, "run-1") == 100
+        part = Money(requests=1, tokens=15)
+        assert not await fits(store, "run-1", Money(requests=8, tokens=1), kept=Money(requests=3, tokens=30))
+        await store.append("run-1", [began("c1", Money(requests=9, tokens=85), kept=part)])
         with pytest.raises(BudgetRefused, match="kept for the steps after it"):
-            await store.append("run-1", [began("c2", tokens(1)).evolve(after=1)])
-        await store.append("run-1", [began("c2", Money(requests=1, tokens=15), after=0)])
-
-    async def test_each_closing_stage_leaves_the_parts_of_those_after_it(self, store: ContextStore) -> None:
-        limits = Limits(budget_nanousd=None, max_tokens=100, max_requests=10)
-        await store.create("run-1", started(limits=limits, held_back=Money(requests=3, tokens=30)))
-        review = began("c1", Money(requests=8, tokens=80)).evolve(stages=3, after=2)
-        await store.append("run-1", [review])
-        with pytest.raises(BudgetRefused):
-            await store.append("run-1", [began("c2", tokens(1)).evolve(stages=3, after=2)])
-        await store.append("run-1", [began("c2", Money(requests=1, tokens=10), after=0).evolve(stages=3, after=1)])
-        with pytest.raises(BudgetRefused):
-            await store.append("run-1", [began("c3", tokens(1), after=0).evolve(stages=3, after=1)])
-        await store.append("run-1", [began("c3", Money(requests=1, tokens=10)).evolve(stages=3, after=0)])
+            await store.append("run-1", [began("c2", tokens(1), kept=part)])
+        await store.append("run-1", [began("c2", part)])
 
     async def test_changed_limits_hold_from_then_on(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
         await store.append("run-1", [began("c1", tokens(90))])
         more = Limits(budget_nanousd=70, max_tokens=200)
-        await store.append("run-1", [RunChanged(limits=more, held_back=Money(tokens=50))])
-        assert await tokens_left(store, "run-1") == 60
-        assert await tokens_left(store, "run-1", after=0) == 110
+        await store.append("run-1", [RunChanged(limits=more)])
+        assert await tokens_left(store, "run-1") == 110
         assert await fits(store, "run-1", Money(nanousd=70))
         assert not await fits(store, "run-1", Money(nanousd=71))
         await store.append("run-1", [RunChanged(limits=UNLIMITED)])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from leadhand.core.artifact import digest_of
+from leadhand.core.artifact import FileVersion, digest_of
 from leadhand.core.events import ArtifactWritten
-from leadhand.core.run import EarlierFile
 from leadhand.ports import ContextStore
 
 from .samples import ATTEMPT, Contract, started
@@ -34,7 +33,7 @@ class FileIndexContract(Contract):
 
         assert [(file.run_id, file.path) for file in found] == [("run-1", "memory/a.md"), ("run-2", "memory/b.md")]
         entry = (await store.read("run-1"))[-2]
-        assert found[0] == EarlierFile(
+        assert found[0] == FileVersion(
             path="memory/a.md",
             digest=digest_of(b"third"),
             size=5,

@@ -70,14 +70,14 @@ def reasons(entries: list[ev.Entry]) -> list[str]:
 
 
 def began(
-    call: str, reserved: Money, *, attempt: str = ATTEMPT, after: int = 2, within: Within | None = None,
+    call: str, reserved: Money, *, attempt: str = ATTEMPT, kept: Money = NOTHING, within: Within | None = None,
     shared: Within | None = None,
 ) -> ev.ModelCallBegan:  # fmt: skip
     """A model call that reserves an amount, from the scopes in ``within`` and the accounts in ``shared`` too."""
     allowances = tuple(replace(ceiling, scope=scope) for scope, ceiling in (within or {}).items())
     of_many = tuple(replace(ceiling, scope=scope) for scope, ceiling in (shared or {}).items())
     return ev.ModelCallBegan(
-        attempt=attempt, call_id=call, model="offline", reserved=reserved, after=after, within=allowances,
+        attempt=attempt, call_id=call, model="offline", reserved=reserved, kept=kept, within=allowances,
         shared=of_many,
     )  # fmt: skip
 
@@ -101,24 +101,24 @@ def lost(attempt: str = ATTEMPT) -> ev.AttemptReturned:
 
 
 async def fits(
-    store: ContextStore, run_id: str, amount: Money, *, after: int = 2, within: Within | None = None
+    store: ContextStore, run_id: str, amount: Money, *, kept: Money = NOTHING, within: Within | None = None
 ) -> bool:
     """Whether a call could reserve this much now. The same append settles the reservation with nothing used."""
     probe = f"probe-{time.monotonic_ns()}"
     nothing = Usage(requests=0, nanousd=0)
     try:
-        await store.append(run_id, [began(probe, amount, after=after, within=within), returned(probe, nothing)])
+        await store.append(run_id, [began(probe, amount, kept=kept, within=within), returned(probe, nothing)])
     except BudgetRefused:
         return False
     return True
 
 
-async def tokens_left(store: ContextStore, run_id: str, *, after: int = 2, within: Within | None = None) -> int:
+async def tokens_left(store: ContextStore, run_id: str, *, kept: Money = NOTHING, within: Within | None = None) -> int:
     """Return how many tokens a call could reserve now, up to a thousand."""
     fitting, too_many = -1, 1_001
     while too_many - fitting > 1:
         middle = (fitting + too_many) // 2
-        if await fits(store, run_id, tokens(middle), after=after, within=within):
+        if await fits(store, run_id, tokens(middle), kept=kept, within=within):
             fitting = middle
         else:
             too_many = middle

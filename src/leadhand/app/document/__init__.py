@@ -5,8 +5,7 @@ from typing import Any
 from pydantic import ConfigDict
 
 from leadhand.core.events import Entry
-from leadhand.core.moment import iso
-from leadhand.core.value import Value
+from leadhand.core.value import Value, iso
 
 
 class Document(Value):

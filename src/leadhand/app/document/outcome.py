@@ -9,14 +9,14 @@ from leadhand.core.approval import ApprovalStatus, approval_id
 from leadhand.core.decide.requests import broken, retriable
 from leadhand.core.errors import DENIED, Failure, FailureClass
 from leadhand.core.events import RunFinished
-from leadhand.core.evidence import made_calls
-from leadhand.core.judgement import ClaimVerdict, Doubt, Judgement
+from leadhand.core.outcome import made_calls
 from leadhand.core.relations import open_question
 from leadhand.core.run import Gap, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import listed
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, unset
+from leadhand.core.work_result import ClaimVerdict, Doubt, Judgement
 
 from . import Document
 

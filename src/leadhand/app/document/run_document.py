@@ -9,10 +9,9 @@ from leadhand.app.flows import FlowRegistry
 from leadhand.app.host_waits import host_wait
 from leadhand.app.new_limits import proposed_limits
 from leadhand.core.ids import attempt_id, event_id
-from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import usd
 from leadhand.core.relations import open_question, parent_of
-from leadhand.core.run import ENDED, RunDefinition
+from leadhand.core.run import ENDED, RunDefinition, StepStatus
 from leadhand.core.state import RunState, Settlement, StepState
 from leadhand.core.value import Value
 from leadhand.flows.unjudged import judgement_of

@@ -6,15 +6,13 @@ from typing import Literal
 from pydantic import Field
 
 from leadhand.core.approval import Approval
-from leadhand.core.asks import Todo
 from leadhand.core.errors import Failure
-from leadhand.core.judgement import JudgedClaim
-from leadhand.core.lifecycle import StepStatus
 from leadhand.core.limits import Limits
-from leadhand.core.moment import Moment
-from leadhand.core.run import CitedSource, ForkPoint, Gap, RunStatus
-from leadhand.core.value import Json, unset
+from leadhand.core.run import CitedSource, ForkPoint, Gap, RunStatus, StepStatus
+from leadhand.core.tool import Todo
+from leadhand.core.value import Json, Moment, unset
 from leadhand.core.work_order import WorkOrder
+from leadhand.core.work_result import JudgedClaim
 from leadhand.flows.report.shapes import ReportTask
 from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState

@@ -51,9 +51,8 @@ from leadhand.cli.terminal.streams import (
     write_paged,
 )
 from leadhand.core.errors import Failure, UsageError
-from leadhand.core.lifecycle import UNSUCCESSFUL, StepStatus
 from leadhand.core.relations import open_question
-from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.run import ENDED, UNSUCCESSFUL, RunStatus, StepStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.work_result import VerdictKind
 from leadhand.ports.hosts import HostWait

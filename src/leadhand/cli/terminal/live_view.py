@@ -23,7 +23,6 @@ from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, 
 from leadhand.cli.terminal.streams import stderr_through, terminal
 from leadhand.core.events import AttemptScheduled, Entry
 from leadhand.core.limits import usd
-from leadhand.core.words import Tone
 
 FRAMES_PER_SECOND = 8
 MAX_LANES = 12
@@ -45,10 +44,10 @@ STYLES = {
     "dropped": "red",
 }
 TONES = {
-    Tone.INFO: ("◐", "cyan"),
-    Tone.GOOD: ("✓", "green"),
-    Tone.ATTENTION: (RETRYING, "yellow"),
-    Tone.PROBLEM: ("✗", "red"),
+    "info": ("◐", "cyan"),
+    "good": ("✓", "green"),
+    "attention": (RETRYING, "yellow"),
+    "problem": ("✗", "red"),
 }
 
 

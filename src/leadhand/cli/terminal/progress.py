@@ -14,7 +14,7 @@ from leadhand.cli.terminal.streams import say
 from leadhand.core.events import Entry, NoteEmitted
 from leadhand.core.ids import split_attempt
 from leadhand.core.view import Change, Projection
-from leadhand.core.words import Level, Tone
+from leadhand.core.words import Tone
 
 RECENT = 12
 """Finished steps that are kept for display."""
@@ -114,10 +114,10 @@ class Progress:
         phase = self.view["run"].get("phase") if "phase" in change.patch.get("run", {}) else None
         if change.type in PHASES and phase and not phase.get("written", 0) % WRITTEN:
             said, self._phase = self._phase, phase["text"]  # a lead has a phase in each of its turns
-            return Line(phase["text"], "", Tone.INFO, phase=False) if said != self._phase else None
+            return Line(phase["text"], "", "info", phase=False) if said != self._phase else None
         if change.type == "todos_set":
             return Line(words.title, words.text, words.tone, phase=False)
-        if words.level is Level.DETAIL or change.type in SILENT:
+        if words.level == "detail" or change.type in SILENT:
             return None
         if change.type == "run_claimed" and not was_driven:  # worth a line only if another process was driving the run
             return None
@@ -133,7 +133,7 @@ class Progress:
             name = self._name(words.subject, part)
             text = _details(change.type, words.text, part, at)
             text = f"{name}{text if text.startswith('  ') else f': {text}' if text else ''}"
-        return Line(words.title, text, words.tone, words.level is Level.PHASE)
+        return Line(words.title, text, words.tone, words.level == "phase")
 
     def _name(self, key: str, part: StepPart) -> str:
         """A step in words: delegated work by its name and who asked for it, unless that is the lead."""
@@ -148,7 +148,7 @@ class Progress:
 def _is_quiet(change: Change, part: StepPart) -> bool:
     """Whether an event is not worth a line: progress of what is shown as a phase, and a step of one attempt."""
     words = change.words
-    if words.level is Level.STEP and words.tone in (Tone.INFO, Tone.GOOD) and not _is_work(part):
+    if words.level == "step" and words.tone in ("info", "good") and not _is_work(part):
         return True
     return change.type == "attempt_started" and _continued(part)
 

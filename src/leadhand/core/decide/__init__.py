@@ -13,12 +13,9 @@ from leadhand.core.approval import Approval
 from leadhand.core.commands import Policy
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import foreseen
-from leadhand.core.lifecycle import RUN
 from leadhand.core.outcome import concluded
-from leadhand.core.plan_approval import open_plan
-from leadhand.core.relations import open_question
-from leadhand.core.rights import is_work
-from leadhand.core.run import RunStatus
+from leadhand.core.relations import is_work, open_plan, open_question
+from leadhand.core.run import RUN, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.words.failures import ASK_AGAIN, ASK_OTHERWISE, needs_failed
 
@@ -38,8 +35,6 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
     match command:
         case do.IssueOrder():
             return orders.issue_order(state, command.order, command.workers)
-        case do.NoteGaps():
-            return [ev.GapsNoted(parts=command.parts)]
         case do.IssueStep():
             return attempts.issue_step(state, command.step, command.definition)
         case do.Conclude():

@@ -9,14 +9,12 @@ from datetime import datetime
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.artifact import confined
-from leadhand.core.asks import Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.errors import UsageError
 from leadhand.core.evolve import apply_events, draft
 from leadhand.core.ids import step_of_call
-from leadhand.core.relations import ancestors, call_of, child_id, children_of, parent_of
-from leadhand.core.rights import MAX_DEPTH, tools_of
+from leadhand.core.relations import MAX_DEPTH, ancestors, call_of, child_id, children_of, parent_of, tools_of
 from leadhand.core.state import AttemptState, RunState, StepState
-from leadhand.core.tool import DYNAMIC_WORKERS
+from leadhand.core.tool import DYNAMIC_WORKERS, Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.value import shown
 from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker

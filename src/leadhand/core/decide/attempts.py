@@ -10,14 +10,11 @@ from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, policy_of
 from leadhand.core.commands import FlowError, Policy
 from leadhand.core.errors import MAX_TURNS, Failure, FailureClass
-from leadhand.core.evidence import unsupported_claim
 from leadhand.core.evolve.steps import WORKER, answered_value, can_continue
 from leadhand.core.ids import attempt_id, step_of
-from leadhand.core.lifecycle import AttemptStatus
-from leadhand.core.plan_approval import is_gated
-from leadhand.core.relations import children_of
-from leadhand.core.rights import is_work, tools_of_worker
-from leadhand.core.run import RunStatus
+from leadhand.core.outcome import unsupported_claim
+from leadhand.core.relations import children_of, is_gated, is_work, tools_of_worker
+from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED, indeterminate, out_of_time, to_raise

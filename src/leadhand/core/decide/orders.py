@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.ids import order_id
-from leadhand.core.lifecycle import StepStatus
+from leadhand.core.run import StepStatus
 from leadhand.core.state import RunState
 from leadhand.core.work_order import WorkOrder, tie_problems
 from leadhand.core.work_result import Review, Verdict, VerdictKind

@@ -9,10 +9,8 @@ from leadhand.core import events as ev
 from leadhand.core.commands import Policy
 from leadhand.core.errors import CODE_FAILED, MAX_TURNS, RAN_OUT
 from leadhand.core.ids import step_of
-from leadhand.core.lifecycle import UNSUCCESSFUL, AttemptStatus
-from leadhand.core.relations import descendants, open_approvals
-from leadhand.core.rights import is_work
-from leadhand.core.run import RunStatus
+from leadhand.core.relations import descendants, is_work, open_approvals
+from leadhand.core.run import UNSUCCESSFUL, AttemptStatus, RunStatus
 from leadhand.core.state import ModelTurn, RunState, StepState
 from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import references

@@ -9,22 +9,17 @@ in any order, and are never refused. *Requests* come from people, through any pr
 import operator
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from pydantic import Field, PlainValidator
+from pydantic import Field
 
 from leadhand.core.approval import Approval, Question
 from leadhand.core.errors import Failure
-from leadhand.core.judgement import Judgement
 from leadhand.core.limits import NOTHING, Limits, Money
 from leadhand.core.run import CitedSource, Gap, RunDefinition, RunStatus
-from leadhand.core.value import Json, Value, is_object, unset
+from leadhand.core.value import Json, unset
+from leadhand.core.work_result import Judgement
 
-from .base import EventBase as EventBase
-from .base import Kind as Kind
-from .base import Observation as Observation
-from .base import Request as Request
-from .base import absent
 from .work import *
 
 # --- the run ---------------------------------------------------------------------------------------------------------
@@ -33,14 +28,12 @@ from .work import *
 class RunStarted(EventBase):
     """The run was created, with its definition."""
 
-    type: Literal["run_started"] = "run_started"
     definition: RunDefinition
 
 
 class RunClaimed(EventBase):
     """A process took over the run; the entry has the new epoch."""
 
-    type: Literal["run_claimed"] = "run_claimed"
     owner: str
 
 
@@ -51,7 +44,6 @@ class RunStatusSet(EventBase):
     was not running for ``slept_s`` seconds (stopped, or the machine was suspended), which are not time of the run.
     """
 
-    type: Literal["run_status_set"] = "run_status_set"
     status: Literal[RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING]
     reason: str = ""
     by: str = ""
@@ -65,7 +57,6 @@ class RunFinished(EventBase):
     was used. ``left_out`` are the steps that the flow no longer asked for.
     """
 
-    type: Literal["run_finished"] = "run_finished"
     number: int = 1
     status: RunStatus
     answer: str
@@ -81,7 +72,6 @@ class RunFinished(EventBase):
 class RunRequested(Request):
     """A person asks to cancel, pause or resume the run."""
 
-    type: Literal["run_requested"] = "run_requested"
     what: Literal["cancel", "pause", "resume"]
     reason: str = ""
 
@@ -93,7 +83,6 @@ class RunChanged(Request):
     attempt, by worker; ``needs_prices``: refuse models of unknown price.
     """
 
-    type: Literal["run_changed"] = "run_changed"
     limits: Limits | None = Field(default=None, exclude_if=unset)
     held_back: Money = Field(default=NOTHING, exclude_if=partial(operator.eq, NOTHING))
     held_back_s: float = Field(default=0.0, exclude_if=operator.not_)
@@ -110,7 +99,6 @@ class ApprovalRequested(EventBase):
     """A person is asked to approve one call or a plan, or to say whether a call happened."""
 
     about: ClassVar[str] = "approval.attempt"
-    type: Literal["approval_requested"] = "approval_requested"
     approval: Approval
 
 
@@ -122,7 +110,6 @@ class ApprovalAnswered(Request):
     ``reason`` and ``raw`` as its result; otherwise it can be made again.
     """
 
-    type: Literal["approval_answered"] = "approval_answered"
     approval_id: str
     approve: bool
     args_hash: str = ""
@@ -136,14 +123,12 @@ class ApprovalAnswered(Request):
 class QuestionAsked(EventBase):
     """A person is asked what the run cannot find out. It waits for the answer if it has nothing else to do."""
 
-    type: Literal["question_asked"] = "question_asked"
     question: Question
 
 
 class QuestionAnswered(Request):
     """A person's answer to a question of the run; ``expired``: its time is up, and the text is the default."""
 
-    type: Literal["question_answered"] = "question_answered"
     question_id: str
     text: str
     expired: bool = Field(default=False, exclude_if=operator.not_)
@@ -152,45 +137,27 @@ class QuestionAnswered(Request):
 class SignalSent(Request):
     """A signal, for the flow that waits for one of this ``name``; it is kept until one does."""
 
-    type: Literal["signal_sent"] = "signal_sent"
     name: str
     value: Json = None
 
 
 AnyEvent = (
-    RunStarted | RunClaimed | RunStatusSet | RunFinished | RunRequested | RunChanged | OrderIssued | GapsNoted
+    RunStarted | RunClaimed | RunStatusSet | RunFinished | RunRequested | RunChanged | OrderIssued
     | ResultsJudged | StepIssued | StepSettled | StepRequested | RequestDecided | AttemptScheduled | AttemptStarted
     | AttemptReturned | AttemptParked | ModelCallBegan | ModelCallReturned | ElementWritten | ConversationCompacted
     | ToolCallBegan | ToolCallReturned | CallAnswered | WorkerDefined | ArtifactWritten | TodosSet | NoteEmitted
     | ApprovalRequested | ApprovalAnswered | QuestionAsked | QuestionAnswered | SignalSent
 )  # fmt: skip
-Event = Annotated[AnyEvent, Field(discriminator="type")]
-
-EVENT_TYPES: dict[str, type[EventBase]] = {
+EVENT_TYPES: dict[str, type[AnyEvent]] = {
     cls.model_fields["type"].default: cls
     for cls in AnyEvent.__args__  # not listed twice in the union
 }
 
 
-def _read(event: Any) -> EventBase:
-    """Return an event as it is, or read it from its JSON. Raises ValueError for anything else."""
-    if is_object(event) and event.get("type") in EVENT_TYPES:
-        return EVENT_TYPES[event["type"]].model_validate(event)
-    if not isinstance(event, EventBase):
-        raise ValueError("this is not an event of a known type")
-    return event
-
-
-if TYPE_CHECKING:
-    _OneEvent = AnyEvent
-else:
-    _OneEvent = Annotated[Any, PlainValidator(_read)]  # a schema of all events takes 19 ms
-
-
-class Entry(Value):
+class Entry(NamedTuple):
     """An event in the log, with its sequence number, its time (UTC), and the epoch under which it was written."""
 
     seq: int
     at: datetime
     epoch: int
-    event: _OneEvent
+    event: AnyEvent

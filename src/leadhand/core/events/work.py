@@ -1,39 +1,91 @@
-"""Events of orders, steps, attempts and calls."""
+"""The base of all events, and the events of orders, steps, attempts and calls."""
 
 import operator
+import re
 from datetime import datetime
-from functools import partial
+from enum import StrEnum
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
+from pydantic.fields import FieldInfo
 
-from leadhand.core.asks import Ask, Todo
-from leadhand.core.blob import Blob
+from leadhand.core.artifact import Blob
 from leadhand.core.conversation import AssistantMessage, Message
 from leadhand.core.errors import Failure
 from leadhand.core.limits import NOTHING, Ceiling, Money, Usage
-from leadhand.core.tool import CachedFrom, Effect, Source
-from leadhand.core.value import Json, unset
-from leadhand.core.work_order import OpenCall, Step, Unsupported, WorkOrder
+from leadhand.core.tool import Ask, CachedFrom, Effect, Source, Todo
+from leadhand.core.value import Json, Value, unset
+from leadhand.core.work_order import OpenCall, Step, WorkOrder
 from leadhand.core.work_result import ResultData, Review, WorkResult
 from leadhand.core.worker import Worker
 
-from .base import EventBase, Observation, Request, absent
+absent = partial(operator.is_, None)
+
+
+class Kind(StrEnum):
+    DECISION = "decision"
+    OBSERVATION = "observation"
+    REQUEST = "request"
+
+
+class EventBase(Value):
+    """The base of all events: ``kind``, ``type``, the ``version`` of the stored shape, and the id of the subject.
+
+    The ``type`` is the name of the class in snake case: the discriminator of the union.
+    """
+
+    kind: ClassVar[Kind] = Kind.DECISION
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = ""
+    """The path of the field with the id of the event's subject; empty for the run as a whole."""
+    type: str = ""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        name = re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+        annotation: Any = Literal[name]
+        cls.__pydantic_fields__["type"] = FieldInfo.from_annotated_attribute(annotation, name)
+
+    @property
+    def subject(self) -> str:
+        """The id of the event's subject: an attempt, a step or an order; "" for the run."""
+        return operator.attrgetter(self.about)(self) if self.about else ""
+
+    @cached_property
+    def body(self) -> str:
+        """The event as JSON, without its type: what is redacted, then stored."""
+        return self.model_dump_json(exclude={"type"}, by_alias=True)
+
+
+class AttemptEvent(EventBase):
+    """An event about an attempt."""
+
+    about: ClassVar[str] = "attempt"
+    attempt: str
+
+
+class Observation(AttemptEvent):
+    """Something that a host observed on behalf of an attempt."""
+
+    kind: ClassVar[Kind] = Kind.OBSERVATION
+
+
+class Request(EventBase):
+    """A request of a person about a run; ``by`` names the person."""
+
+    kind: ClassVar[Kind] = Kind.REQUEST
+    by: str = ""
+
+
+# --- orders, steps and attempts --------------------------------------------------------------------------------------
 
 
 class OrderIssued(EventBase):
     """An order was accepted, and is immutable."""
 
     about: ClassVar[str] = "order.work_order_id"
-    type: Literal["order_issued"] = "order_issued"
     order: WorkOrder
-
-
-class GapsNoted(EventBase):
-    """Parts of the request that no tool supports, which become gaps of the answer."""
-
-    type: Literal["gaps_noted"] = "gaps_noted"
-    parts: tuple[Unsupported, ...]
 
 
 class ResultsJudged(EventBase):
@@ -41,7 +93,6 @@ class ResultsJudged(EventBase):
     may be judged again."""
 
     about: ClassVar[str] = "work_order_id"
-    type: Literal["results_judged"] = "results_judged"
     work_order_id: str = ""
     review: Review
 
@@ -50,7 +101,6 @@ class StepIssued(EventBase):
     """A step was created. Its first attempt (``…/a1``) may start as soon as all its needs are completed."""
 
     about: ClassVar[str] = "step.step_id"
-    type: Literal["step_issued"] = "step_issued"
     step: Step
 
 
@@ -62,7 +112,6 @@ class StepSettled(EventBase):
     another attempt follows.
     """
 
-    type: Literal["step_settled"] = "step_settled"
     step: str
     attempt: str = Field(default="", exclude_if=operator.not_)
     ok: bool
@@ -85,7 +134,6 @@ class StepRequested(Request):
     cannot settle an open approval request in this way.
     """
 
-    type: Literal["step_requested"] = "step_requested"
     what: Literal["retry", "skip", "supply"]
     steps: tuple[str, ...] = ()
     args: dict[str, Any] | None = Field(default=None, exclude_if=absent)
@@ -101,7 +149,6 @@ class RequestDecided(EventBase):
     are repeated, with new ``args`` if it has some. Steps in ``workers`` are carried out by the workers named there from
     now on."""
 
-    type: Literal["request_decided"] = "request_decided"
     what: Literal["retry", "skip", "supply"]
     by: str = ""
     steps: tuple[str, ...] = ()
@@ -110,15 +157,12 @@ class RequestDecided(EventBase):
     workers: dict[str, str] = Field(default={}, exclude_if=operator.not_)
 
 
-class AttemptScheduled(EventBase):
+class AttemptScheduled(AttemptEvent):
     """An attempt may start at ``not_before`` or later.
 
     ``continues`` names the attempt whose conversation it continues, if any; ``feedback`` is what was wrong.
     """
 
-    about: ClassVar[str] = "attempt"
-    type: Literal["attempt_scheduled"] = "attempt_scheduled"
-    attempt: str
     continues: str | None = None
     not_before: datetime | None = None
     feedback: str = ""
@@ -127,7 +171,6 @@ class AttemptScheduled(EventBase):
 class AttemptStarted(Observation):
     """A host started to carry out an attempt."""
 
-    type: Literal["attempt_started"] = "attempt_started"
     host: str
 
 
@@ -138,7 +181,6 @@ class AttemptReturned(Observation):
     The event contains no copies: the data of calls is in their events, a structured answer is in the last reply.
     """
 
-    type: Literal["attempt_returned"] = "attempt_returned"
     result: WorkResult
     lost: bool = Field(default=False, exclude_if=operator.not_)
 
@@ -149,7 +191,6 @@ class AttemptParked(Observation):
     The owner parks one that has returned until a person says whether its interrupted ``once`` calls happened.
     """
 
-    type: Literal["attempt_parked"] = "attempt_parked"
     open_calls: tuple[OpenCall, ...]
 
 
@@ -159,8 +200,7 @@ class AttemptParked(Observation):
 class ModelCallBegan(Observation):
     """A model is about to be called. This entry takes the upper bound ``reserved`` from the run's allowance.
 
-    What is held back is for the last ``stages`` of the run, in equal parts: the evaluation, the answer, its shape and
-    its judgement. A call leaves the parts of those ``after`` it. ``reserved`` is also taken from ``within``, the
+    It leaves what is ``kept`` of it for the steps that close the run. ``reserved`` is also taken from ``within``, the
     allowances of the call's step and its ancestors, and from ``shared``, those that many runs share.
 
     ``request`` is what the model is sent: a blob of instructions, tools and schema, then each message, large ones as
@@ -168,12 +208,10 @@ class ModelCallBegan(Observation):
     follow.
     """
 
-    type: Literal["model_call_began"] = "model_call_began"
     call_id: str
     model: str
     reserved: Money = NOTHING
-    stages: int = Field(default=2, ge=2)
-    after: int = Field(default=2, ge=0)
+    kept: Money = Field(default=NOTHING, exclude_if=partial(operator.eq, NOTHING))
     within: tuple[Ceiling, ...] = Field(default=(), exclude_if=operator.not_)
     shared: tuple[Ceiling, ...] = Field(default=(), exclude_if=operator.not_)
     request: tuple[Annotated[Blob | Message, Field(union_mode="left_to_right")], ...] = Field(
@@ -188,7 +226,6 @@ class ModelCallReturned(Observation):
     ``asked`` is what the code of a flow asked.
     """
 
-    type: Literal["model_call_returned"] = "model_call_returned"
     call_id: str
     model: str
     message: AssistantMessage | None = None
@@ -204,7 +241,6 @@ class ElementWritten(Observation):
     """A model has written an element of the list that ``Worker.elements`` names. It passed the checks that need nothing
     else; the whole answer is still being written, and can turn out invalid."""
 
-    type: Literal["element_written"] = "element_written"
     index: int = Field(ge=0)
     value: Json
 
@@ -213,7 +249,6 @@ class ConversationCompacted(Observation):
     """The conversation exceeded the model's window: results through turn ``through`` are cut to ``keep`` characters,
     and the model is not shown turns 1 to ``left_out`` (0: none)."""
 
-    type: Literal["conversation_compacted"] = "conversation_compacted"
     through: int
     keep: int
     left_out: int = Field(default=0, ge=0, exclude_if=operator.not_)
@@ -225,7 +260,6 @@ class ToolCallBegan(Observation):
     ``changed_by`` is the hook that changed the arguments; ``args`` are those that the tool receives.
     """
 
-    type: Literal["tool_call_began"] = "tool_call_began"
     call_id: str
     tool: str
     args: dict[str, Any]
@@ -240,7 +274,6 @@ class ToolCallReturned(Observation):
     called either: a hook did not let these arguments pass, or failed.
     """
 
-    type: Literal["tool_call_returned"] = "tool_call_returned"
     call_id: str
     tool: str
     ok: bool
@@ -260,40 +293,30 @@ class CallAnswered(EventBase):
     """An open call of a parked attempt got its answer from the controller: the result of another step, or whether its
     asks were granted. The result itself is stored only with the other step."""
 
-    type: Literal["call_answered"] = "call_answered"
     call_id: str
     ok: bool
     content: str
 
 
-class WorkerDefined(EventBase):
+class WorkerDefined(AttemptEvent):
     """A worker was defined for the rest of this run, at the request of ``attempt``."""
 
-    about: ClassVar[str] = "attempt"
-    type: Literal["worker_defined"] = "worker_defined"
-    attempt: str
     worker: Worker
     description: str = ""
 
 
-class ArtifactWritten(EventBase):
+class ArtifactWritten(AttemptEvent):
     """A file of the run has a new version of ``size`` bytes, whose content has the ``digest`` (``sha256:…``)."""
 
-    about: ClassVar[str] = "attempt"
-    type: Literal["artifact_written"] = "artifact_written"
-    attempt: str
     path: str
     digest: str
     size: int
     media_type: str
 
 
-class TodosSet(EventBase):
+class TodosSet(AttemptEvent):
     """The todo list was replaced."""
 
-    about: ClassVar[str] = "attempt"
-    type: Literal["todos_set"] = "todos_set"
-    attempt: str
     todos: tuple[Todo, ...]
 
 
@@ -304,7 +327,6 @@ class NoteEmitted(Observation):
     ``refused``: the answer of the model was not accepted, for this reason, and it is asked again in the same attempt.
     """
 
-    type: Literal["note_emitted"] = "note_emitted"
     message: str
     waits_for: str = Field(default="", exclude_if=operator.not_)
     waits_s: float | None = Field(default=None, exclude_if=absent)

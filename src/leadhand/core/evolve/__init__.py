@@ -234,10 +234,6 @@ def _reply(state: RunState, entry: ev.Entry, asked: Question, reply: str, by: st
     state.settled[f"?{asked.id}"] = state.seq
 
 
-def _gaps_noted(state: RunState, _entry: ev.Entry, event: ev.GapsNoted) -> None:
-    state.unsupported = (*state.unsupported, *(part for part in event.parts if part not in state.unsupported))
-
-
 def _noted(state: RunState, _entry: ev.Entry, event: ev.NoteEmitted) -> None:
     if event.key:
         state.settled[event.key] = state.seq
@@ -255,7 +251,6 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.RunRequested: _run_requested,
     ev.RunChanged: _run_changed,
     ev.OrderIssued: steps.order_issued,
-    ev.GapsNoted: _gaps_noted,
     ev.ResultsJudged: steps.judged,
     ev.StepIssued: steps.issued,
     ev.StepRequested: _step_requested,

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, Approval, ApprovalStatus, args_hash
+from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import CHILD_FAILED, EXPIRED, Failure, FailureClass
 from leadhand.core.ids import step_of, step_of_call
 from leadhand.core.relations import artifacts_of, children_of, open_approvals
-from leadhand.core.state import ArtifactVersion, CallAnswer, Compacted, ModelTurn, RunState, StepState
+from leadhand.core.state import CallAnswer, Compacted, ModelTurn, RunState, StepState
 from leadhand.core.tool import CallState
 from leadhand.core.value import FrozenDict
 from leadhand.core.words.failures import WITHOUT_WORKER
@@ -215,7 +216,8 @@ def worker_defined(state: RunState, _entry: ev.Entry, event: ev.WorkerDefined) -
 
 
 def artifact_written(state: RunState, entry: ev.Entry, event: ev.ArtifactWritten) -> None:
-    version = ArtifactVersion(event.digest, event.size, event.media_type, step_of(event.attempt), entry.at)
+    written = event.model_dump(include={"path", "digest", "size", "media_type"})
+    version = FileVersion(**written, by=step_of(event.attempt), at=entry.at)
     state.artifacts[event.path] = (*state.artifacts.get(event.path, ()), version)
 
 

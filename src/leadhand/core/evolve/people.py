@@ -7,10 +7,10 @@ from typing import Any
 
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
-from leadhand.core.evidence import made_calls
 from leadhand.core.ids import step_of
-from leadhand.core.lifecycle import SETTLED, StepStatus
+from leadhand.core.outcome import made_calls
 from leadhand.core.relations import blocked_by, children_of, descendants, open_approvals
+from leadhand.core.run import SETTLED, StepStatus
 from leadhand.core.state import ModelTurn, RunState, Settlement, StepState
 from leadhand.core.value import FrozenDict
 from leadhand.core.words.failures import skipped

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
 from leadhand.core.errors import INTERRUPTED, MAX_TURNS, RAN_OUT, Failure, FailureClass
-from leadhand.core.evidence import made_calls, with_evidence
 from leadhand.core.ids import split_attempt, step_of
-from leadhand.core.lifecycle import SETTLED, UNSUCCESSFUL, AttemptStatus, StepStatus
+from leadhand.core.outcome import made_calls, with_evidence
 from leadhand.core.relations import ancestors, children_of, parent_of
+from leadhand.core.run import SETTLED, UNSUCCESSFUL, AttemptStatus, StepStatus
 from leadhand.core.state import (
     NOT_COMPACTED,
     AttemptState,

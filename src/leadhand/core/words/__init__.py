@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
@@ -15,23 +14,11 @@ from leadhand.core.text import label, line, listed
 from leadhand.core.value import object_of, text_of
 from leadhand.core.work_order import OpenCall
 
-
-class Tone(StrEnum):
-    """The tone of an event. ``attention``: something waits, is retried, or was decided by a person."""
-
-    INFO = "info"
-    GOOD = "good"
-    ATTENTION = "attention"
-    PROBLEM = "problem"
-
-
-class Level(StrEnum):
-    """Where an event is shown: ``phase`` events concern the run as a whole, ``step`` events concern one step and
-    have a line in plain output, ``detail`` events are shown in the log only."""
-
-    PHASE = "phase"
-    STEP = "step"
-    DETAIL = "detail"
+Tone = Literal["info", "good", "attention", "problem"]
+"""The tone of an event. ``attention``: something waits, is retried, or was decided by a person."""
+Level = Literal["phase", "step", "detail"]
+"""Where an event is shown: ``phase`` events concern the run as a whole, ``step`` events concern one step and have a
+line in plain output, ``detail`` events are shown in the log only."""
 
 
 class Words(NamedTuple):
@@ -41,8 +28,8 @@ class Words(NamedTuple):
     title: str
     text: str = ""
     subject: str = ""
-    tone: Tone = Tone.INFO
-    level: Level = Level.DETAIL
+    tone: Tone = "info"
+    level: Level = "detail"
     topics: tuple[str, ...] = ()
 
 
@@ -65,7 +52,6 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "run_changed": ("Name and tags changed", "by {who}: {name}", "people"),
     "order_issued order.repairs": ("Repair order issued", "{more} (repairs {order.repairs})", "attention phase work"),
     "order_issued": ("Work order issued", "{more}", "phase work"),
-    "gaps_noted": ("Not supported", "{more}", "problem phase"),
     "results_judged kind=sound": ("Results reviewed", "{more}", "good phase work"),
     "results_judged": ("Results reviewed", "{more}", "problem phase work"),
     "step_issued step.subtask": ("Begun early", "before the plan is complete", "work"),
@@ -144,8 +130,8 @@ def _rows() -> dict[str, _Rows]:
     for key, (title, text, look) in _TABLE.items():
         type_, *conditions = key.split()
         said = look.split()
-        tone = next((each for each in Tone if each in said), Tone.INFO)
-        level = next((each for each in Level if each in said), Level.DETAIL)
+        tone: Tone = next((each for each in get_args(Tone) if each in said), "info")
+        level: Level = next((each for each in get_args(Level) if each in said), "detail")
         topics = tuple(word for word in said if word not in (tone, level))
         parts = [condition.partition("=") for condition in conditions]
         wanted = [(path.split("."), value) for path, _, value in parts]
@@ -191,69 +177,65 @@ def words(entry: ev.Entry) -> Words:
 
 def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
     """Return the kind of an event, if that is not a field, and what its words have besides its fields."""
-    match event.type:
-        case "order_issued":
+    match event:
+        case ev.OrderIssued():
             number = len(event.order.subtasks)
             return "", f"{number:,} {'subtask' if number == 1 else 'subtasks'}: {event.order.goal}"
-        case "gaps_noted":
-            return "", "; ".join(f"{part.what}: {part.reason}" for part in event.parts)
-        case "results_judged":
+        case ev.ResultsJudged():
             made = Counter(_VERDICTS[each.verdict.value] for each in event.review.verdicts)
             made["missing"] = len(event.review.missing)
             sound = made["accepted"] == made.total()
             return "sound" if sound else "", ", ".join(f"{made[each]:,} {each}" for each in sorted(+made))
-        case "attempt_scheduled":
+        case ev.AttemptScheduled():
             when = f"in {(event.not_before - at).total_seconds():.1f} s" if event.not_before is not None else ""
             why = event.feedback or (f"continues {event.continues}" if event.continues else "")
             again = not event.attempt.endswith("/a1") and (event.feedback or when or event.continues is None)
             return "again" if again else "", ": ".join(filter(None, (when, why)))
-        case "attempt_parked":
+        case ev.AttemptParked():
             kinds = {call.kind for call in event.open_calls}
             named = ", ".join(label(call.tool, call.args) for call in event.open_calls if call.tool)
             if "effect" in kinds:
                 return "effect", named
             return "own" if kinds == {"asks"} else "", f"{waits_for(event.open_calls)}: {named}"
-        case "model_call_returned" if (usage := event.usage) is not None:
+        case ev.ModelCallReturned() if (usage := event.usage) is not None:
             parts = ((usage.cached_tokens, "cached"), (usage.cache_write_tokens, "written to cache"))
             cached = "".join(f", {number:,} {what}" for number, what in parts if number)
             return "", f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out{cached}"
-        case "element_written":
+        case ev.ElementWritten():
             named = text_of(object_of(event.value).get("name")) or text_of(event.value)
             return "", f"{event.index + 1}: {named}"
-        case "tool_call_began":
+        case ev.ToolCallBegan():
             return "", label(event.tool, event.args)
-        case "todos_set":
+        case ev.TodosSet():
             done = sum(todo.status == "completed" for todo in event.todos)
             now = "; ".join(todo.content for todo in event.todos if todo.status == "in_progress")
             return "", f"{done:,} of {len(event.todos):,} completed" + (f"; now: {now}" if now else "")
-        case "note_emitted":
+        case ev.NoteEmitted():
             return "", event.message.removeprefix("waiting ")
-        case "approval_requested":
+        case ev.ApprovalRequested():
             return "", label(event.approval.tool, event.approval.args)
-        case "approval_answered":
+        case ev.ApprovalAnswered():
             return "effect" if event.approval_id.endswith(EFFECT) else "", ""
-        case "question_asked" if (until := event.question.expires_at) is not None:
+        case ev.QuestionAsked() if (until := event.question.expires_at) is not None:
             return "", f"until {until:%Y-%m-%d %H:%M:%S} UTC"
         case _:
             return "", ""
 
 
 def _subject(event: ev.AnyEvent) -> str:
-    match event.type:
-        case "approval_answered":
+    match event:
+        case ev.ApprovalAnswered():
             return step_of_call(event.approval_id) or event.approval_id
-        case "call_answered":
+        case ev.CallAnswered():
             return step_of_call(event.call_id)
-        case "step_requested":
+        case ev.StepRequested():
             return "" if event.what == "retry" else event.steps[0]
-        case "step_settled":
+        case ev.StepSettled():
             return event.step
-        case "order_issued" | "results_judged" | "step_issued":
-            return event.subject
-        case "note_emitted" if event.waits_for:
+        case ev.NoteEmitted() if event.waits_for:
             return ""  # others wait with the attempt that says so
         case _:
-            return step_of(event.subject)
+            return step_of(event.subject) or event.subject
 
 
 RUN_ENDED, UNTIL_RESUMED = "the run ended first", "until the run resumes"

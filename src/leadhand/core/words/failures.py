@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from leadhand.core.errors import BudgetRefused, Failure, FailureClass
-from leadhand.core.limits import NOTHING, Ceiling, Money, usd
+from leadhand.core.limits import Ceiling, Money, usd
 from leadhand.core.state import RunState
 from leadhand.core.text import cut
 from leadhand.core.tool import INDETERMINATE, UNREADABLE
 from leadhand.core.value import Json
-
-if TYPE_CHECKING:
-    from leadhand.core.events import ModelCallBegan
 
 WHOLE_REQUEST = "the request as a whole"
 """The name of a gap that is about no step."""
@@ -39,6 +35,12 @@ CHECK_FIRST = "find out what it did before you ask for it again"
 LONGEST_ARGUMENT = 200
 SETTINGS = {"requests": "max_requests", "tokens": "max_tokens", "nanousd": "budget"}
 """The limits of what model calls use, by the kinds of amounts."""
+_LACKING = {
+    "requests": "{2} has no model calls left",
+    "tokens": "the next model call may need {0:,} tokens, and {2} has {1:,} left",
+    "nanousd": "the next model call may cost ${3}, and {2} has ${4} left",
+}
+"""What the next call may need of a kind, and what is left of it."""
 
 
 def written_call(tool: str, args: Mapping[str, Json]) -> str:
@@ -114,40 +116,26 @@ def out_of_time(message: str, timeout_s: float | None, retry_after_s: float | No
     return Failure.of(message, "time", FailureClass.EXHAUSTED, action, retry_after_s)
 
 
-def refused(
-    event: ModelCallBegan,
-    ceiling: Ceiling,
-    left: Ceiling,
-    kept: Money = NOTHING,
-    *,
-    shared: bool = False,
-    hopeless: bool = False,
-) -> BudgetRefused:
+def refused(needed: Money, ceiling: Ceiling, left: Ceiling, kept: Money, *, shared: bool) -> BudgetRefused:
     """Return the error of a reservation that exceeds what is left of a ceiling: of a scope, or of the run."""
-    scope, needed = ceiling.scope, event.reserved
+    scope = ceiling.scope
     owner = f"the budget of {scope}" if shared else f"the step {scope}" if scope else "the run"
     rows = zip(SETTINGS, needed.row, left.row, strict=True)
     over = {kind: (amount, max(rest, 0)) for kind, amount, rest in rows if rest is not None and amount > rest}
-    lacking = " and ".join(_lacking(kind, *amounts, owner) for kind, amounts in over.items())
+    lacking = " and ".join(
+        _LACKING[kind].format(*amounts, owner, *(_number(round(usd(each), 6)) for each in amounts))
+        for kind, amounts in over.items()
+    )
     if shared:
         how = "retry the run on the next day (UTC) if the budget is for a day; otherwise fork it under a higher one"
-        return BudgetRefused(lacking, how, scope=scope, shared=True, hopeless=hopeless)
-    if scope:
-        return BudgetRefused(lacking, "raise the ceiling of that step or of its worker", scope=scope)
-    beside = ", besides what is kept for the steps after it" if any(kept.row) else ""
-    most = {"max_requests": ceiling.requests, "max_tokens": ceiling.tokens, "budget": usd(ceiling.nanousd or 0)}
-    how = to_raise({SETTINGS[kind]: most[SETTINGS[kind]] for kind in over})
-    short_of = Money(**{kind: amount for kind, (amount, _) in over.items()})
-    return BudgetRefused(f"{lacking}{beside}", how, short_of=short_of)
-
-
-def _lacking(kind: str, needed: int, left: int, owner: str) -> str:
-    """Say what the next call may need of a kind, and what is left of it."""
-    match kind:
-        case "requests":
-            return f"{owner} has no model calls left"
-        case "tokens":
-            return f"the next model call may need {needed:,} tokens, and {owner} has {left:,} left"
-        case _:
-            cost, rest = (_number(round(usd(each), 6)) for each in (needed, left))
-            return f"the next model call may cost ${cost}, and {owner} has ${rest} left"
+    elif scope:
+        how = "raise the ceiling of that step or of its worker"
+    else:
+        lacking += ", besides what is kept for the steps after it" if any(kept.row) else ""
+        most = dict(zip(SETTINGS, (ceiling.requests, ceiling.tokens, usd(ceiling.nanousd or 0)), strict=True))
+        how = to_raise({SETTINGS[kind]: most[kind] for kind in over})
+    error = BudgetRefused(lacking, how)
+    error.scope, error.shared = scope, shared
+    if not scope:
+        error.short_of = Money(**{kind: amount for kind, (amount, _) in over.items()})
+    return error

@@ -18,9 +18,8 @@ from leadhand.core.events import (
     Entry,
     StepSettled,
 )
-from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.limits import CONCURRENCY
-from leadhand.core.run import RunStatus
+from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.host import Host

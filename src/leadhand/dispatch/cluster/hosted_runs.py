@@ -12,9 +12,8 @@ from leadhand.core.errors import LeadhandError
 from leadhand.core.events import Entry, StepSettled
 from leadhand.core.evolve import fold
 from leadhand.core.ids import split_attempt, step_of
-from leadhand.core.lifecycle import AttemptStatus
 from leadhand.core.relations import ended_by
-from leadhand.core.run import RunStatus
+from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
 from leadhand.engine.work import work_of

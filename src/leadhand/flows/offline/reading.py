@@ -9,8 +9,20 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
-from .days import LONGEST_PHRASE, day_phrase
-from .words import FUNCTION, LINKS, MEANS, NO_NAME, PLACES, REGIONS, SAID, WORDS, slug, stem_of
+from .words import (
+    FUNCTION,
+    LINKS,
+    LONGEST_PHRASE,
+    MEANS,
+    NO_NAME,
+    PLACES,
+    REGIONS,
+    SAID,
+    WORDS,
+    day_phrase,
+    slug,
+    stem_of,
+)
 
 # The numbers of a list ("1. …") end a sentence. A dot joins ("U.K", "5.30", "St. Louis") unless a sentence begins.
 _TOKEN = re.compile(

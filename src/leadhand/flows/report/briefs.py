@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from itertools import zip_longest
 from typing import Any
 
-from leadhand.core.blob import blob_of
+from leadhand.core.artifact import blob_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, object_of, objects_of
 from leadhand.flows.context_budget import context_budget, fitting, tokens

@@ -19,7 +19,7 @@ from pydantic import Field
 from leadhand.core.commands import FlowError
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
-from leadhand.core.plan_approval import is_gated
+from leadhand.core.relations import is_gated
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import object_of

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from leadhand.core.judgement import JudgedClaim
-from leadhand.core.lifecycle import StepStatus
+from leadhand.core.run import StepStatus
 from leadhand.core.value import Json, Value
+from leadhand.core.work_result import JudgedClaim
 from leadhand.flows.draft_rounds import ReportFinding
 from leadhand.flows.passages import Passage
 

@@ -9,9 +9,8 @@ from typing import Any
 from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
-from leadhand.core.lifecycle import StepStatus
 from leadhand.core.outcome import failure_gap, gap
-from leadhand.core.run import Gap
+from leadhand.core.run import Gap, StepStatus
 from leadhand.core.state import StepState
 from leadhand.flows.passages import of_passages
 from leadhand.flows.progress_lines import progress_lines

@@ -7,7 +7,7 @@ from functools import partial
 
 from leadhand.core.commands import Cited
 from leadhand.core.decide.asks import NO_MORE_CHILDREN
-from leadhand.core.errors import CHILD_FAILED, Failure, FailureClass
+from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
@@ -18,7 +18,7 @@ from leadhand.flows.report.task import not_done
 from leadhand.flows.seam.results import FlowAnswer, Result
 
 from .findings import Findings, found_nothing
-from .shapes import LEAD, WRITER
+from .workers import LEAD, WRITER
 
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
 
@@ -58,18 +58,13 @@ def unfinished(state: RunState) -> FlowAnswer:
     return answer(state, Findings(state, lead), [lead, *writers])
 
 
-# --- gaps ------------------------------------------------------------------------------------------------------------
-
-
 def _gaps(state: RunState, findings: Findings, answers: Sequence[StepState]) -> Iterator[Gap]:
     lead, last = findings.lead, answers[-1]
     if lead.closed and not lead.ok:
         more = "; the answer is written from what was found until then" if any(each.ok for each in answers) else ""
-        early = not_done("the research", lead, more)
-        yield early if lead.failure is None else early.evolve(next_action=_advice(findings, lead.failure))
+        yield _advised(not_done("the research", lead, more), findings, lead.failure)
     for each in findings.unanswered:
-        found = gap_of(state, each)
-        yield found if each.failure is None else found.evolve(next_action=_advice(findings, each.failure))
+        yield _advised(gap_of(state, each), findings, each.failure)
     if any(NO_MORE_CHILDREN in call.error for call in lead.made):
         most = state.definition.options["max_subagents"]
         reason = f"the lead wanted more than {most} subagents, which is the limit"
@@ -81,8 +76,8 @@ def _gaps(state: RunState, findings: Findings, answers: Sequence[StepState]) -> 
         yield not_done("the revision" if revises else "the answer", last, instead)
 
 
-def _advice(findings: Findings, found: Failure) -> str:
-    """Return the advice about a failure of the lead, or of a subagent, which can be why the lead failed."""
-    failures = (each.failure for each in findings.subagents if each.failure is not None)
-    cause = next((each for each in failures if found.type == CHILD_FAILED and each.message == found.message), found)
-    return MORE_SOURCES if found_nothing(cause) else cause.next_action
+def _advised(gap: Gap, findings: Findings, failure: Failure | None) -> Gap:
+    """Return a gap with advice on sources if its worker found nothing, or a subagent because of which it failed."""
+    causes = [failure, *(each.failure for each in findings.subagents)]
+    said = [each for each in causes if each is not None and failure is not None and each.message == failure.message]
+    return gap.evolve(next_action=MORE_SOURCES) if any(map(found_nothing, said)) else gap

@@ -17,7 +17,8 @@ from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.passages import Passage, digest_of, unfenced
 from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
 
-from .shapes import LEAD, SUBAGENT, WRITER, Found, written_out
+from .replies import written_out
+from .workers import LEAD, SUBAGENT, WRITER, Found
 
 MOST_FILES = 50
 """Paths of earlier files in the brief of a lead; filesystem_tree lists all of them."""
@@ -40,9 +41,11 @@ class Findings:
         """In the order in which they were started."""
         self.answered = [each for each in self.subagents if each.ok]
         self.found = {each.key: Found.model_validate(each.value) for each in self.answered}
-        read = objects_of(object_of(lead.value).get("files")) if lead.ok else []
-        self.files = {passage.title: passage for passage in map(_file_passage, read)}
+        self.files: dict[str, Passage] = {}
         """The files of earlier runs that the answer of the lead cites, by path."""
+        for each in objects_of(object_of(lead.value).get("files")) if lead.ok else []:
+            source, path = digest_of(text := text_of(each.get("text"))), text_of(each.get("path"))
+            self.files[path] = Passage(id=f"{source}.0", text=text, title=path, source=source)
         self.passages: Mapping[str, Passage] = {
             passage.id: passage for each in self.found.values() for passage in each.passages
         } | self.files
@@ -50,9 +53,10 @@ class Findings:
     @property
     def unanswered(self) -> Iterator[StepState]:
         """The subagents that failed, and whose task no later one carried out."""
-        for at, each in enumerate(self.subagents):
-            later = (other for other in self.subagents[at + 1 :] if other.ok)
-            if each.closed and not each.ok and not any(_tasks_of(each) & _tasks_of(other) for other in later):
+        tasks = [{each.step.title.strip().casefold(), each.step.key} for each in self.subagents]
+        for at, each in enumerate(self.subagents, start=1):
+            later = zip(self.subagents[at:], tasks[at:], strict=True)
+            if each.closed and not each.ok and not any(other.ok and tasks[at - 1] & task for other, task in later):
                 yield each
 
     def text(self, written: StepState | None) -> str:
@@ -65,17 +69,6 @@ class Findings:
         """Return the step that found a source."""
         found = (key for key, each in self.found.items() for at in each.passages if (at.title, at.url) == (title, url))
         return next(found, LEAD)
-
-
-def _tasks_of(subagent: StepState) -> set[str]:
-    """Return what identifies the task of a subagent: its name, and its prompt."""
-    return {subagent.step.title.strip().casefold(), subagent.step.key}
-
-
-def _file_passage(given: Mapping[str, object]) -> Passage:
-    """Return a file of an earlier run as a passage."""
-    source = digest_of(text := text_of(given.get("text")))
-    return Passage(id=f"{source}.0", text=text, title=text_of(given.get("path")), source=source)
 
 
 # --- what the workers are shown --------------------------------------------------------------------------------------
@@ -97,9 +90,16 @@ def for_answer(findings: Findings) -> Shows:
     """Return what shows a writer what an answer is written from."""
 
     def shows(state: RunState, _: StepState) -> dict[str, Any]:
-        facts: dict[str, Any] = {"findings": _results(findings, with_details=True)}
+        found = [(each.step.name, findings.found[each.key]) for each in findings.answered]
+        facts: dict[str, Any] = {
+            "findings": [
+                {"task": name, "summary": each.summary}
+                | ({} if each.detail is None else {"detail": written_out(each.detail)})
+                for name, each in found
+            ]
+        }
         if 2 * tokens(facts) > context_budget(state, WRITER):  # the other half is for passages
-            facts = {"findings": _results(findings, with_details=False)}
+            facts = {"findings": [{"task": name, "summary": each.summary} for name, each in found]}
         failed = [(each.step.name, each.failure) for each in findings.unanswered if each.failure is not None]
         if missing := [name for name, why in failed if found_nothing(why)]:
             facts["missing"] = missing
@@ -125,12 +125,3 @@ def _writing(state: RunState, findings: Findings, facts: dict[str, Any]) -> dict
     found = in_turns(findings.passages, [each.passages for each in findings.found.values()])
     passages = shown_passages(findings.passages, found, context_budget(state, WRITER) - tokens(facts))
     return {**_asked(state), "most_words": most, **facts, "passages": passages}
-
-
-def _results(findings: Findings, *, with_details: bool) -> list[dict[str, Any]]:
-    results: list[dict[str, Any]] = []
-    for subagent in findings.answered:
-        found = findings.found[subagent.key]
-        detail = {"detail": written_out(found.detail)} if with_details and found.detail is not None else {}
-        results.append({"task": subagent.step.name, "summary": found.summary, **detail})
-    return results

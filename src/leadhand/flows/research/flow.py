@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -24,8 +25,7 @@ from .answer import answer, unfinished
 from .findings import Findings, Shows, for_answer, for_lead, for_revision, for_subagent
 from .offline import RULES
 from .replies import subagent_problems, with_files, with_passages
-from .shapes import LEAD, WRITER
-from .workers import workers
+from .workers import LEAD, WRITER, workers
 
 SUBAGENTS = Details(shows=for_subagent, checks=subagent_problems, keeps=with_passages)
 
@@ -45,20 +45,17 @@ async def _research(
         answers.append(await _written(run, 1, "answer from what was found", given, for_answer(findings)))
     if answers[-1].ok and findings.passages:
         judging = DraftRounds(run, findings.passages)
-        judging.begin(len(answers) - 1, findings.text(answers[-1].state))
-        await judging.judge()
-        for revision in range(1, max_revisions + 1):
-            problems = [{"statement": each.text, "problem": each.problem} for each in judging.findings()]
-            if not problems:
-                break
-            before, title = answers[-1], f"revision {revision} of the answer"
-            shows = for_revision(findings, findings.text(before.state), problems)
-            revised = await _written(run, len(answers), title, {"revises": before, "problems": problems}, shows)
-            answers.append(revised)
-            if not revised.ok:
-                break
-            judging.begin(len(answers) - 1, findings.text(revised.state))
+        for revision in count(1):
+            before, text = answers[-1], findings.text(answers[-1].state)
+            judging.begin(len(answers) - 1, text)
             await judging.judge()
+            problems = [{"statement": each.text, "problem": each.problem} for each in judging.findings()]
+            if not problems or revision > max_revisions:
+                break
+            title, given = f"revision {revision} of the answer", {"revises": before, "problems": problems}
+            answers.append(await _written(run, len(answers), title, given, for_revision(findings, text, problems)))
+            if not answers[-1].ok:
+                break
         await judging.judge_again()
     return answer(run.state, findings, [each.state for each in answers], judging)
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from leadhand.core.artifact import MEMORY
-from leadhand.core.conversation import AssistantMessage, ToolMessage
+from leadhand.core.conversation import ToolMessage
 from leadhand.core.text import line
-from leadhand.core.value import Json, list_of, object_of, objects_of, text_of
+from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.offline.words import content_of
 from leadhand.flows.report import offline as report
 
-from .shapes import LEAD, SUBAGENT, WRITER
+from .workers import LEAD, PARALLEL, SUBAGENT, WRITER
 
-WRITE, TODOS, RUN, PARALLEL = "filesystem_write", "todo_list_write", "subagent_run", "parallel_tool_call"
+WRITE, TODOS, RUN = "filesystem_write", "todo_list_write", "subagent_run"
 MOST_PARTS, LONGEST, MOST_SENTENCES = 12, 5_000, 6
 NO_SOURCE = "no source that was found answers: "
 UNANSWERED = "No source that was found answers this."
@@ -27,39 +27,33 @@ NOTHING_ASKED = (
 
 
 def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
-    """Have each part of a question researched, and join what was found."""
-    question, offered = text_of(facts.get("question")).strip(), {tool.name for tool in request.tools}
-    if "question" not in facts or RUN not in offered:
+    """Have each part of a question researched, note which are answered, and join what was found."""
+    question = text_of(facts.get("question")).strip()
+    if "question" not in facts or all(tool.name != RUN for tool in request.tools):
         return None
     if not content_of(question) and "earlier" not in facts:
         return NOTHING_ASKED
-    asked = (call for each in request.messages if isinstance(each, AssistantMessage) for call in each.tool_calls)
-    made = [each for call in asked for each in objects_of(object_of(call.arguments).get("calls"))]
-    said_of = [object_of(decoded(each)) for _, returned in _returned(request) for each in list_of(returned)]
-    names = [text_of(object_of(object_of(each.get("args")).get("task")).get("task_name")) for each in made]
-    results = {name: said for name, said in zip(names, said_of, strict=False) if name}
-    earlier = text_of(object_of(facts.get("earlier")).get("request")).strip()
-    calls, todos, blocks = list[dict[str, Any]](), list[dict[str, str]](), list[str]()
+    earlier = text_of(object_of(facts.get("earlier")).get("request")).strip()[:LONGEST]
+    returned = [list_of(decoded(each.content)) for each in request.messages if isinstance(each, ToolMessage)]
+    results = [object_of(decoded(each)) for each in (returned[0][1:] if returned else [])]
+    runs, todos, blocks = list[dict[str, Any]](), list[dict[str, str]](), list[str]()
     parts = [part for part in re.split(r"(?<=[?!;])\s+|\n+", question) if content_of(part)][:MOST_PARTS] or [question]
-    for number, part in enumerate(parts, 1):
-        name = "_".join(sorted(content_of(part), key=part.casefold().find)[:6])[:60] or f"part_{number}"
+    for at, part in enumerate(parts):
         heading = line(part.translate(str.maketrans("[]", "()")), 200)  # it cites nothing
-        said = results.get(name)
+        name = "_".join(sorted(content_of(part), key=part.casefold().find)[:6])[:60] or f"part_{at + 1}"
+        prompt = "\n\n".join(filter(None, (part[:LONGEST], earlier)))
+        task = {"task_name": name, "prompt": prompt, "tool_budget": 6, "description": f"Find sentences: {heading}"}
+        runs.append({"tool": RUN, "args": {"task": task}})
+        said = results[at] if at < len(results) else None
         failed, why = object_of(said).get("isError") is True, text_of(object_of(said).get("message"))
         status = "in_progress" if said is None else "pending" if failed else "completed"
-        todos.append({"id": f"{number}", "content": heading, "status": status})
-        if said is None:
-            prompt = "\n\n".join(filter(None, (part[:LONGEST], earlier[:LONGEST])))
-            task = {"task_name": name, "prompt": prompt, "tool_budget": 6, "description": f"Find sentences: {heading}"}
-            calls.append({"tool": RUN, "args": {"task": task}})
+        todos.append({"id": f"{at + 1}", "content": heading, "status": status})
         gap = UNANSWERED if why.startswith(NO_SOURCE) else f"This was not finished: {why}."
         text = gap if failed else text_of(object_of(said).get("detail"))
         blocks.append(f"## {heading}\n\n{text}" if len(parts) > 1 else text)
-    if (planned := {"tool": TODOS, "args": {"todos": todos}}) not in made:
-        calls.insert(0, planned)
-    if calls:
-        return Call(PARALLEL, {"calls": calls})
-    if all(said.get("isError") is True for said in results.values()):
+    if len(returned) < 2:
+        return Call(PARALLEL, {"calls": [{"tool": TODOS, "args": {"todos": todos}}, *([] if returned else runs)]})
+    if all(said.get("isError") is True for said in results):
         return request.give_up(f"{NO_SOURCE}{question}")
     return "\n\n".join([*blocks, report.BYLINE])
 
@@ -70,8 +64,8 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     prompt = text_of(task.get("prompt")).strip()
     if not prompt or "task_name" not in task:
         return None
-    made = list(_returned(request))
-    searched = [object_of(said) for name, said in made if name != WRITE]
+    made = [(each.name, object_of(decoded(each.content))) for each in request.messages if isinstance(each, ToolMessage)]
+    searched, written = ([said for name, said in made if (name == WRITE) is writes] for writes in (False, True))
     if not searched:
         return report.search_call(" ".join(prompt.split())[:500], request)
     words = content_of(prompt)
@@ -80,7 +74,6 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         failed = [text_of(said.get("message")) for said in searched if said.get("isError") is True]
         return request.give_up((failed or [f"{NO_SOURCE}{prompt.partition(chr(10))[0]}"])[0])
     cited = [f"{sentence} [{name}]" for sentence, name in best]
-    written = [object_of(said) for name, said in made if name == WRITE]
     path, text = f"{MEMORY}{text_of(task['task_name'])}.md", "\n\n".join(cited)
     if not written and any(tool.name == WRITE for tool in request.tools):
         return Call(WRITE, {"path": path, "content": f"# {prompt}\n\n{text}\n"})
@@ -95,11 +88,6 @@ def write(facts: Mapping[str, Any], _request: OfflineRequest) -> Reply | None:
     found = [text_of(each.get("detail") or each.get("summary")) for each in objects_of(facts["findings"])]
     missing = [*list_of(facts.get("missing")), *(each.get("task") for each in objects_of(facts.get("unfinished")))]
     return "\n\n".join([*found, *(f"Nothing was found for: {each}" for each in missing), report.BYLINE])
-
-
-def _returned(request: OfflineRequest) -> Iterator[tuple[str, Json]]:
-    """Yield the tools that were called, with what they returned."""
-    yield from ((each.name, decoded(each.content)) for each in request.messages if isinstance(each, ToolMessage))
 
 
 RULES: Rules = {LEAD: lead, SUBAGENT: subagent, WRITER: write}

@@ -12,14 +12,13 @@ from inspect import cleandoc
 from typing import Any
 
 from leadhand.core import commands as do
-from leadhand.core.blob import blob_of
+from leadhand.core.artifact import blob_of
 from leadhand.core.ids import attempt_id, order_id, subtask_key
-from leadhand.core.judgement import Judgement
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, object_of, shown
-from leadhand.core.work_order import ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
-from leadhand.core.work_result import ResultData, Review
+from leadhand.core.work_order import ProposedSubtask, Step, Subtask, WorkOrder
+from leadhand.core.work_result import Judgement, ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.desk import Code, Desk
@@ -205,10 +204,6 @@ class FlowContext(Waits):
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
         """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""
         self._pass.begins[subtask_key(order_id(1), position)] = subtask
-
-    def cannot(self, parts: Sequence[Unsupported]) -> None:
-        """Record parts of the request that no tool supports."""
-        self._pass.unsupported |= dict.fromkeys(parts)
 
     def reviewed(self, order: str, review: Review) -> Pending[None]:
         """Record the review of an order."""

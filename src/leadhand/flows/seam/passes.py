@@ -20,13 +20,13 @@ from itertools import islice, takewhile
 from types import FrameType
 from typing import Any, TypeVar, cast
 
-from leadhand.core.commands import Command, IssueStep, NoteGaps
+from leadhand.core.commands import Command, IssueStep
 from leadhand.core.decide.attempts import may_begin
 from leadhand.core.errors import Failure
 from leadhand.core.evolve.steps import subtask_step
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
-from leadhand.core.work_order import Subtask, Unsupported, WorkOrder
+from leadhand.core.work_order import Subtask, WorkOrder
 
 from .lines import blocked, place, waits_at
 from .pending import Asking, Pending, Task, Waited
@@ -81,8 +81,6 @@ class Pass:
         """Steps whose large data has to be loaded before their results can be handed over."""
         self.loaded: dict[tuple[str, int], Json] = {}
         """Large data by step and number of attempts."""
-        self.unsupported: dict[Unsupported, None] = {}
-        """The parts of the request that no tool supports, as the flow says."""
         self.kept: Any = None
         """What a built-in flow keeps of the pass, for doors and for a run that ends early."""
         self._equals: dict[Identity, dict[str, str]] = {}
@@ -212,8 +210,6 @@ class Pass:
             yield from pending.commands
         if self.begins and not self.orders:
             yield from self._early()
-        if fresh := tuple(each for each in self.unsupported if each not in state.unsupported):
-            yield NoteGaps(fresh)
         for key in [key for key in self.concluded if key in state.settled]:
             del self.concluded[key]
         for key, commands in self.concluded.items():

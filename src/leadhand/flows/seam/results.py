@@ -13,11 +13,11 @@ from pydantic import BaseModel
 
 from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure
-from leadhand.core.judgement import Judgement
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
 from leadhand.core.value import Json
+from leadhand.core.work_result import Judgement
 from leadhand.verify.material import Material
 
 

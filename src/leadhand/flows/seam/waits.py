@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from leadhand.core import commands as do
 from leadhand.core.approval import Approval, ApprovalStatus, Question
 from leadhand.core.ids import attempt_id
-from leadhand.core.plan_approval import is_gated
+from leadhand.core.relations import is_gated
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, is_object

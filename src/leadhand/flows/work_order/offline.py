@@ -23,19 +23,18 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | 
     """Plan ``facts["request"]`` with ``facts["tools"]``. Subtasks that an objection names are not planned again."""
     if request.schema is not None and "subtasks" not in str(request.schema):  # it is for another flow's worker
         return None
-    asked, page = text_of(facts.get("request")), object_of(facts.get("page"))
+    asked = text_of(facts.get("request"))
     calls = Calls(asked, objects_of(facts.get("tools")), facts.get("today"))
     refused = set(re.findall(r"\w+", request.objections.casefold()))
     subtasks = [each for each in calls.subtasks() if each["name"] not in refused]
     if refused or not (subtasks or calls.cannot):
         reason = f"it was refused: {request.objections}" if refused else f"no registered tool covers it; {HOW}"
         calls.cannot[line(asked, 300) or "(an empty request)"] = line(reason, 900)
-    first, most = (given if isinstance(given := page.get(name), int) else 0 for name in ("first_index", "most"))
     return {
         "goal": line(asked, 200) or "(an empty request)",
-        "subtasks": subtasks[first : first + most] if most else subtasks,
-        "cannot": [{"what": what, "reason": why} for what, why in calls.cannot.items() if not first],
-        "more": 0 < most < len(subtasks) - first,
+        "subtasks": subtasks,
+        "cannot": [{"what": what, "reason": why} for what, why in calls.cannot.items()],
+        "more": False,
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leadhand.core.ids import order_id
-from leadhand.core.plan_approval import is_gated
+from leadhand.core.relations import is_gated
 from leadhand.core.work_order import ProposedSubtask, Unsupported
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.seam.context import FlowContext

@@ -55,7 +55,6 @@ class Work:
     def note_cannot(self, parts: Sequence[Unsupported]) -> None:
         """Note parts of the request that no tool supports."""
         self.cannot = tuple(dict.fromkeys((*self.cannot, *parts)))
-        self.run.cannot(parts)
 
     def ordered(self, order: WorkOrder) -> None:
         """Add an order that was issued, of which no review says anything yet."""

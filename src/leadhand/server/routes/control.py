@@ -15,7 +15,7 @@ from leadhand.app.document.shapes import RunDocument
 from leadhand.app.follow_ups import load_earlier
 from leadhand.core.decide.requests import ACTED, asks_people, retriable
 from leadhand.core.errors import UnreadableRun
-from leadhand.core.plan_approval import is_gated
+from leadhand.core.relations import is_gated
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.ports.access import Scope, allows

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, Response
 
 from leadhand.app.document import event_line
 from leadhand.app.document.view_shapes import ViewDocument
-from leadhand.core.blob import Blob, blob_of
+from leadhand.core.artifact import Blob, blob_of
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallBegan, ModelCallReturned, ToolCallReturned
 from leadhand.core.run import ENDED
 from leadhand.core.words import words

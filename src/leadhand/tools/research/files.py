@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from leadhand.core.asks import WriteArtifact
 from leadhand.core.errors import UsageError
 from leadhand.core.text import did_you_mean
-from leadhand.core.tool import ToolReturn
+from leadhand.core.tool import ToolReturn, WriteArtifact
 from leadhand.core.value import Json, compact_json
 from leadhand.flows.passages import said
-from leadhand.flows.research.shapes import memory_path
+from leadhand.flows.research.replies import memory_path
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field, JsonValue
 
-from leadhand.core.asks import Delegate
-from leadhand.core.tool import ToolReturn
+from leadhand.core.tool import Delegate, ToolReturn
 from leadhand.core.value import Value, is_object
-from leadhand.flows.research.shapes import SUBAGENT, SubagentResult
+from leadhand.flows.research.workers import SUBAGENT, SubagentResult
 from leadhand.tools.decorator import tool
 
 

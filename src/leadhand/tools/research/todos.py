@@ -7,9 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from leadhand.core.asks import LONGEST_ID, LONGEST_TITLE, SetTodos, Todo
 from leadhand.core.text import is_blank
-from leadhand.core.tool import ToolReturn
+from leadhand.core.tool import LONGEST_ID, LONGEST_TITLE, SetTodos, Todo, ToolReturn
 from leadhand.core.value import compact_json
 from leadhand.flows.passages import said
 from leadhand.ports import ToolContext
