@@ -85,8 +85,13 @@ def worker_tools(workers: Sequence[Worker]) -> tuple[ToolSpec, ...]:
     return tuple(as_tool(each) for each in workers if each.declared and each.name in named)
 
 
-def check_worker_tools(names: Iterable[str], where: str, known: Iterable[ToolSpec]) -> None:
-    """Raise ConfigurationError for tools or toolsets (``toolset:web``) of a worker that are not ``known``."""
+def check_worker_tools(
+    names: Iterable[str],
+    where: str,
+    known: Iterable[ToolSpec],
+    error: type[ConfigurationError | UsageError] = ConfigurationError,
+) -> None:
+    """Raise an error for tools or toolsets (``toolset:web``) of a worker that are not ``known``."""
     tools = {tool.name for tool in known}
     toolsets = {f"{TOOLSET}{tool.toolset}" for tool in known if tool.toolset}
     for name in names:
@@ -95,7 +100,7 @@ def check_worker_tools(names: Iterable[str], where: str, known: Iterable[ToolSpe
             what = "toolset" if name.startswith(TOOLSET) else "tool"
             shown, others = name.removeprefix(TOOLSET), [each.removeprefix(TOOLSET) for each in here]
             how = f"Available {what}s: {', '.join(others) or 'none'}.{did_you_mean(shown, others)}"
-            raise ConfigurationError(f"{where}: there is no {what} {shown!r}", how)
+            raise error(f"{where}: there is no {what} {shown!r}", how)
 
 
 def run_workers(
@@ -117,7 +122,8 @@ def run_workers(
     here = {*WILDCARDS, *names, *(worker.name for worker in workers)}
     for worker in of_flow:  # few runs need the tools on request
         lacking = [name for name in worker.tools if name not in here and toolbox.find(name) is None]
-        check_worker_tools(lacking, f"the worker {worker.name}", toolbox.known(every=True) if lacking else ())
+        known = toolbox.known(every=True) if lacking else ()
+        check_worker_tools(lacking, f"the worker {worker.name} of the flow {flow}", known, UsageError)
     if taken := [worker.name for worker in workers if worker.name in names]:
         raise ConfigurationError(
             f"the worker {taken[0]} has the name of a worker of the flow {flow}", "Rename the worker and its file."
