@@ -14,8 +14,8 @@ from leadhand import Leadhand
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AttemptReturned, ModelCallReturned, StepSettled
 from leadhand.core.ids import step_of
-from leadhand.core.work_result import Claim
 from leadhand.core.value import Json, compact_json
+from leadhand.core.work_result import Claim
 from leadhand.flows import FlowContext
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.judging import calls_shown, shards_of, verifying

@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
-    from leadhand.app.approvals import OpenApproval
+    from leadhand.app.steering.approvals import OpenApproval
     from leadhand.core.approval import Approval
     from leadhand.core.errors import (
         ConfigurationError,
@@ -53,7 +53,7 @@ _WHERE = {
     "leadhand.core.tool": ("Effect", "Source", "ToolReturn"),
     "leadhand.flows.seam.worker": ("Worker",),
     "leadhand.ports": ("ToolContext",),
-    "leadhand.app.approvals": ("OpenApproval",),
+    "leadhand.app.steering.approvals": ("OpenApproval",),
     "leadhand.runs": ("Answer", "Run"),
     "leadhand.tools.decorator": ("Tool", "tool"),
     "leadhand.verify.judge": ("ClaimDoubt", "MissingPart", "Verdicts", "Verifier"),

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from typing import Any
 
 from leadhand.app.blocking import Driven, T
-from leadhand.app.led import listed
+from leadhand.app.steering.led import listed
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import ENDED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from leadhand.app.worker_files import load_worker_file as _load
+from leadhand.app.project.worker_files import load_worker_file as _load
 from leadhand.flows.seam.worker import Worker
 
 __all__ = ["Worker", "load_worker_file"]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from leadhand.app.host_waits import driver_wait
+from leadhand.app.hosts.membership import driver_wait
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.tool import ToolSpec
 from leadhand.ports.hosts import Announcement, HostKind, HostLine

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from cli.terminals import MENU, Terminal, rest_of
 
-from leadhand.app import manifest
-from leadhand.app.worker_files import load_worker_file
+from leadhand.app.project import manifest
+from leadhand.app.project.worker_files import load_worker_file
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pitchdeck_eval"
 EVALUATE = ("run", "--offline", "--worker", "orchestrator", "Evaluate the pitch decks")

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, StoreError, Tool, ToolContext, ToolReturn, tool
-from leadhand.app import work_order_file
+from leadhand.app import runtime as work_order_file
 from leadhand.core.evolve import replay
 from leadhand.core.run import StepStatus
 from leadhand.stores import sqlite

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from exports.pages import Page
 
-from leadhand.app.markdown_html import LONGEST_MARKDOWN, Mark, markdown_html, text_html
+from leadhand.app.export.markdown_html import LONGEST_MARKDOWN, Mark, markdown_html, text_html
 from leadhand.verify.claims import claims_of
 
 HOSTILE = [
@@ -147,7 +147,7 @@ def test_text_too_long_for_markdown_is_shown_whole_as_it_is() -> None:
 
 
 def test_importing_leadhand_does_not_import_the_parser() -> None:
-    code = "import sys, leadhand, leadhand.app.export; sys.exit('markdown_it' in sys.modules)"
+    code = "import sys, leadhand, leadhand.app.export.export; sys.exit('markdown_it' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

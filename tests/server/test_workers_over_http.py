@@ -11,7 +11,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 
 from leadhand import tool
-from leadhand.app.manifest import load_project
+from leadhand.app.project.manifest import load_project
 from leadhand.ports.access import Scope
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 

@@ -46,7 +46,7 @@ class Answer(Generic[ValueT]):
         return RunDocument.model_validate(self.document)
 
     def __str__(self) -> str:
-        from leadhand.app.beside import cause_lines, lines_beside
+        from leadhand.app.document.beside import cause_lines, lines_beside
         from leadhand.app.document.outcome import causes_of
 
         asked = [f"Question: {self.question.text}"] if self.question is not None else []

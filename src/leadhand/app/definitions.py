@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from leadhand.app.arguments import check_rules
-from leadhand.app.flows import file_of
+from leadhand.app.flows import FlowRegistry, file_of
 from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
-from leadhand.app.project_workers import project_tools, run_workers, worker_tools
 from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import answer_worker
+from leadhand.app.workers.declared import project_tools, run_workers, worker_tools
 from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.run import Follows, ModelChoice, RunDefinition
@@ -20,20 +20,30 @@ from leadhand.core.state import RunState
 from leadhand.core.tool import Source
 from leadhand.core.work_result import Check
 from leadhand.core.worker import Worker
+from leadhand.engine.hooks import Hooks
 from leadhand.ports import ContextStore
 from leadhand.ports.earlier_files import newest_files
-from leadhand.verify.judge import judging_workers
-
-if TYPE_CHECKING:
-    from leadhand.app.runtime import Runtime
+from leadhand.tools.toolbox import Toolbox
+from leadhand.verify.judge import Verifier, judging_workers
 
 LOGGER = logging.getLogger("leadhand")
 MOST_FILES = 200
 """Files of earlier runs that a run may read, at most."""
 
 
+class Parts(Protocol):
+    """The parts of a process that define runs."""
+
+    store: ContextStore
+    models: NamedModels
+    toolbox: Toolbox
+    flows: FlowRegistry
+    hooks: Hooks
+    verifier: Verifier | None
+
+
 async def definition_of_new(
-    parts: Runtime,
+    parts: Parts,
     request: str,
     flow: str,
     options: Mapping[str, Any],
@@ -166,7 +176,7 @@ def followed(earlier: RunState) -> Follows:
 
 
 async def files_to_read(
-    parts: Runtime, flow: str, key_id: str, earlier: RunState | None, wanted: Settings
+    parts: Parts, flow: str, key_id: str, earlier: RunState | None, wanted: Settings
 ) -> tuple[FileVersion, ...]:
     """Return the files that a new run may read: those of the run that it follows, then those of its flow and key.
 

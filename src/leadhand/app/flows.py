@@ -24,7 +24,7 @@ from leadhand.flows.seam.worker import with_tools
 from leadhand.flows.work_order.flow import WORK_ORDER
 
 if TYPE_CHECKING:
-    from leadhand.app.manifest import Project
+    from leadhand.app.project.manifest import Project
     from leadhand.core.events import Entry
     from leadhand.flows.report.agents import BoundAgent
 

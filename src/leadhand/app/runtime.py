@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import InitVar, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
+
+from pydantic_core import to_json
 
 from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
 from leadhand.app.definitions import definition_of_new, missing
 from leadhand.app.flows import DEFAULT, FlowRegistry
-from leadhand.app.membership import Membership, membership
+from leadhand.app.hosts.membership import Membership, membership
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
-from leadhand.app.project_workers import workshop_of
 from leadhand.app.requests import Requests
 from leadhand.app.run_settings import NewRun
 from leadhand.app.settings import Settings, make_home
+from leadhand.app.telemetry.tracing import tracing, warn_once
 from leadhand.app.toolsets import check_hooks, check_tools
-from leadhand.app.tracing import tracing
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
-from leadhand.app.work_order_file import write_work_order
 from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.evolve import foreseen, start
@@ -37,17 +40,19 @@ from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.shared_limits import SharedLimits
 from leadhand.engine.tool_calls import ToolCalls
-from leadhand.ports import ContextStore, Dispatcher, Models
+from leadhand.ports import ContextStore, Dispatcher, Models, Workshop
 from leadhand.ports.heads import head_of
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing
+from leadhand.ports.work_state import WorkState
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
     from leadhand.app.document.shapes import RunDocument
+    from leadhand.app.project.manifest import Project
 
 UNLIMITED_PATIENCE_S = 86_400.0
 """Seconds that a process whose runs have no deadline waits for its database."""
@@ -105,7 +110,7 @@ class Runtime:
             self._clock,
             self.store,
             self.web.library,
-            workshop_of(self.settings.project),
+            _workshop(self.settings.project),
             hooks=self.hooks,
             limits=shared,
         )
@@ -333,6 +338,15 @@ class Runtime:
             await part.aclose()
 
 
+def _workshop(project: Project | None) -> Workshop | None:
+    """Return what keeps the workers that runs of a project make; None without a directory for them."""
+    if project is None or project.generated_workers is None:
+        return None
+    from leadhand.app.workers.generated import ProjectWorkshop  # most processes have no project
+
+    return ProjectWorkshop(project, project.generated_workers)
+
+
 async def open_runtime(
     settings: Settings,
     toolbox: Toolbox,
@@ -374,3 +388,19 @@ async def open_runtime(
         hooks=Hooks(hooks),
         verifier=verifier,
     )
+
+
+def write_work_order(home: Path, state: RunState) -> None:
+    """Write the file of a run. If it cannot be written (a full disk), the run continues: the log has everything."""
+    path = home / "runs" / state.run_id / "work_order.json"
+    draft, orders = path.with_suffix(".json.tmp"), state.orders.values()
+    head = {"run_id": state.run_id, "status": state.status.value, "last_seq": state.seq}
+    parts = {"work_orders": [each.order for each in orders], "work_states": [WorkState.of(state, o) for o in orders]}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(to_json({**head, **parts}, indent=1))
+        os.replace(draft, path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()  # half a file is of no use
+        warn_once(f"cannot write {path}: {error.strerror}; the run continues without it")

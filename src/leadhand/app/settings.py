@@ -19,7 +19,7 @@ from leadhand.core.work_result import CHECKS, Check
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 if TYPE_CHECKING:
-    from leadhand.app.manifest import Project
+    from leadhand.app.project.manifest import Project
 
 HEARTBEAT_RANGE_S = (0.5, 600.0)
 MOST_AT_ONCE = 100_000

@@ -1,4 +1,4 @@
-"""The tools of a process: the built-in ones, toolboxes made from tools, and those that a run still needs."""
+"""The tools of a process: the built-in ones, and toolboxes made from tools."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.run import RunDefinition
@@ -14,6 +14,9 @@ from leadhand.engine.hooks import Hooks
 from leadhand.ports.tool_limits import ToolSettings
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    pass
 
 GROUP = "leadhand.tools"
 """The entry points by which installed packages offer tools."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadhand.app.listings import PAGE, all_runs, definition_of
+from leadhand.app.hosts.listings import PAGE, all_runs, definition_of
 from leadhand.app.runtime import Runtime
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import resume_command

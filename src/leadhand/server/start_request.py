@@ -25,10 +25,10 @@ from leadhand.app.arguments import (
     number,
 )
 from leadhand.app.clock import IdempotentId
-from leadhand.app.follow_ups import options_of, output_of
-from leadhand.app.led import led
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
+from leadhand.app.steering.follow_ups import options_of, output_of
+from leadhand.app.steering.led import led
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import Limits, usd
 from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition, WorkerCalls

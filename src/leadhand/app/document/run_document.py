@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from leadhand.app.flows import FlowRegistry
-from leadhand.app.host_waits import host_wait
+from leadhand.app.hosts.membership import host_wait
 from leadhand.app.new_limits import proposed_limits
 from leadhand.core.ids import attempt_id, event_id
 from leadhand.core.limits import usd

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from leadhand.api import Leadhand
-from leadhand.app import questions
 from leadhand.app.settings import user
+from leadhand.app.steering import questions
 from leadhand.cli.commands.approvals import say_where
 from leadhand.cli.commands.runs_control import Driver
 from leadhand.cli.errors import Exit

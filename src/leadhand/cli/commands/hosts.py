@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from leadhand.app.formatting import duration
-from leadhand.app.host_waits import waiting_runs
-from leadhand.app.membership import queue_of
+from leadhand.app.hosts.membership import queue_of, waiting_runs
 from leadhand.cli.options import Flag, StoreFlags, open_reader
 from leadhand.cli.terminal.messages import status_words, write_table
 from leadhand.cli.terminal.streams import say, write_json

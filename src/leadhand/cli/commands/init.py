@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-from leadhand.app.scaffold import write_project
+from leadhand.app.project.scaffold import write_project
 from leadhand.cli.options import Debug, Flag
 from leadhand.cli.terminal.streams import say, write_line
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from leadhand.app.arguments import money
 from leadhand.app.formatting import age, count
-from leadhand.app.keys import USUAL_SCOPES, make_key, named_key
+from leadhand.app.steering.keys import USUAL_SCOPES, make_key, named_key
 from leadhand.cli.flag_values import one_of
 from leadhand.cli.options import Flag, Json, StoreFlags, check_range, open_reader
 from leadhand.cli.terminal.messages import write_table

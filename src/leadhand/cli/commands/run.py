@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from leadhand.api import Leadhand
-from leadhand.app import follow_ups
 from leadhand.app.arguments import check_request, parse_tags
 from leadhand.app.flows import SOLO
-from leadhand.app.led import led, lines_of_json
+from leadhand.app.project.source_files import all_tools
 from leadhand.app.run_settings import NewRun
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
-from leadhand.app.source_files import all_tools
+from leadhand.app.steering import follow_ups
+from leadhand.app.steering.led import led, lines_of_json
 from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.app.typed_answers import schema_file
 from leadhand.cli.flag_values import approval_settings, flow_options

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated
 
 from leadhand.api import Leadhand
-from leadhand.app import operator
 from leadhand.app.formatting import one_line
-from leadhand.app.listings import all_runs
+from leadhand.app.hosts.listings import all_runs
+from leadhand.app.project.source_files import all_tools
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
-from leadhand.app.source_files import all_tools
+from leadhand.app.steering import operator
 from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.cli.errors import Exit
 from leadhand.cli.flag_values import json_value

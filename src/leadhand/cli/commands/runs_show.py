@@ -20,9 +20,9 @@ from leadhand.app.formatting import (
     one_line,
     shortened,
 )
-from leadhand.app.host_waits import host_wait
-from leadhand.app.model_calls import model_call
+from leadhand.app.hosts.membership import host_wait
 from leadhand.app.runtime import Runtime
+from leadhand.app.steering.model_calls import model_call
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import Flag, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-from leadhand.app import questions
 from leadhand.app.settings import user
+from leadhand.app.steering import questions
 from leadhand.cli.commands.approvals import say_where
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import Flag, RunId, StoreFlags, open_reader

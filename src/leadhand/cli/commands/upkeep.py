@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 from leadhand.app.arguments import parse_tags
-from leadhand.app.config_files import find_manifest
 from leadhand.app.formatting import age, count
-from leadhand.app.labels import label_run
-from leadhand.app.manifest import load_project
-from leadhand.app.retention import delete_runs, duration, retention
+from leadhand.app.hosts.listings import duration, retention
+from leadhand.app.project.config_files import find_manifest
+from leadhand.app.project.manifest import load_project
 from leadhand.app.settings import tilde, user
+from leadhand.app.steering.questions import delete_runs, label_run
 from leadhand.cli.options import NO_PROJECT, RUN, Flag, ProjectFile, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table

@@ -31,7 +31,7 @@ async def work(
     store: DriverFlags = DriverFlags(),
 ) -> None:
     """Work for the runs of a PostgreSQL database until Ctrl-C or SIGTERM."""
-    from leadhand.app.source_files import all_tools
+    from leadhand.app.project.source_files import all_tools
 
     lead = open_lead(store, models, tools=all_tools(tools), documents=documents, concurrency=concurrency)
     if not 0 <= grace <= LONGEST_GRACE_S:
@@ -42,8 +42,8 @@ async def work(
             "Name a PostgreSQL database with --database postgresql://USER@HOST/NAME or LEADHAND_DATABASE_URL.",
         )
     async with lead:
-        from leadhand.app.cluster import ClusterHost
-        from leadhand.app.driver import Driver, Resumer
+        from leadhand.app.driving.cluster import ClusterHost
+        from leadhand.app.driving.driver import Driver, Resumer
 
         runtime = await lead.runtime()
         driver = Driver(runtime)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import age, duration, money, shortened
 from leadhand.app.runtime import Runtime
+from leadhand.app.steering.approvals import OpenApproval
 from leadhand.cli.terminal.plan_text import plan_lines
 from leadhand.core.approval import Approval, Preview
 from leadhand.core.ids import step_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from leadhand.app.formatting import count, duration, money
-from leadhand.app.model_calls import ModelCallDocument
+from leadhand.app.steering.model_calls import ModelCallDocument
 from leadhand.core.conversation import ToolCall
 
 

@@ -10,11 +10,11 @@ from collections.abc import Generator
 from datetime import UTC, datetime
 from typing import Any
 
-from leadhand.app import approvals, questions
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import clean, one_line
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
+from leadhand.app.steering import approvals, questions
+from leadhand.app.steering.approvals import OpenApproval
 from leadhand.cli.terminal.approval_card import card, question, requester
 from leadhand.cli.terminal.streams import print_error, say, width
 from leadhand.core.approval import Preview, Question

@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import logging
 
-from leadhand.app.driver import Driver
-from leadhand.app.host_waits import note_refusal
+from leadhand.app.driving.driver import Driver
+from leadhand.app.hosts.membership import note_refusal
 from leadhand.app.typed_answers import fits_of
 from leadhand.core.errors import LeadhandError, RunOwned, UsageError
 from leadhand.core.state import RunState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from leadhand.app.config_files import MANIFEST, unwritten
+from leadhand.app.project.config_files import MANIFEST, unwritten
 from leadhand.core.errors import ConfigurationError, UsageError
 
 MANIFEST_TEXT = """\

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from leadhand.app.document import event_line
 from leadhand.app.document.run_document import run_document
-from leadhand.app.html_export import page
-from leadhand.app.markdown_export import markdown
+from leadhand.app.export.pages import markdown, page
 from leadhand.app.runtime import Runtime
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.events import Entry

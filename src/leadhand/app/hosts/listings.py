@@ -1,26 +1,43 @@
-"""How long finished runs are kept, which of them are no longer kept, and how they are deleted."""
+"""The runs of a database, page by page, how long finished ones are kept, and how they are deleted."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-import shutil
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leadhand.app.formatting import one_line
-from leadhand.app.listings import all_runs
-from leadhand.core.errors import StoreError, UsageError
-from leadhand.core.run import ENDED
-from leadhand.ports import ContextStore, in_database
+from leadhand.core.errors import UsageError
+from leadhand.core.events import RunStarted
+from leadhand.core.run import ENDED, RunDefinition
+from leadhand.ports import ContextStore
 from leadhand.ports.runs import RunListing
 
 if TYPE_CHECKING:
-    from leadhand.app.manifest import Project
-    from leadhand.app.runtime import Runtime
+    from leadhand.app.project.manifest import Project
+
+PAGE = 500
+
+
+async def all_runs(store: ContextStore, **filters: Any) -> AsyncIterator[RunListing]:
+    """Every run that meets the filters of :meth:`leadhand.ports.ContextStore.runs`, newest first."""
+    before: str | None = None
+    while page := await store.runs(**filters, limit=PAGE, before=before):
+        for listing in page:
+            yield listing
+        if len(page) < PAGE:
+            return
+        before = page[-1].run_id
+
+
+async def definition_of(store: ContextStore, run_id: str) -> RunDefinition:
+    """Return the definition of a run, from its first entry. Raises NoSuchRun, UnreadableRun and StoreError."""
+    (first,) = await store.read(run_id, limit=1)
+    assert isinstance(first.event, RunStarted)
+    return first.event.definition
+
 
 UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 LONGEST_AGE_S = 365_000 * 86_400
@@ -68,26 +85,3 @@ def retention(keep_for: str | None, keep_runs: int | None, project: Project | No
     if keep_runs is not None and keep_runs < 1:
         raise UsageError(f"invalid value for --keep-runs: {keep_runs}", "Give 1 or more.")
     return Retention(keep_for=None if keep_for is None else duration(keep_for, "--keep-for"), keep_runs=keep_runs)
-
-
-async def delete_runs(runtime: Runtime, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
-    """Delete runs, their artifacts and the files in their directories; return the ids of those deleted.
-
-    Raises NoSuchRun, RunOwned for a run that a living process drives, and StoreError. With ``ended_only``, runs that
-    are gone or have not ended are left out instead.
-    """
-    deleted = await in_database(runtime.store).delete_runs(run_ids, ended_only=ended_only)
-    for run_id in deleted:
-        await asyncio.to_thread(_delete_directory, runtime.settings.home / "runs" / run_id)
-    return deleted
-
-
-def _delete_directory(directory: Path) -> None:
-    try:
-        shutil.rmtree(directory)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise StoreError(
-            f"the run is deleted, but not its directory {directory}: {error.strerror or error}", "delete it by hand"
-        ) from error

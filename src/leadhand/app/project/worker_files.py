@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from leadhand.app.config_files import fault, line_in, read_text, validated
+from leadhand.app.project.config_files import fault, line_in, read_text, validated
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.value import Value, is_object, one_line, thawed
 from leadhand.core.worker import WORKER_NAME, CallSettings

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 from pydantic import Field, create_model
 
 from leadhand.app.arguments import LIMITS, RANGES, Policy, limit_fields
-from leadhand.app.config_files import MANIFEST, LineOf, fault, line_in, read_text, validated
-from leadhand.app.worker_files import SUFFIX, load_worker_file
+from leadhand.app.project.config_files import MANIFEST, LineOf, fault, line_in, read_text, validated
+from leadhand.app.project.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.run import WorkerCalls
 from leadhand.core.value import Value, shown
@@ -168,7 +168,7 @@ class Project:
 
         Raises UsageError and ConfigurationError for files that do not hold what the manifest says.
         """
-        from leadhand.app import source_files as files
+        from leadhand.app.project import source_files as files
 
         flags, manifest = self.flags(), self.manifest
         if manifest.stages:
@@ -189,7 +189,7 @@ class Project:
 
     def rules(self) -> dict[str, Any]:
         """Return the rules of the project for the built-in model, by the name of the worker."""
-        from leadhand.app.source_files import all_rules
+        from leadhand.app.project.source_files import all_rules
 
         return all_rules(map(self.located, self.manifest.offline_rules))
 

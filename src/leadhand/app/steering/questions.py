@@ -1,15 +1,21 @@
-"""People's answers to the questions of runs, and signals to flows."""
+"""What people do with runs: answer questions, send signals, change names and tags, delete runs."""
 
 from __future__ import annotations
 
-from leadhand.app.arguments import json_value, text
+import asyncio
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from leadhand.app.arguments import json_value, run_name, run_tags, text
 from leadhand.app.runtime import Runtime
 from leadhand.core.approval import Question
-from leadhand.core.errors import UsageError
-from leadhand.core.events import QuestionAnswered, SignalSent
+from leadhand.core.errors import StoreError, UsageError
+from leadhand.core.events import QuestionAnswered, RunChanged, SignalSent
 from leadhand.core.relations import open_question
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
+from leadhand.ports import in_database
 
 LONGEST_REPLY = 10_000
 """Characters of an answer."""
@@ -78,3 +84,41 @@ def _check_signal(state: RunState) -> None:
     if state.finished is not None:
         ended = f"run {state.run_id} has ended ({state.finished.status.value}) and receives no signals"
         raise UsageError(ended, f"Follow it up: leadhand run --continue {state.run_id} REQUEST")
+
+
+async def label_run(
+    runtime: Runtime, run_id: str, *, name: str | None = None, tags: Mapping[str, str | None] | None = None, by: str
+) -> None:
+    """Give a run another name (None: keep it), and set tags; None as the value of a tag removes it.
+
+    ``by`` does it. Writes nothing if nothing changes. Raises NoSuchRun, and UsageError for an invalid name or tag.
+    """
+    line = await runtime.store.run(run_id)
+    changed = {**line.tags, **(tags or {})}
+    kept = run_tags({key: value for key, value in changed.items() if value is not None})
+    given = line.name if name is None else run_name(name)
+    if (given, kept) != (line.name, line.tags):
+        await runtime.log(run_id).append(RunChanged(by=by, name=given, tags=kept))
+
+
+async def delete_runs(runtime: Runtime, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
+    """Delete runs, their artifacts and the files in their directories; return the ids of those deleted.
+
+    Raises NoSuchRun, RunOwned for a run that a living process drives, and StoreError. With ``ended_only``, runs that
+    are gone or have not ended are left out instead.
+    """
+    deleted = await in_database(runtime.store).delete_runs(run_ids, ended_only=ended_only)
+    for run_id in deleted:
+        await asyncio.to_thread(_delete_directory, runtime.settings.home / "runs" / run_id)
+    return deleted
+
+
+def _delete_directory(directory: Path) -> None:
+    try:
+        shutil.rmtree(directory)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise StoreError(
+            f"the run is deleted, but not its directory {directory}: {error.strerror or error}", "delete it by hand"
+        ) from error

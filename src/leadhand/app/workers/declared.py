@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from leadhand.app.flows import MAP, SOLO
-from leadhand.app.worker_files import TOOLSET
+from leadhand.app.project.worker_files import TOOLSET
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
@@ -15,12 +15,11 @@ from leadhand.core.worker import ALL_TOOLS, WILDCARDS, Worker
 from leadhand.engine.gate import input_of
 from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.flows.seam.worker import as_tool, with_tools
-from leadhand.ports import Workshop
 from leadhand.ports.tool_limits import flaw
 from leadhand.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from leadhand.app.manifest import Project
+    from leadhand.app.project.manifest import Project
 
 
 def project_tools(project: Project | None, toolbox: Toolbox) -> list[str]:
@@ -131,15 +130,6 @@ def run_workers(
     if flow in (SOLO, MAP) and (name := str(options.get("worker") or "")):
         check_worker(name, workers, [request] if flow == SOLO else list_of(options.get("inputs")))
     return workers
-
-
-def workshop_of(project: Project | None) -> Workshop | None:
-    """Return what keeps the workers that runs of a project make; None without a directory for them."""
-    if project is None or project.generated_workers is None:
-        return None
-    from leadhand.app.workshop import ProjectWorkshop  # most processes have no project
-
-    return ProjectWorkshop(project, project.generated_workers)
 
 
 def check_worker(name: str, workers: Sequence[Worker], inputs: Sequence[Json]) -> None:

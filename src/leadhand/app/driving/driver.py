@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from leadhand.app.host_waits import note_refusal
-from leadhand.app.listings import all_runs
+from leadhand.app.hosts.listings import all_runs
+from leadhand.app.hosts.membership import note_refusal
 from leadhand.app.runtime import Runtime
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.decide import due

@@ -1,4 +1,4 @@
-"""A run as one self-contained page of HTML: without scripts or network access, and with all text escaped."""
+"""A run as Markdown, and as one self-contained page of HTML: without scripts or network access, all text escaped."""
 
 from __future__ import annotations
 
@@ -7,11 +7,64 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from leadhand.app.beside import VERDICTS
-from leadhand.app.formatting import GLYPHS, count, label, money, spent
-from leadhand.app.markdown_export import draft_of, parts_beside, report_of
-from leadhand.app.markdown_html import Mark, link_html, markdown_html, table_html, text_html
+from leadhand.app.document.beside import VERDICTS, failure_of, lines_beside
+from leadhand.app.export.markdown_html import Mark, link_html, markdown_html, table_html, text_html
+from leadhand.app.flows import REPORT
+from leadhand.app.formatting import GLYPHS, clean, count, label, money, spent
+from leadhand.core.value import object_of
 from leadhand.core.work_result import ClaimVerdict
+from leadhand.flows.report.rendering import escaped, markdown_link
+
+
+def markdown(document: dict[str, Any]) -> str:
+    """Return the answer of a run as Markdown, with its sources, gaps and evidence."""
+    return clean("\n\n".join(part for part in _parts(document) if part)) + "\n"
+
+
+def report_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a run document that a report has; {} for any other run."""
+    return object_of(document["task"]) if document["flow"] == REPORT else {}
+
+
+def draft_of(document: dict[str, Any]) -> str:
+    """Return the latest draft of a report that is not finished, with names of passages; "" for any other run."""
+    draft = report_of(document).get("draft")
+    return f"*This report is not finished: the run is {document['status']}.*\n\n{draft}" if draft else ""
+
+
+def _parts(document: dict[str, Any]) -> Iterator[str]:
+    if report := report_of(document).get("final_report"):
+        yield report
+    else:
+        yield document["answer"] or draft_of(document) or f"*No answer: the run is {document['status']}.*"
+        yield _listed("Sources", list(_source_lines(document)))
+    yield from parts_beside(document)
+
+
+def parts_beside(document: dict[str, Any]) -> Iterator[str]:
+    """Yield as Markdown what is shown with an answer: an open question, why a run failed, gaps and evidence."""
+    if document["question"] is not None:
+        yield f"## Question\n\n{escaped(document['question']['text'])}"
+    if (failure := failure_of(document)) is not None:
+        yield f"## Why it failed\n\n{escaped(failure.message)}"
+    yield _listed("Gaps", list(_gaps(document)))
+    yield _listed("Evidence", [f"- {escaped(line)}" for line in lines_beside(document)])
+
+
+def _listed(heading: str, lines: list[str]) -> str:
+    return f"## {heading}\n\n" + "\n".join(lines) if lines else ""
+
+
+def _source_lines(document: dict[str, Any]) -> Iterator[str]:
+    for number, source in enumerate(document["sources"], start=1):
+        yield f"{number}. {markdown_link(source['title'] or source['url'], source['url'])}"
+
+
+def _gaps(document: dict[str, Any]) -> Iterator[str]:
+    for each in document["gaps"]:
+        action = f" — {escaped(each['next_action'])}" if each["next_action"] else ""
+        yield f"- **{escaped(each['name'])}** ({escaped(each['class'])}): {escaped(each['reason'])}{action}"
+
 
 SIGNS = {
     ClaimVerdict.CONFIRMED: "✓",
@@ -36,7 +89,7 @@ def page(document: dict[str, Any]) -> str:
         *_work(document),
         "</main>",
     ]
-    style = (files("leadhand.app") / "export.css").read_text("utf-8")
+    style = (files("leadhand.app.export") / "export.css").read_text("utf-8")
     return f"""<!doctype html>
 <html lang="en">
 <head>

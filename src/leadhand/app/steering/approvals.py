@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from leadhand.app.arguments import json_arguments, json_value, text
-from leadhand.app.listings import all_runs
+from leadhand.app.hosts.listings import all_runs
 from leadhand.app.runtime import Runtime
 from leadhand.core.approval import Approval, ApprovalStatus, Preview, approval_id, args_hash
 from leadhand.core.errors import FailureClass, ToolError, UnreadableRun, UsageError

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.trace import TracerProvider
 
-    from leadhand.app.spans import LogTracer
+    from leadhand.app.telemetry.spans import LogTracer
 
 LOGGER = logging.getLogger("leadhand")
 
@@ -120,7 +120,7 @@ def _programs_own() -> TracerProvider | None:
 
 
 def _log_tracer(provider: TracerProvider) -> LogTracer:
-    from leadhand.app.spans import LogTracer
+    from leadhand.app.telemetry.spans import LogTracer
 
     return LogTracer(provider.get_tracer("leadhand", version("leadhand")))
 
