@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol
 
 from leadhand.app.arguments import check_rules
@@ -29,6 +29,12 @@ from leadhand.verify.judge import Verifier, judging_workers
 LOGGER = logging.getLogger("leadhand")
 MOST_FILES = 200
 """Files of earlier runs that a run may read, at most."""
+
+
+OF_SETTINGS = ["limits", "approve", "offline", "documents", "only_documents", "strict", "budgets", "no_cache"]
+"""What a run takes from the settings as it is."""
+OF_RUN = ["detached", "by", "key_id", "name", "priority", "instructions", "plan_only", "approve_plan", "traceparent"]
+"""What it takes from what only this run has."""
 
 
 class Parts(Protocol):
@@ -67,8 +73,7 @@ async def definition_of_new(
     of_program = flows.of_program(run.worker, flow, checked, wanted.project)
     every = (*of_flow, *run_workers(wanted.project, toolbox, flow, checked, of_flow, request, of_program))
     called = worker_tools(every)
-    check_models(every, models, offline=wanted.offline)
-    own_models = {name for worker in every for name in usable(worker, models)}
+    own_models = {name for worker in every for name in usable(worker, models, offline=wanted.offline)}
     more = unpriced_models(wanted, models, sorted(own_models - {*choice.models.names}))
     shape = answer_worker(run.output, every)
     check = check_of(wanted, choice.models)
@@ -82,7 +87,10 @@ async def definition_of_new(
     tools, workers = narrowed(catalogue, run.tools, every, fetch=not wanted.only_documents)
     workers = instructed((*workers, *judging), run.instructions)
     earlier = await files_to_read(parts, flow, run.key_id, follows, wanted) if used.reads_artifacts else ()
+    same = {name: getattr(wanted, name) for name in OF_SETTINGS} | {name: getattr(run, name) for name in OF_RUN}
     return RunDefinition(
+        **same,
+        needs_prices=wanted.needs_prices,
         request=request,
         flow=flow,
         flow_file=file_of(used),
@@ -92,37 +100,19 @@ async def definition_of_new(
         tools=tools,
         shape="" if shape is None else shape.name,
         check=check,
-        strict=wanted.strict,
         worker_calls=wanted.worker_calls or "auto",
         judging=tuple(each.name for each in judging),
         nested_workers=wanted.project is not None and wanted.project.manifest.nested_creation,
-        limits=wanted.limits,
-        approve=wanted.approve,
         approve_rules=dict(wanted.approve_rules),
-        offline=wanted.offline,
-        documents=wanted.documents,
-        only_documents=wanted.only_documents,
-        detached=run.detached,
         **reserves(wanted.limits, stages),
-        budgets=wanted.budgets,
-        needs_prices=wanted.needs_prices,
         unpriced=(*choice.unpriced, *more),
         concurrency=wanted.concurrency_of_runs,
-        no_cache=wanted.no_cache,
-        by=run.by,
-        key_id=run.key_id,
         submission=submission,
         follows=followed(follows) if follows is not None else None,
         earlier=earlier,
-        name=run.name,
         tags=dict(run.tags or {}),
-        priority=run.priority,
-        instructions=run.instructions,
         only_tools=run.tools,
         hooks=parts.hooks.names,
-        plan_only=run.plan_only,
-        approve_plan=run.approve_plan,
-        traceparent=run.traceparent,
     )
 
 
@@ -135,30 +125,24 @@ def check_of(wanted: Settings, models: ModelChoice) -> Check:
     return wanted.check or ("off" if is_offline else "judge")
 
 
-def usable(worker: Worker, models: NamedModels) -> list[str]:
-    """Return those of a worker's models that can be used here. Raises ConfigurationError if none of them can be."""
+def usable(worker: Worker, models: NamedModels, *, offline: bool) -> list[str]:
+    """Return those of a worker's models that can be used here. Raises ConfigurationError if none of them can be, and
+    UsageError in an offline run for one that is not built in, unless the program has its own port."""
+    online = [name for name in worker.models if name != "offline"]
+    if offline and online and models.own is None:
+        what = f"the worker {worker.name} uses the model {online[0]}, and the run is offline"
+        raise UsageError(what, "Leave out its model, or start the run without --offline.")
     found: list[str] = []
-    errors: list[ConfigurationError] = []
+    failure: ConfigurationError | None = None
     for name in worker.models:
         try:
             models.check(name)
             found.append(name)
         except ConfigurationError as error:
-            errors.append(error)
-    if errors and not found:
-        raise errors[0]
+            failure = failure or error
+    if failure is not None and not found:
+        raise failure
     return found
-
-
-def check_models(workers: Iterable[Worker], models: NamedModels, *, offline: bool) -> None:
-    """Raise UsageError for a worker of an offline run whose model is not built in, unless the program has its own."""
-    for worker in workers:
-        online = [name for name in worker.models if name != "offline"]
-        if offline and online and models.own is None:
-            raise UsageError(
-                f"the worker {worker.name} uses the model {online[0]}, and the run is offline",
-                "Leave out its model, or start the run without --offline.",
-            )
 
 
 # --- what a new run takes from earlier ones ---------------------------------------------------------------------------

@@ -33,11 +33,6 @@ RulesOf = Callable[[str], Sequence[Rules]]
 """Returns the rules of the built-in model for the workers of a flow, by its name."""
 
 
-def no_rules(_flow: str) -> Sequence[Rules]:
-    """Return no rules, for a process that runs no flow."""
-    return ()
-
-
 class Choice(NamedTuple):
     """The chosen models, and why. The budget does not limit ``unpriced`` models."""
 
@@ -57,7 +52,7 @@ class NamedModels:
         self,
         settings: Settings,
         adapters: Mapping[str, Models] | None = None,
-        rules: RulesOf = no_rules,
+        rules: RulesOf = lambda _flow: (),
         *,
         own: Models | None = None,
     ) -> None:
@@ -138,7 +133,7 @@ class NamedModels:
 
 
 async def choose_models(
-    settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: RulesOf = no_rules
+    settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: RulesOf = lambda _flow: ()
 ) -> tuple[NamedModels, Choice]:
     """Return the models, and the names to record. ``given`` is a port, or the user's adapters by name.
 

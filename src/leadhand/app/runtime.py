@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import InitVar, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
-
-from pydantic_core import to_json
 
 from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
 from leadhand.app.definitions import definition_of_new, missing
+from leadhand.app.document import write_work_order
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.hosts.membership import Membership, membership
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.requests import Requests
 from leadhand.app.run_settings import NewRun
 from leadhand.app.settings import Settings, make_home
-from leadhand.app.telemetry.tracing import tracing, warn_once
+from leadhand.app.telemetry.tracing import tracing
 from leadhand.app.toolsets import check_hooks, check_tools
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
@@ -45,7 +41,6 @@ from leadhand.ports.heads import head_of
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing
-from leadhand.ports.work_state import WorkState
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
@@ -388,19 +383,3 @@ async def open_runtime(
         hooks=Hooks(hooks),
         verifier=verifier,
     )
-
-
-def write_work_order(home: Path, state: RunState) -> None:
-    """Write the file of a run. If it cannot be written (a full disk), the run continues: the log has everything."""
-    path = home / "runs" / state.run_id / "work_order.json"
-    draft, orders = path.with_suffix(".json.tmp"), state.orders.values()
-    head = {"run_id": state.run_id, "status": state.status.value, "last_seq": state.seq}
-    parts = {"work_orders": [each.order for each in orders], "work_states": [WorkState.of(state, o) for o in orders]}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(to_json({**head, **parts}, indent=1))
-        os.replace(draft, path)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()  # half a file is of no use
-        warn_once(f"cannot write {path}: {error.strerror}; the run continues without it")

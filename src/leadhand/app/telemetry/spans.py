@@ -247,14 +247,11 @@ def _returned(event: ev.ModelCallReturned | ev.ToolCallReturned) -> dict[str, At
     if _KIND.fullmatch(event.finish_reason):
         attributes["gen_ai.response.finish_reasons"] = (event.finish_reason,)
     if usage is not None:
-        attributes["gen_ai.usage.input_tokens"] = usage.input_tokens
-        attributes["gen_ai.usage.output_tokens"] = usage.output_tokens
-        if usage.cached_tokens:
-            attributes["gen_ai.usage.cache_read.input_tokens"] = usage.cached_tokens
-        if usage.cache_write_tokens:
-            attributes["gen_ai.usage.cache_creation.input_tokens"] = usage.cache_write_tokens
-        if usage.nanousd is not None:
-            attributes["leadhand.cost_usd"] = usd(usage.nanousd)
+        tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+        cached = {"cache_read": usage.cached_tokens, "cache_creation": usage.cache_write_tokens}
+        tokens |= {f"{name}.input_tokens": number for name, number in cached.items() if number}
+        attributes |= {f"gen_ai.usage.{name}": number for name, number in tokens.items()}
+        attributes |= {} if usage.nanousd is None else {"leadhand.cost_usd": usd(usage.nanousd)}
     return attributes
 
 
