@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from leadhand.app.formatting import clean
 
@@ -22,34 +22,15 @@ HEADING_SHIFT = 2
 _SAFE_LINK = re.compile(r"https?://[^\s/]|mailto:[^\s]|#[\w.-]+$", re.IGNORECASE)
 _BLOCKS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "th", "td"})
 
-# The place of a mark survives the parser as ⸪number⸫: punctuation, for the parser.
-_SIGNS = re.compile("[⸪⸫]")
-_PLACE = re.compile(r"⸪(\d+)⸫")
-_TAG_OR_PLACE = re.compile(rf"<[^>]*>|{_PLACE.pattern}")
-_KEPT = re.compile(r"```|~~~|\[[^\]\n]*\]:")
-"""Fences and the definitions of links, which signs would break."""
 
-
-class Mark(NamedTuple):
-    """A ``sign`` behind the stretch of a text that ends at ``end``, with the class ``name`` and the title ``hint``."""
-
-    start: int
-    end: int
-    name: str
-    sign: str
-    hint: str
-
-
-def markdown_html(
-    text: str, cite: Callable[[str], str], marks: Sequence[Mark] = (), *, shift: int = HEADING_SHIFT
-) -> str:
+def markdown_html(text: str, cite: Callable[[str], str], *, shift: int = HEADING_SHIFT) -> str:
     """Return Markdown as HTML. ``cite`` returns the HTML of a piece of its text, outside of links.
 
     Headings move down by ``shift`` levels.
     """
     if len(text) > LONGEST_MARKDOWN:
         return f'<p class="plain" dir="auto">{cite(clean(text))}</p>'
-    text = clean(_signed(_SIGNS.sub("·", text), marks))
+    text = clean(text)
     parser = _parser()
     env: dict[str, Any] = {"cite": cite, "links": 0}
     tokens = parser.parse(text, env)
@@ -58,8 +39,7 @@ def markdown_html(
             token.attrSet("dir", "auto")
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1:]) + shift)}"
-    html = parser.renderer.render(tokens, parser.options, env)
-    return _TAG_OR_PLACE.sub(lambda each: _sign(marks[int(each[1])]) if each[1] else _PLACE.sub("", each[0]), html)
+    return parser.renderer.render(tokens, parser.options, env)
 
 
 def link_html(label: str, url: str, *, name: str = "") -> str:
@@ -81,24 +61,6 @@ def table_html(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterat
 def text_html(value: str) -> str:
     """Return text, without control characters, as HTML shows it."""
     return escape(clean(value), quote=True)
-
-
-def _signed(text: str, marks: Iterable[Mark]) -> str:
-    """Return the text with the places of its marks, before what ends a line or a cell."""
-    parts: list[str] = []
-    at = 0
-    for number, each in enumerate(marks):
-        mark = text[each.start : each.end]
-        end = each.start + len(mark.rstrip("| \t"))
-        if not _KEPT.search(mark) and end > at:
-            parts += [text[at:end], f"⸪{number}⸫"]
-            at = end
-    return "".join([*parts, text[at:]])
-
-
-def _sign(mark: Mark) -> str:
-    hint = text_html(mark.hint)
-    return f'<span class="sign {mark.name}" role="img" title="{hint}" aria-label="{hint}">{mark.sign}</span>'
 
 
 @cache
@@ -128,7 +90,7 @@ def _text_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options:
 
 
 def _block_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
-    return f'<pre dir="auto"><code>{escape(_PLACE.sub("", tokens[index].content))}</code></pre>\n'
+    return f'<pre dir="auto"><code>{escape(tokens[index].content)}</code></pre>\n'
 
 
 def _image_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from leadhand.app.document.beside import VERDICTS, failure_of, lines_beside
-from leadhand.app.export.markdown_html import Mark, link_html, markdown_html, table_html, text_html
+from leadhand.app.export.markdown_html import link_html, markdown_html, table_html, text_html
 from leadhand.app.flows import REPORT
 from leadhand.app.formatting import GLYPHS, clean, count, label, money, spent
 from leadhand.core.value import object_of
@@ -85,6 +85,7 @@ def page(document: dict[str, Any]) -> str:
         *_header(document, title),
         *_answer(document),
         *(markdown_html(part, text_html, shift=0) for part in parts_beside(document)),
+        *_claims(document),
         *_sources(document),
         *_work(document),
         "</main>",
@@ -151,21 +152,22 @@ def _answer(document: dict[str, Any]) -> Iterator[str]:
         return f"[{', '.join(links)}]"
 
     yield "<h2>Answer</h2>"
-    if document["evidence"]["judged_by"] is not None:
-        signs = (f'<span class="sign {each}">{sign}</span>{VERDICTS[each]}' for each, sign in SIGNS.items())
-        yield f'<p class="legend">{" ".join(signs)}</p>'
     text = document["answer"] or draft_of(document) or "No answer yet."
-    yield f'<div class="prose">{markdown_html(text, cite, list(_marks(document)))}</div>'
+    yield f'<div class="prose">{markdown_html(text, cite)}</div>'
 
 
-def _marks(document: dict[str, Any]) -> Iterator[Mark]:
-    """Yield a mark for each claim that was judged and is in the text, with the reasons of its doubts."""
-    for claim in document["claims"] if document["evidence"]["judged_by"] is not None else ():
-        if claim.get("start") is not None:
-            verdict = ClaimVerdict(claim["verdict"])
-            reasons = [each["why"] for each in document["evidence"]["doubts"] if each["n"] == claim["n"]]
-            hint = ": ".join(filter(None, [VERDICTS[verdict].capitalize(), " ".join(reasons)]))
-            yield Mark(claim["start"], claim["end"], verdict.value, SIGNS[verdict], hint)
+def _claims(document: dict[str, Any]) -> Iterator[str]:
+    """The claims of an answer that was judged, each with its verdict and the reasons of its doubts."""
+    if document["evidence"]["judged_by"] is None or not document["claims"]:
+        return
+    rows: list[tuple[str, str, str]] = []
+    for claim in document["claims"]:
+        verdict = ClaimVerdict(claim["verdict"])
+        why = text_html(" ".join(each["why"] for each in document["evidence"]["doubts"] if each["n"] == claim["n"]))
+        sign = f'<span class="sign {verdict.value}">{SIGNS[verdict]} {VERDICTS[verdict]}</span>'
+        rows.append((sign, text_html(claim["text"]), why))
+    yield "<h2>Claims</h2>"
+    yield from table_html(("verdict", "claim", "why"), rows)
 
 
 def _sources(document: dict[str, Any]) -> Iterator[str]:
