@@ -118,24 +118,18 @@ class FlowRegistry:
         """Load a built-in flow, once, when it is named."""
         if name not in LATE or name in self._flows:
             return
-        match name:
-            case "report":
-                from leadhand.flows.report.flow import ReportFlow
+        if name == REPORT:
+            from leadhand.flows.report.flow import ReportFlow
 
-                flow = ReportFlow(self._agents)
-            case "research":
-                from leadhand.flows.research.flow import research
+            self._add(ReportFlow(self._agents))
+        elif name == RESEARCH:
+            from leadhand.flows.research.flow import research
 
-                flow = research
-            case "solo":
-                from leadhand.flows.solo import solo_flow
+            self._add(research)
+        else:
+            from leadhand.flows import map, solo
 
-                flow = solo_flow(self._of_program)
-            case _:
-                from leadhand.flows.map import map_flow
-
-                flow = map_flow(self._of_program)
-        self._add(flow)
+            self._add((solo.solo_flow if name == SOLO else map.map_flow)(self._of_program))
 
     def _load_installed(self) -> None:
         """Load the flows of installed packages, once, when a name is looked up that is not known yet."""

@@ -126,6 +126,10 @@ class Project:
         """Return the file and the line of a key, or of a key in a table, for a message."""
         return f"{self.path}:{line_in(self.text, keys)}" if self.text else str(self.path)
 
+    def fault(self, what: str, how: str, *keys: str) -> ConfigurationError:
+        """Return an error at the line of a key."""
+        return ConfigurationError(f"{self.where(*keys)}: {what}", how)
+
     @property
     def directory(self) -> Path:
         return self.path.parent
@@ -220,18 +224,17 @@ def load_project(path: Path) -> Project:
     line_of = partial(line_in, text)
     manifest = validated(ProjectManifest, data, path, line_of)
     project = Project(path=path, manifest=manifest, workers=_workers(path, manifest, line_of), text=text)
-    _check_files(project, line_of)
+    _check_files(project)
     if manifest.concurrency.project is not None and not manifest.name:
         what = "the project has a limit, and no name by which other processes know that it is the same project"
-        raise fault(path, line_of(("concurrency", "project")), what, 'Add name = "…" at the top.')
+        raise project.fault(what, 'Add name = "…" at the top.', "concurrency", "project")
     return project
 
 
 def _workers(path: Path, manifest: ProjectManifest, line_of: LineOf) -> dict[str, Worker]:
     found: dict[str, Worker] = {}
-    for number, named in enumerate(manifest.worker_files):
-        line = line_of(("worker_files", number))
-        files = named_files(path.parent, named)
+    for named in manifest.worker_files:
+        line, files = line_of(("worker_files",)), named_files(path.parent, named)
         if not files:
             raise fault(path, line, f"no file matches {named}", "Correct the pattern, or remove it.")
         for file in files:
@@ -257,26 +260,21 @@ def relative_path(file: Path, directory: Path) -> str:
     return str(file.relative_to(directory)) if file.is_relative_to(directory) else str(file)
 
 
-def _check_files(project: Project, line_of: LineOf) -> None:
-    manifest = project.manifest
+def _check_files(project: Project) -> None:
+    manifest, generated = project.manifest, project.generated_workers
     for key in ("tools", "flows", "agents", "hooks", "offline_rules"):
-        for number, named in enumerate(getattr(manifest, key)):
+        for named in getattr(manifest, key):
             file = Path(project.located(named.partition(":")[0]))
             if file.is_absolute() and not file.is_file():
-                raise fault(
-                    project.path, line_of((key, number)), f"there is no file {named}", "Correct the path, or remove it."
-                )
+                raise project.fault(f"there is no file {named}", "Correct the path, or remove it.", key)
     if manifest.documents is not None and not (project.directory / manifest.documents).is_dir():
         what = f"there is no directory {manifest.documents}"
-        raise fault(project.path, line_of(("documents",)), what, "Create it, or correct the path.")
-    generated = project.generated_workers
+        raise project.fault(what, "Create it, or correct the path.", "documents")
     if generated is not None and project.directory not in generated.resolve().parents:
         what = f"generated_workers_dir leaves the project: {manifest.generated_workers_dir}"
         how = "Name a directory below that of the manifest, such as generated."
-        raise fault(project.path, line_of(("generated_workers_dir",)), what, how)
+        raise project.fault(what, how, "generated_workers_dir")
     for source, worker in project.workers.items():
         if generated is not None and generated.resolve() in (project.directory / source).resolve().parents:
-            raise ConfigurationError(
-                f"{source} is a generated worker, and worker_files names it",
-                f"Promote it first: leadhand workers promote {worker.name}",
-            )
+            how = f"Promote it first: leadhand workers promote {worker.name}"
+            raise ConfigurationError(f"{source} is a generated worker, and worker_files names it", how)
