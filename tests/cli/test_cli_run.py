@@ -192,7 +192,6 @@ def test_version_imports_nothing_of_weight(leadhand: Any) -> None:
 
 NOT_OF_A_PLAIN_RUN = (
     "aiohttp",
-    "leadhand.app.hosts.membership",
     "leadhand.app.steering.keys",
     "leadhand.app.project.manifest",
     "leadhand.cli.terminal.prompt",

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast, get_type_hints
 
 from pydantic import BaseModel, Field, ValidationError, create_model
 
-from leadhand.core.errors import UsageError
+from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import Limits, SharedBudget, nanousd
 from leadhand.core.run import HIGHEST_PRIORITY
 from leadhand.core.text import check_names
@@ -248,10 +248,12 @@ def _hook(given: Any, how: str) -> Hook:
         made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
     except Exception as error:
         name, file = given.__name__, getattr(sys.modules.get(given.__module__), "__file__", given.__module__)
-        how = f"Pass an instance of it, {name}(…). In a file for --hooks, assign the instance to a name."
-        raise UsageError(
-            f"the hook {name} ({file}) cannot be made without arguments: {one_line(error)}", how
-        ) from error
+        what, why = f"the hook {name} ({file}) cannot be made", one_line(error)
+        if isinstance(error, TypeError):
+            how = f"Pass an instance of it, {name}(…). In a file for --hooks, assign the instance to a name."
+            raise UsageError(f"{what} without arguments: {why}", how) from error
+        how = "Fix the error; --debug shows the traceback."
+        raise ConfigurationError(f"{what}: {type(error).__name__}: {why}", how) from error
     if not isinstance(made, Hook):
         raise UsageError(f"{shown(made)} is not a hook", how)
     if not any(check_of(made, point) for point in POINTS):

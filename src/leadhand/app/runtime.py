@@ -198,7 +198,8 @@ class Runtime:
         process; then nothing is recorded.
         """
         before = await self.load(run_id)
-        self.check_resumable(before)
+        if ended or before.finished is None:
+            self.check_resumable(before)
         if before.finished is None:
             await missing(self.store, before.definition.earlier)
         await self.store.claim(run_id, ended=ended)

@@ -192,7 +192,11 @@ def promotion_of(project: Project, name: str, run_id: str | None = None) -> Prom
     if worker is None:
         where = f" in run {run_id}" if run_id is not None else ""
         names = list(dict.fromkeys(each.name for each in every))
-        how = f"Choose from: {', '.join(names) or 'none'}.{did_you_mean(name, names)}"
+        how = (
+            f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}"
+            if names
+            else "List them: leadhand workers list"
+        )
         raise UsageError(f"there is no generated worker {name!r}{where}", how)
     if worker.problem is not None:
         what, _, how = worker.problem.partition(". ")

@@ -45,7 +45,7 @@ async def answer(
         except RunOwned:
             return None
 
-    code = await Driver(tools, output, store).drive(state.definition, take)
+    code = await Driver(tools, output, store).drive(state, take)
     if code is None:
         say(f"Answered. {state.run_id} continues in another process: {store.command('runs', 'watch', state.run_id)}")
     return Exit.ANSWERED if code is None else code

@@ -35,7 +35,7 @@ from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say
 from leadhand.core.errors import UnreadableRun, UsageError
 from leadhand.core.events import RunRequested, StepRequested
-from leadhand.core.run import ENDED, RunDefinition, RunStatus
+from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.runs import Run
 
@@ -103,7 +103,7 @@ async def runs_resume(
         async def take(lead: Leadhand, run_id: str = state.run_id) -> Run:
             return await lead.resume(run_id, **limits.given)
 
-        codes.append(await driver.drive(state.definition, take) or Exit.ANSWERED)
+        codes.append(await driver.drive(state, take) or Exit.ANSWERED)
         if codes[-1] == Exit.INTERRUPTED:
             break
     return next((code for code in codes if code), Exit.ANSWERED)
@@ -219,7 +219,7 @@ async def runs_fork(
         say(f"{run.run_id} is a fork of {listing.run_id} at event {at}.")
         return run
 
-    return await driver.drive(cut.state.definition, take) or Exit.ANSWERED
+    return await driver.drive(cut.state, take) or Exit.ANSWERED
 
 
 class Driver:
@@ -231,14 +231,16 @@ class Driver:
         self._output = output
         self._store = store
 
-    async def drive(self, definition: RunDefinition, take: Take) -> int | None:
+    async def drive(self, state: RunState, take: Take, *, ended: bool = False) -> int | None:
         """Take a run with the models it is pinned to and drive it; return the exit code, None if another process does.
 
-        Raises ConfigurationError if a tool of the run is missing, before its model is looked for.
+        ``ended``: also one that is over. Raises ConfigurationError if a tool of the run is missing, before its model is
+        looked for.
         """
-        check_tools(definition, toolbox(self._own_tools))
+        if ended or state.finished is None:
+            check_tools(state.definition, toolbox(self._own_tools))
         shown = new_view(self._output)
-        models = definition.models
+        models = state.definition.models
         lead = open_lead(
             self._store,
             model=models.default,
@@ -282,7 +284,7 @@ class Driver:
                 taken = await ours.take_over(state.run_id, ended=True)
             return Run(ours, taken, drive=True) if taken is not None else None
 
-        code = await self.drive(state.definition, take)
+        code = await self.drive(state, take, ended=True)
         if code is None:
             async with open_reader(self._store) as runtime:
                 return await self._passed_on(runtime, state, done)
