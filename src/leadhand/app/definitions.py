@@ -32,9 +32,9 @@ MOST_FILES = 200
 
 
 OF_SETTINGS = ["limits", "approve", "offline", "documents", "only_documents", "strict", "budgets", "no_cache"]
-"""What a run takes from the settings as it is."""
+"""The fields that a run has as its settings have them."""
 OF_RUN = ["detached", "by", "key_id", "name", "priority", "instructions", "plan_only", "approve_plan", "traceparent"]
-"""What it takes from what only this run has."""
+"""The fields that a run has as only this run has them."""
 
 
 class Parts(Protocol):
