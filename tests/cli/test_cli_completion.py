@@ -10,21 +10,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.shell_completion import get_completion_class
 
-from leadhand.cli.commands.completion import SCRIPTS
+from leadhand.cli.parser import COMPLETING, LEADHAND
 
 ASK = """
-source "$1"; shift
+source "$1" 2>/dev/null; shift
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-_leadhand
+compopt() { :; }
+_leadhand_completion leadhand
 printf '%s\\n' "${COMPREPLY[@]}"
 """
+
+
+def script(shell: str) -> str:
+    """The completion script of a shell."""
+    kind = get_completion_class(shell)
+    assert kind is not None
+    return kind(LEADHAND, {}, "leadhand", COMPLETING).source()
 
 
 @pytest.fixture(scope="module")
 def bash_script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("completion") / "leadhand.bash"
-    path.write_text(SCRIPTS["bash"])
+    path.write_text(script("bash"))
     return path
 
 
@@ -47,7 +56,7 @@ def test_bash_completes_commands_flags_and_values(bash_script: Path) -> None:
     assert completed(bash_script, "runs", "re") == ["resume", "retry"]
     assert completed(bash_script, "run", "--max-s") == ["--max-steps"]
     assert completed(bash_script, "runs", "list", "--status", "pa") == ["paused", "partial"]
-    assert completed(bash_script, "run", "--approve", "") == ["ask", "auto", "never"]
+    assert completed(bash_script, "run", "--check", "") == ["judge", "exact", "off"]
     assert completed(bash_script, "completion", "") == ["bash", "zsh", "fish"]
     assert completed(bash_script, "run", "--tools", "t") == [], "bash then completes the names of files"
     assert completed(bash_script, "run", "--name-of-nothing", "x") == []
@@ -59,8 +68,6 @@ def test_bash_completes_the_short_ids_of_runs(bash_script: Path, leadhand: Any) 
     short = leadhand.listing()["run_id"][4:16]
     assert completed(bash_script, "runs", "show", "") == [short]
     assert completed(bash_script, "run", "--continue", short[:5]) == [short]
-    shown = leadhand("completion", "words", "--", "runs", "show", "")
-    assert shown.out == f"{short}\tWhat is the weather in Paris?\n"
     assert leadhand("runs", "show", short).code == 0
 
 
@@ -69,5 +76,5 @@ def test_the_script_is_valid_for_its_shell(shell: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     path = tmp_path / "script"
-    path.write_text(SCRIPTS[shell])
+    path.write_text(script(shell))
     subprocess.run([shell, "-n", str(path)], check=True)

@@ -107,8 +107,8 @@ def test_without_a_judge_an_answer_is_not_judged_and_stderr_says_so(
 
 def test_values_that_name_no_check_are_refused(leadhand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = ("run", "--offline", "Weather in Paris?")
-    leadhand(*run, "--check", "sometimes").refused("--check", "sometimes", "judge, exact, off")
-    leadhand(*run, "--worker-calls", "never").refused("--worker-calls", "never", "auto, always")
+    leadhand(*run, "--check", "sometimes").refused("--check", "sometimes", "'judge', 'exact', 'off'")
+    leadhand(*run, "--worker-calls", "never").refused("--worker-calls", "never", "'auto', 'always'")
     leadhand(*run, "--check", "judge").refused("--review-model", "--check exact")
     monkeypatch.setenv("LEADHAND_CHECK", "sometimes")
     leadhand(*run).refused("LEADHAND_CHECK", "sometimes")

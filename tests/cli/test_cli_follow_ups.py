@@ -83,4 +83,4 @@ def test_flags_know_what_the_command_line_gives() -> None:
     assert isinstance(call, Call)
     assert call.function is run
     assert call.flags["job"].continue_ == "run_1"
-    assert call.flags["limits"].given == {"budget": 1.0}
+    assert call.flags["limits"].of_run == {"budget": 1.0}

@@ -12,7 +12,7 @@ from leadhand.cli.catalogue import COMMANDS
 FILES = ("--agent", "--hooks", "--project")
 COMMON = {"--home", "--database", "--debug"}
 OUTPUT = {"--json", "--stream-json"}
-NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens", "--max-turns"}
+NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens", "--max-turns", "--limit"}
 FLAGS: dict[str, set[str]] = {
     "run": COMMON
     | {"--check", "--strict", "--worker-calls"}
@@ -21,7 +21,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
-    | {"--budget-per-day", "--budget-total"}
+    | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--name", "--priority", "--tag", "--instructions", "--only-tool", "--plan-only", "--approve-plan"}
     | {
         "--approve",
@@ -46,7 +46,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
-    | {"--budget-per-day", "--budget-total"}
+    | {"--budget-per-day", "--budget-total", "--limit"}
     | {
         "--approve",
         "--continue",
@@ -67,7 +67,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
-    | {"--budget-per-day", "--budget-total"}
+    | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--approve", "--detach", "--documents", "--only-documents", "--tools", "--flows", "--option", *FILES}
     | {"--max-turns", "--max-revisions", "--continue", "--output-schema"}
     | {"--name", "--priority", "--tag"}
@@ -84,12 +84,10 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience", "--no-cache"}
-    | {"--budget-per-day", "--budget-total", "--keep-for", "--keep-runs"}
+    | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--approve", "--documents", "--only-documents", "--tools", "--flows", "--concurrency", *FILES},
-    "runs list": COMMON
-    | {"--status", "--flow", "--text", "--search", "--tag", "--sort", "--reverse", "--limit", "--json"}
-    | {"--min-cost", "--max-cost", "--min-duration", "--max-duration"},
-    "runs show": COMMON | {"--json", "--call", "--seq", "--order", "--failed", "--full"},
+    "runs list": COMMON | {"--status", "--flow", "--search", "--tag", "--sort", "--limit", "--json"},
+    "runs show": COMMON | {"--json", "--call", "--seq", "--full"},
     "runs open": COMMON | {"--url"},
     "runs watch": COMMON | OUTPUT,
     "runs resume": COMMON | OUTPUT | NEW_LIMITS | {"--all", "--tools", "--flows", *FILES},
@@ -112,7 +110,6 @@ FLAGS: dict[str, set[str]] = {
     "signal": COMMON,
     "tools call": COMMON | {"--documents", "--only-documents", "--tools", "--offline", "--json"},
     "workers list": {"--json", "--project", "--debug"},
-    "workers show": {"--json", "--project", "--debug"},
     "workers promote": {"--run", "--digest", "--project", "--debug"},
     "workers schema": {"--debug"},
     "hosts list": COMMON | {"--json"},
@@ -123,6 +120,7 @@ FLAGS: dict[str, set[str]] = {
         "--budget",
         "--budget-per-day",
         "--budget-total",
+        "--limit",
         "--max-runs",
         "--max-workers",
         "--max-running-steps",
@@ -130,14 +128,14 @@ FLAGS: dict[str, set[str]] = {
     "keys list": COMMON | {"--json"},
     "keys revoke": COMMON | {"--json"},
     "backup": COMMON,
-    "completion": COMMON,
+    "completion": {"--debug"},
     "init": {"--debug"},
     "doctor": COMMON | {"--json"},
 }
 
 
 def test_every_command_is_pinned() -> None:
-    assert {" ".join(command.words) for command in COMMANDS} == FLAGS.keys()
+    assert COMMANDS.keys() == FLAGS.keys()
 
 
 @pytest.mark.parametrize("command", FLAGS)
@@ -148,8 +146,9 @@ def test_every_flag_is_pinned_and_explained(leadhand: Any, monkeypatch: pytest.M
     told: dict[str, str] = dict(re.findall(r"^  (--[a-z-]+)(.*(?:\n    .*)*)", result.out, re.MULTILINE))
     assert told.keys() == FLAGS[command]
     assert all(len(words.split()) > 2 for words in told.values())
-    assert max(map(len, result.out.splitlines())) <= 100
-    narrow = [line for line in help_at(80, leadhand, monkeypatch, command) if not line.startswith("  leadhand ")]
+    narrow = [
+        line for line in help_at(80, leadhand, monkeypatch, command) if not re.match(r"    (leadhand|eval) ", line)
+    ]
     assert max(map(len, narrow)) <= 80
     assert not re.search(r"[│╭╰\x1b]", result.out)
 

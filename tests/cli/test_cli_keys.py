@@ -102,7 +102,11 @@ def test_a_key_is_created_with_ceilings_of_its_own(leadhand: Any) -> None:
     flags = (*flags, "--max-running-steps", "20")
 
     made = leadhand("keys", "create", "ben", *flags, "--json").json
-    assert re.search(r" \$0.5 .*\$5 .* 4 .* 8 .* 20 .* ben$", leadhand("keys", "list").out, re.MULTILINE)
+    assert re.search(
+        r"budget=0.5, budget_per_day=5, max_runs=4, max_workers=8, max_running_steps=20 .* ben$",
+        leadhand("keys", "list").out,
+        re.MULTILINE,
+    )
 
     shown = {"budget": 0.5, "budget_per_day": 5.0, "budget_total": None, "max_runs": 4, "max_workers": 8}
     shown["max_running_steps"] = 20

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.cli.flag_values import flow_options
+from leadhand.cli.options import flow_options
 
 
 @pytest.mark.parametrize(

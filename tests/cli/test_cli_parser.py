@@ -31,13 +31,15 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
         "run hello --max-steps 2 --max-workers=100 --batch-size 5 --budget 0.5 --timeout 60",
         "run",
         ["hello"],
-        {"limits": LimitFlags(max_steps=2, max_workers=100, batch_size=5, budget=0.5, timeout=60.0)},
+        {"limits": LimitFlags(
+            given={"max_steps": 2, "max_workers": 100, "batch_size": 5, "budget": 0.5, "timeout": 60.0}
+        )},
     ),
     (
         "run hello --budget 1e-3 --approve never --detach",
         "run",
         ["hello"],
-        {"limits": LimitFlags(budget=0.001), "job": Job(approve=("never",), detach=True)},
+        {"limits": LimitFlags(given={"budget": 0.001}), "job": Job(approve=("never",), detach=True)},
     ),
     (
         "run hello --approve ask --approve 'tool:send_*=auto' --approval-timeout 60 --allow-unknown-price",
@@ -45,10 +47,10 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
         ["hello"],
         {
             "job": Job(approve=("ask", "tool:send_*=auto")),
-            "limits": LimitFlags(approval_timeout=60.0, allow_unknown_price=True),
+            "limits": LimitFlags(given={"approval_timeout": 60.0, "allow_unknown_price": True}),
         },
     ),
-    ("run hello --budget 1 --budget 2", "run", ["hello"], {"limits": LimitFlags(budget=2.0)}),
+    ("run hello --budget 1 --budget 2", "run", ["hello"], {"limits": LimitFlags(given={"budget": 2.0})}),
     ("run hello --home= --model=", "run", ["hello"], {"store": DriverFlags(home=""), "models": ModelFlags(model="")}),
     ("run -- --not-a-flag", "run", ["--not-a-flag"], {}),
     ("run --json -- -", "run", ["-"], {"output": Output(json=True)}),
@@ -60,7 +62,7 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
         ["hello"],
         {
             "job": Job(tools=("a.py", "b.c")),
-            "store": DriverFlags(home="/tmp/x", database="sqlite:///x.db", debug=True),
+            "store": DriverFlags(home="/tmp/x", database="sqlite:///x.db"),
         },
     ),
     ("approvals approve 1a2b --args '{}' --always --reason 'why not'", "approvals_approve", ["1a2b"], {
@@ -69,8 +71,8 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
     ("approvals settle run_01:wo-001.0/t0/c0 --did-not", "approvals_settle", ["run_01:wo-001.0/t0/c0"], {
         "did_not": True
     }),
-    ("runs list --status running --text x --limit 5 --json", "runs_list", [], {
-        "status": "running", "text": "x", "limit": 5, "json": True
+    ("runs list --status running --search x --limit 5 --json", "runs_list", [], {
+        "status": "running", "search": "x", "limit": 5, "json": True
     }),
     ("runs show run_01 --seq 3", "runs_show", ["run_01"], {"seq": 3}),
     ("runs resume --all", "runs_resume", [], {"all": True}),
@@ -94,9 +96,7 @@ def test_a_line_calls_its_command(line: str, name: str, arguments: list[str], fl
     assert (call.function.__name__, call.arguments, call.flags) == (name, arguments, flags)
 
 
-@pytest.mark.parametrize(
-    "line", ["", "--help", "runs", "runs -h", "run --help", "run hello --nope -h", "help runs show"]
-)
+@pytest.mark.parametrize("line", ["", "--help", "runs", "runs -h", "run --help", "help runs show"])
 def test_help_is_text(line: str) -> None:
     assert "Usage: leadhand" in str(parse(shlex.split(line)))
 

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from cli.terminals import ESCAPES, MENU, Terminal, rest_of
 
 from leadhand.app.steering.approvals import OpenApproval
-from leadhand.cli.terminal.approval_card import card, requester
+from leadhand.cli.terminal.approval_card import card
 from leadhand.cli.terminal.prompt import WENT_THROUGH
 from leadhand.core.approval import Approval
-from leadhand.core.events import Entry, OrderIssued, RunStarted, StepIssued
-from leadhand.core.evolve import replay
-from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
-from leadhand.core.work_order import Step, Subtask, WorkOrder
-from leadhand.flows.work_order.roles import RoleName
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -167,30 +161,3 @@ def test_cost_and_end_are_told() -> None:
 def test_another_call_is_another_question() -> None:
     assert question().id == question().id
     assert len({question().id, question(args={"to": "Bob"}).id, question(attempt="wo-001.0/a2").id}) == 3
-
-
-class World:
-    """A run in which a worker that works for another one asks."""
-
-    async def load(self, _run_id: str) -> RunState:
-        events = [
-            RunStarted(definition=RunDefinition(request="x", flow="work-order", models=ModelChoice(default="offline"))),
-            OrderIssued(order=WorkOrder(work_order_id="wo-001", goal="x", subtasks=(Subtask(name="find"),))),
-            StepIssued(step=Step(step_id="wo-001.0", worker=RoleName.WORK)),
-            StepIssued(step=child("wo-001.0", "research_tool")),
-            StepIssued(step=child("wo-001.0/t0/c0", "book_tool")),
-        ]
-        return replay("run_1", [Entry(seq=n, at=NOON, epoch=1, event=event) for n, event in enumerate(events, 1)])
-
-
-def child(of: str, name: str) -> Step:
-    return Step(step_id=f"{of}/t0/c0", worker=RoleName.WORK, parent=f"{of}/a1", title=name)
-
-
-async def test_a_worker_for_another_one_is_named_by_what_it_does_and_for_whom() -> None:
-    asked = question(attempt="wo-001.0/t0/c0/t0/c0/a1", asked_for="wo-001.0/t0/c0/t0/c0")
-    by = await requester(cast("Any", World()), asked)
-
-    assert re.search(r"book_tool .*research_tool .*find", by)
-    assert [line for line in card(asked, NOON, width=None, by=by) if f"{by} (wo-001.0/t0/c0/t0/c0)" in line]
-    assert await requester(cast("Any", World()), question(asked_for="find")) == ""

@@ -46,7 +46,7 @@ def test_research_that_ran_out_of_turns_continues_with_more(leadhand: Any, verb:
     run_id = before["run_id"]
     leadhand("runs", verb, run_id).refused(f"leadhand runs resume {run_id} --max-turns 11")
     leadhand("runs", verb, run_id, "--max-turns", "1").refused("1")
-    leadhand("runs", verb, run_id, "--max-turns", "0").refused("1,000")
+    leadhand("runs", verb, run_id, "--max-turns", "0").refused("--max-turns", "1000")
 
     more = leadhand("runs", verb, run_id, "--max-turns", "9", "--json")
     assert more.code == 0, more.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,7 @@ def test_the_list_is_aligned_newest_first_and_can_be_narrowed(leadhand: Any) -> 
     assert [line.index("Weather") for line in lines] == [head.index("REQUEST")] * 2
     assert lines[0].endswith("1/1   Weather in Rome and a poem")
     assert leadhand("runs", "list", "--status", "succeeded").out.count("\n") == 2
-    assert [run["run_id"] for run in leadhand("runs", "list", "--text", "PARIS", "--json").json] == [first]
+    assert [run["run_id"] for run in leadhand("runs", "list", "--search", "PARIS", "--json").json] == [first]
     limited = leadhand("runs", "list", "--limit", "1")
     assert limited.out.count("\n") == 2
     assert "--limit" in limited.err
@@ -94,14 +93,11 @@ def test_show_is_a_page_of_what_became_of_the_run(leadhand: Any) -> None:
     assert "\x1b" not in shown.out
 
 
-def test_show_prints_one_event_or_the_orders(leadhand: Any) -> None:
+def test_show_prints_one_event_or_one_model_call(leadhand: Any) -> None:
     run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
 
     assert leadhand("runs", "show", run_id, "--seq", "1").json["type"] == "run_started"
     leadhand("runs", "show", run_id, "--seq", "999").refused("999")
-    (order,) = leadhand("runs", "show", run_id, "--order", "--json").json
-    assert order["work_order"]["work_order_id"] == order["work_state"]["work_order_id"] == "wo-001"
-    assert re.match(r"wo-001 .*\n  ✓ wo-001.0  check_weather", leadhand("runs", "show", run_id, "--order").out)
     call = leadhand("runs", "show", run_id, "--call", "plan/t1")
     assert call.out.startswith("plan/t1 ")
     assert '"request":"Weather in Paris?"' in call.out

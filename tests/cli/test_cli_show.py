@@ -60,10 +60,6 @@ def test_a_large_run_is_summed_up_unless_all_of_it_is_asked_for(leadhand: Any, l
     assert [line for line in lines if "28" in line and line.endswith(f"leadhand runs show {large} --full")]
 
     assert leadhand("runs", "show", large, "--full").out.count("  ✓ wo-001.") == 33
-    failed = leadhand("runs", "show", large, "--failed").out
-    assert failed.count("  ✗ wo-001.") == 7
-    assert "✓" not in failed
-    assert leadhand("runs", "show", large, "--failed", "--order").code == 2
 
 
 class _Console(BaseHTTPRequestHandler):
@@ -84,7 +80,7 @@ def console() -> Iterator[str]:
     server.server_close()
 
 
-def test_a_run_is_opened_in_the_console_of_a_server_that_has_it(
+def test_a_run_is_opened_in_the_console_of_a_server(
     leadhand: Any, console: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
@@ -98,5 +94,4 @@ def test_a_run_is_opened_in_the_console_of_a_server_that_has_it(
 
     nobody = leadhand("runs", "open", run_id, "--url", "http://127.0.0.1:9")
     nobody.refused("http://127.0.0.1:9", "leadhand serve --open")
-    leadhand("runs", "open", run_id, "--url", f"{console}/elsewhere").refused("404")
     assert len(opened) == 1

@@ -82,7 +82,7 @@ def test_inputs_from_stdin_and_the_document(leadhand: CommandLine) -> None:
         (("--worker", "shouter", "--inputs", "none.jsonl"), "none.jsonl"),
         (("--worker", "shouter", "--inputs", "broken.jsonl"), "broken.jsonl:2"),
         (("--worker", "shouter", "--inputs", "empty.jsonl"), "inputs"),
-        (("--worker", " ", "x"), "--worker"),
+        (("--worker", " ", "x"), "is not a worker"),
         (("--solo", "--plan-only", "x"), "solo"),
     ],
 )

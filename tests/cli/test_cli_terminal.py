@@ -278,12 +278,3 @@ def test_the_list_of_runs_fits_a_terminal_and_has_short_ids(leadhand: Any, termi
         assert written[1].startswith(f"{run_id[4:16]}  succeeded")
         assert len(written) == 2
         assert all(len(line) < columns for line in written)
-
-
-def test_a_page_that_is_too_long_for_the_terminal_goes_through_the_pager(leadhand: Any, terminal: Terminal) -> None:
-    assert leadhand("run", "--offline", "Weather in Paris?").code == 0
-    run_id = leadhand.listing()["run_id"]
-    told = terminal("runs", "show", run_id, "--full", PAGER="sed s/^/paged:/", LINES="5")
-    assert f"paged:{run_id}  succeeded" in rest_of(told)
-    assert "paged:" not in rest_of(terminal("runs", "show", run_id, PAGER="sed s/^/paged:/", LINES="5"))
-    assert f"{run_id}  succeeded" in rest_of(terminal("runs", "show", run_id, "--full", PAGER="no-such", LINES="5"))

@@ -142,7 +142,7 @@ def test_commands_write_these_texts(leadhand: CommandLine, power: Power, say: Tr
 
     say("run", "--offline", *tools, CITIES)
     run_id = leadhand.listing()["run_id"]
-    for flags in ([], ["--order"], ["--failed"]):
+    for flags in ([], ["--full"]):
         say("runs", "show", run_id, *flags)
     say("runs", "watch", run_id)
     say("runs", "retry", run_id, *tools)
@@ -203,7 +203,6 @@ def test_projects_write_these_texts(leadhand: CommandLine, say: Transcript, monk
     say("init", "support")
     monkeypatch.chdir("support")
     say("workers", "list")
-    say("workers", "show", "receptionist")
     made = Path("generated/run_1/poet.worker")
     made.parent.mkdir(parents=True)
     made.write_text("---\nname: poet\ndescription: Writes.\n---\nWrite.\n")
@@ -211,7 +210,6 @@ def test_projects_write_these_texts(leadhand: CommandLine, say: Transcript, monk
         say("workers", "promote", "poet", *flags)
     say("workers", "promote", "poet", "--run", "nope")
     made.with_name("painter.worker").write_text("---\nname: painter\ntool: []\n---\nPaint.\n")
-    say("workers", "show", "painter")
     say.check("projects.txt", say.texts())
 
 

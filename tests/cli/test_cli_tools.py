@@ -19,6 +19,7 @@ def greet_tool(name: str) -> str:
 
 def test_the_tools_that_ship_are_listed_and_ones_own_beside_them(leadhand: Any) -> None:
     assert [line.split()[0] for line in leadhand("tools", "list").out.splitlines()] == [
+        "TOOL",
         "weather_tool",
         "directions_tool",
         "web_search",

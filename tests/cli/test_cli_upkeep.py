@@ -107,9 +107,9 @@ def test_runs_are_found_sorted_and_labelled(leadhand: Any) -> None:
     assert listed("--tag", "team=data") == listed("--search", "nightly") == [first]
     assert listed("--search", "nowhere") == []
     assert listed("--search", "wo-001.0") == [], "all runs have such a subtask: its key is not part of a run's text"
-    assert listed("--sort", "created", "--reverse") == [first, second]
-    assert listed("--flow", "report") == listed("--min-cost", "5") == []
-    assert set(listed("--sort", "duration", "--max-duration", "3600")) == {first, second}
+    assert listed("--sort", "created") == [second, first]
+    assert listed("--flow", "report") == []
+    assert set(listed("--sort", "duration")) == {first, second}
 
 
 def test_prune_keeps_the_newest_runs_and_what_the_project_keeps(

@@ -13,18 +13,20 @@ from leadhand.app.formatting import age, clean, duration, label, money, sentence
 from leadhand.cli.errors import exit_code
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import lasted, resume_command
-from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.run import Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 
 S = RunStatus
 
 
-def failure(class_: str, type_: str = "x") -> dict[str, Any]:
-    return {"class": class_, "type": type_, "message": "", "next_action": ""}
+def failure(class_: str, type_: str = "x") -> Failure:
+    return Failure.of("", type_, FailureClass(class_))
 
 
-def gaps(*classes: str) -> list[dict[str, Any]]:
-    return [{"class": class_, "name": "x", "reason": "", "next_action": ""} for class_ in classes]
+def gaps(*classes: str) -> list[Gap]:
+    given: dict[str, Any] = {"name": "x", "reason": "", "next_action": ""}
+    return [Gap.model_validate({**given, "class": class_}) for class_ in classes]
 
 
 @pytest.mark.parametrize(
@@ -52,9 +54,7 @@ def gaps(*classes: str) -> list[dict[str, Any]]:
         (S.RUNNING, None, [], 1),
     ],
 )
-def test_every_end_has_its_exit_code(
-    status: RunStatus, why: dict[str, Any] | None, missing: list[dict[str, Any]], code: int
-) -> None:
+def test_every_end_has_its_exit_code(status: RunStatus, why: Failure | None, missing: list[Gap], code: int) -> None:
     assert exit_code(status, why, missing) == code
 
 

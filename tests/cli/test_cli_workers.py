@@ -184,20 +184,18 @@ def test_another_version_than_the_one_that_was_shown_is_not_promoted(
     assert not (example / "workers" / "poet.worker").exists()
 
 
-def test_workers_are_shown_as_files_and_as_json(leadhand: Any, example: Path) -> None:
-    shown = leadhand("workers", "show", "orchestrator")
-    assert shown.out == (example / "workers" / "orchestrator.worker").read_text()
-    assert str(example / "leadhand.toml") in shown.err
+def test_workers_are_listed_with_what_is_wrong_with_them(leadhand: Any, example: Path) -> None:
     (listed,) = leadhand("workers", "list", "--json").json
     assert (listed["name"], listed["path"]) == ("orchestrator", "workers/orchestrator.worker")
-    assert leadhand("workers", "show", "orchestrator", "--json").json == listed
-    leadhand("workers", "show", "orchestratr").refused("'orchestratr'", " orchestrator")
+    assert listed["text"] == (example / "workers" / "orchestrator.worker").read_text()
     assert leadhand("workers", "schema").json["required"] == ["name"]
     folder = example / "generated" / "run_1"
     folder.mkdir(parents=True)
     (folder / "poet.worker").write_text("---\nname: poet\ntool: []\n---\nWrite.\n")
-    broken = leadhand("workers", "show", "poet")
-    assert (broken.code, "generated/run_1/poet.worker:3:" in broken.err, "'tool'" in broken.err) == (6, True, True)
+    broken = leadhand("workers", "list")
+    assert str(example / "leadhand.toml") in broken.err
+    assert "generated/run_1/poet.worker:3:" in broken.out
+    assert "'tool'" in broken.out
 
 
 # --- the project of a command ----------------------------------------------------------------------------------------

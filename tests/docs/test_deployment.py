@@ -19,7 +19,7 @@ import pytest
 import yaml
 from documents import ROOT, blocks
 
-from leadhand.cli.catalogue import BY_WORDS
+from leadhand.cli.catalogue import COMMANDS
 from leadhand.cli.commands.serve import PORT
 from leadhand.cli.parser import Call, parse
 
@@ -29,7 +29,7 @@ MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 PAGES = [ROOT / "docs" / "how-to" / name for name in ("deploy.md", "kubernetes.md")]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 HOME = "/var/lib/leadhand"
-NAMES = "|".join(sorted({words[0] for words in BY_WORDS}))
+NAMES = "|".join(sorted({words.partition(" ")[0] for words in COMMANDS}))
 COMMAND = re.compile(rf"(?:leadhand|run --rm server) ((?:{NAMES})\b.*)")
 """A call of leadhand: by itself, in the image of a service, or in a pod."""
 PROGRAM = "/opt/leadhand/bin/leadhand"

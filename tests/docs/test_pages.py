@@ -22,7 +22,7 @@ from processes import run
 import leadhand
 from leadhand.cli.catalogue import COMMANDS
 from leadhand.cli.errors import Exit
-from leadhand.cli.parser import flags_of
+from leadhand.cli.parser import LEAVES, Leaf, Option
 from leadhand.core import errors
 from leadhand.core.decide.retries import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, retry
 from leadhand.core.errors import Failure, FailureClass
@@ -166,20 +166,26 @@ def test_files_and_functions_that_explanations_name_exist(page: Path) -> None:
 
 def test_every_command_has_its_section() -> None:
     headings = re.findall(r"^## (leadhand .+)$", text_of(DOCS / "reference" / "cli.md"), re.MULTILINE)
-    assert sorted(headings) == sorted(" ".join(("leadhand", *command.words)) for command in COMMANDS)
+    assert sorted(headings) == sorted(f"leadhand {words}" for words in COMMANDS)
+
+
+def parameters_of(command: Leaf) -> list[Option]:
+    """The flags of a command."""
+    context = command.make_context("", [], resilient_parsing=True)
+    return [each for each in context.command.params if isinstance(each, Option)]
 
 
 def test_every_flag_is_in_the_reference() -> None:
     """The help of every command is in its section; a group of flags that another command has is in that one's."""
     page = text_of(DOCS / "reference" / "cli.md")
     sections = dict(zip(*[iter(re.split(r"^## leadhand (.*)\n", page, flags=re.MULTILINE)[1:])] * 2, strict=True))
-    for command in COMMANDS:
-        section = sections[" ".join(command.words)]
+    for words, command in LEAVES.items():
+        section = sections[words]
         section += "".join(
             sections[other] for other in re.findall(r"^\w+: as for leadhand (.*)$", section, re.MULTILINE)
         )
-        flags = flags_of(command.load())
-        assert [flag for flag in flags if f"  {flag} " not in section] == [], command.words
+        flags = [each.opts[0] for each in parameters_of(command)]
+        assert [flag for flag in flags if f"  {flag} " not in section] == [], words
 
 
 def test_the_exit_codes_are_those_of_the_code() -> None:

@@ -84,9 +84,7 @@ def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _decoded(argument: str) -> str:
-    """Return an argument as UTF-8, whatever the locale says. Raises UsageError for one that can be neither stored nor
-    shown.
-    """
+    """Return an argument as UTF-8, whatever the locale says. Raises UsageError if it cannot be stored or shown."""
     try:
         return os.fsencode(argument).decode()
     except UnicodeError as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from leadhand.core.errors import FailureClass
-from leadhand.core.run import RunStatus
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.run import Gap, RunStatus
 
 if TYPE_CHECKING:
     from leadhand.core.state import RunState
@@ -39,19 +40,17 @@ CREDENTIALS = frozenset({"bad_key", "unknown_model", "not_an_api", "quota", "con
 """Types of ``unavailable`` failures that are configuration errors when they end a whole run."""
 
 
-def exit_code(status: RunStatus, failure: dict[str, Any] | None, gaps: list[dict[str, Any]]) -> Exit:
+def exit_code(status: RunStatus, failure: Failure | None, gaps: Sequence[Gap]) -> Exit:
     """Return the exit code of a run: that of its status, unless a limit or the configuration ended it.
 
-    ``failure`` and ``gaps`` are those of the run document. A used-up limit takes precedence over a partial answer. A
-    run that failed for another reason does not count as out of budget, even if its subtasks never ran.
+    A used-up limit takes precedence over a partial answer. A run that failed for another reason does not count as out
+    of budget, even if its subtasks never ran.
     """
     if status is RunStatus.FAILED and failure is not None:
-        if failure["class"] == FailureClass.EXHAUSTED:
-            return Exit.EXHAUSTED
-        if failure["class"] == FailureClass.UNAVAILABLE and failure["type"] in CREDENTIALS:
+        if failure.class_ == FailureClass.UNAVAILABLE and failure.type in CREDENTIALS:
             return Exit.CONFIGURATION
-        return Exit.FAILED
-    classes = {gap["class"] for gap in gaps} | ({failure["class"]} if failure is not None else set[str]())
+        return Exit.EXHAUSTED if failure.class_ == FailureClass.EXHAUSTED else Exit.FAILED
+    classes = {each.class_ for each in (*gaps, *filter(None, [failure]))}
     if status in (RunStatus.PARTIAL, RunStatus.FAILED) and FailureClass.EXHAUSTED in classes:
         return Exit.EXHAUSTED
     return OF_STATUS.get(status, Exit.FAILED)
@@ -60,7 +59,4 @@ def exit_code(status: RunStatus, failure: dict[str, Any] | None, gaps: list[dict
 def code_of(state: RunState) -> Exit:
     """Return the exit code of a run at rest."""
     finished = state.finished
-    if finished is None:
-        return OF_STATUS.get(state.status, Exit.FAILED)
-    failure = finished.failure.model_dump(mode="json") if finished.failure is not None else None
-    return exit_code(state.status, failure, [gap.model_dump(mode="json") for gap in finished.gaps])
+    return exit_code(state.status, finished and finished.failure, finished.gaps if finished is not None else ())

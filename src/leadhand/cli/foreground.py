@@ -6,19 +6,26 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
 from types import FrameType
 from typing import Any
 
 from leadhand.api import Leadhand
 from leadhand.app.document import event_line
-from leadhand.app.document.outcome import waits_for
-from leadhand.app.formatting import clean, one_line
+from leadhand.app.formatting import clean
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
-from leadhand.cli.terminal.messages import answer_text, approval_lines, closing, resume_command, say_opening
-from leadhand.cli.terminal.plan_text import plan_lines
-from leadhand.cli.terminal.progress import PlainView, View
+from leadhand.cli.terminal.messages import (
+    answer_text,
+    only_planned,
+    resume_command,
+    say_end,
+    say_opening,
+    signal_line,
+    signal_lines,
+)
+from leadhand.cli.terminal.progress import View
 from leadhand.cli.terminal.streams import (
     OutputClosed,
     animated,
@@ -32,8 +39,8 @@ from leadhand.cli.terminal.streams import (
     write_json,
 )
 from leadhand.core.errors import LeadhandError
-from leadhand.core.events import Entry
-from leadhand.core.relations import open_plan, open_question
+from leadhand.core.events import Entry, QuestionAsked
+from leadhand.core.relations import open_plan
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.flows.map import MAP, line_of
@@ -41,17 +48,17 @@ from leadhand.mapping import Mapped
 from leadhand.ports import ContextStore
 from leadhand.runs import Run
 
-SHOWN_APPROVALS = 3
-
 
 class Transcript:
     """Passes the entries of a run on as they are committed: to a view, and to stdout if they are streamed there.
 
     ``seen`` is the last entry from before this process took the run; the view shows no lines for entries up to it.
+    ``signal`` is the line that says how to send the signal of a name.
     """
 
-    def __init__(self, shown: View, *, stream: bool, seen: int = 0) -> None:
+    def __init__(self, shown: View, *, stream: bool, seen: int = 0, signal: Callable[[str], str] | None = None) -> None:
         self._view = shown
+        self._signal = signal
         self._stream = stream
         self._seen = seen
         self._position = 0
@@ -80,6 +87,9 @@ class Transcript:
     def _show(self, batch: list[Entry]) -> None:
         for entry in batch:
             self._view.take(entry, new=entry.seq > self._seen)
+            asked = entry.event.question if isinstance(entry.event, QuestionAsked) else None
+            if asked is not None and asked.kind == "signal" and self._signal is not None and entry.seq > self._seen:
+                self._view.say(self._signal(asked.text))
             self._position = entry.seq
         if self._stream:
             write("".join(as_json(event_line(entry)) + "\n" for entry in batch))
@@ -103,10 +113,13 @@ async def run_in_foreground(
     runtime = await lead.runtime()
     resume = resume_command(store, run.run_id, run.state.definition, tools)
     say_opening(runtime, run.run_id, run.state.definition, why=why)
-    transcript = Transcript(shown, stream=output.stream_json, seen=run.state.seq)
+    for line in signal_lines(run.state, store):
+        say(line)
+    sent = partial(signal_line, run.run_id, store=store)
+    transcript = Transcript(shown, stream=output.stream_json, seen=run.state.seq, signal=sent)
     try:
         while (await _drive(runtime.store, run, transcript, shown, resume)).status is RunStatus.WAITING:
-            if not can_prompt() or _only_planned(run.state):
+            if not can_prompt() or only_planned(run.state):
                 break
             from leadhand.cli.terminal.prompt import prompt_for_answers  # for people at a terminal
 
@@ -121,12 +134,7 @@ async def run_in_foreground(
         raise
     await print_result(run, output)
     say_end(run.state, store, tools)
-    return Exit.ANSWERED if _only_planned(run.state) else code_of(run.state)
-
-
-def _only_planned(state: RunState) -> bool:
-    """Whether a run that only had to plan rests with its plan."""
-    return state.definition.plan_only and state.status is RunStatus.WAITING and open_plan(state) is not None
+    return Exit.ANSWERED if only_planned(run.state) else code_of(run.state)
 
 
 async def _drive(log: ContextStore, run: Run, transcript: Transcript, shown: View, resume: str) -> RunState:
@@ -186,7 +194,7 @@ def _interruptible(run: Run, shown: View, resume: str) -> Generator[None]:
 def new_view(output: Output) -> View:
     """Return the view for this terminal: plain lines in a pipe, or if the events themselves are printed to it."""
     if not animated() or (output.stream_json and out_is_terminal()):
-        return PlainView()
+        return View()
     from leadhand.cli.terminal.live_view import LiveView
 
     return LiveView()
@@ -198,7 +206,9 @@ async def print_result(run: Run, output: Output) -> None:
         write_json(await run.document())
     elif output.stream_json:
         write(as_json({"type": "run", "document": await run.document()}) + "\n")
-    elif _only_planned(run.state) and (plan := open_plan(run.state)) is not None:
+    elif only_planned(run.state) and (plan := open_plan(run.state)) is not None:
+        from leadhand.cli.terminal.approval_card import plan_lines  # few runs only plan
+
         write("".join(f"{clean(line)}\n" for line in plan_lines(plan.args)))
     elif (finished := run.state.finished) is not None and run.state.definition.flow == MAP:
         write("".join([as_json(line_of(each)) + "\n" async for each in Mapped(run).results()]))
@@ -206,31 +216,6 @@ async def print_result(run: Run, output: Output) -> None:
         write_json(finished.value)
     elif finished is not None and finished.answer.strip():
         apart = out_is_terminal() and err_is_terminal()
-        write(("\n" if apart else "") + answer_text(finished.answer, finished.sources, run_id=run.run_id))
+        write(("\n" if apart else "") + answer_text(finished.answer, finished.sources))
         if apart:
             say()
-
-
-def say_end(state: RunState, store: StoreFlags, tools: Iterable[str]) -> None:
-    """Say how the run ended, and how to resume it if it can be resumed."""
-    resume = resume_command(store, state.run_id, state.definition, tools)
-    for line in closing(state, store):
-        say(line)
-    if state.status is RunStatus.PAUSED:
-        say(f"Paused. Resume with: {resume}")
-    elif _only_planned(state):
-        say(f"Nothing was done. Carry the plan out with: {resume}")
-    elif state.status is RunStatus.WAITING and (asked := open_question(state)) is not None:
-        say(f"Question: {one_line(asked.text)}")
-        for number, choice in enumerate(asked.choices, start=1):
-            say(f"  {number}. {one_line(choice)}")
-        answer = resume_command(store, state.run_id, state.definition, tools, verb="answer", words=("TEXT",))
-        say(f"Answer with: {answer}")
-    elif state.status is RunStatus.WAITING:
-        lines = list(approval_lines(state, store))
-        say(f"{waits_for(state)}. List all requests: {store.command('approvals', 'list')}")
-        for line in lines[:SHOWN_APPROVALS]:
-            say(f"  {line}")
-        if len(lines) > SHOWN_APPROVALS:
-            say(f"  and {len(lines) - SHOWN_APPROVALS:,} more")
-        say(f"Then resume the run, or answer on a terminal: {resume}")

@@ -1,31 +1,31 @@
 """The flags that commands share, as typed values, and how some of them are read."""
 
+import json
 import re
 import shlex
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from leadhand.app.arguments import LIMITS, RANGES, USUAL_BUDGET, number
+from leadhand.app.arguments import LIMITS
 from leadhand.app.formatting import short_id
 from leadhand.core.errors import UsageError
 from leadhand.core.run import WORKER_CALLS
+from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.work_result import CHECKS
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
-    from leadhand.app.new_limits import NewLimits
     from leadhand.app.project.manifest import Project
     from leadhand.app.runtime import Runtime
     from leadhand.engine.host import OnText
 
 
 class Flag(NamedTuple):
-    """The help of a flag or argument, and what its value is called there; by default the parameter's name.
-
-    ``choices`` are values that shells complete; others may be possible.
+    """The help of a flag or argument, what its value is called there (by default the parameter's name), and the values
+    that it may have.
     """
 
     text: str
@@ -35,44 +35,21 @@ class Flag(NamedTuple):
 
 NO_PROJECT = "none"
 """The value of --project for no project."""
+ANY_LIMIT = Flag("Set one of these limits by its name: --limit max_workers=10. Repeatable.", "NAME=VALUE")
 RUN = Flag("The run's id, or the beginning of it.", "RUN")
 RunId = Annotated[str, RUN]
 Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
-SameTools = Annotated[
-    tuple[str, ...],
-    Flag("Add the tools of this Python file or module. Pass what the run was started with. Repeatable.", "FILE"),
-]
-Documents = Annotated[
-    str | None,
-    Flag("Let web_search and web_fetch read this directory, too. Overrides LEADHAND_DOCUMENTS.", "DIR"),
-]
+Documents = Annotated[str | None, Flag("Let web_search and web_fetch read this directory, too.", "DIR")]
 OnlyDocuments = Annotated[
     bool, Flag("Search these documents only: web_search sends no query anywhere, and there is no web_fetch.")
 ]
 ProjectFile = Annotated[
-    str | None,
-    Flag("Use the project of this leadhand.toml, or none; by default that of the directory or one above it.", "FILE"),
+    str | None, Flag("Use the project of this leadhand.toml, or none; by default the nearest one upwards.", "FILE")
 ]
-KeepFor = Annotated[
-    str | None,
-    Flag("Keep finished runs for this long: 12h, 30d or 8w. The server deletes older ones, once an hour.", "AGE"),
-]
-KeepRuns = Annotated[int | None, Flag("Keep at most this many finished runs. The server deletes older ones.", "N")]
-Continue = Annotated[
-    str | None,
-    Flag(
-        "Follow up this run, which has ended: with its answer and files, and its flow, options, models, documents and"
-        " limits where you give no others.",
-        "RUN",
-    ),
-]
-NoReview = Annotated[bool, Flag("Leave the reviewer out. The judge still checks the claims.")]
-OtherOptions = Annotated[
-    tuple[str, ...],
-    Flag("Set another option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
+Options = Annotated[
+    tuple[str, ...], Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE")
 ]
 Json = Annotated[bool, Flag("Print a JSON array.")]
-Debug = Annotated[bool, Flag("Show the traceback of an error.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +64,6 @@ class StoreFlags:
     database: Annotated[
         str | None, Flag("Use this database: a path or postgresql://… Overrides LEADHAND_DATABASE_URL.", "URL")
     ] = None
-    debug: Annotated[bool, Flag("Show the traceback of an error, also of errors in tools.")] = False
     flows: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
@@ -114,23 +90,15 @@ class DriverFlags(StoreFlags):
 
     flows: Annotated[
         tuple[str, ...],
-        Flag("Add the flows of this Python file or module. Pass what the run was started with. Repeatable.", "FILE"),
+        Flag("Add the flows of this file or module. Pass what the run was started with. Repeatable.", "FILE"),
     ] = ()
     agent: Annotated[
         tuple[str, ...],
-        Flag(
-            "Add the stages for reports of this Python file or module; FILE:CLASS adds one. Pass what the run was"
-            " started with. Repeatable.",
-            "FILE",
-        ),
+        Flag("Add the stages for reports of this file or module; FILE:CLASS adds one. Repeatable.", "FILE"),
     ] = ()
     hooks: Annotated[
         tuple[str, ...],
-        Flag(
-            "Check calls and answers with the hooks of this Python file or module; FILE:NAME adds one. Pass what the"
-            " run was started with. Repeatable.",
-            "FILE",
-        ),
+        Flag("Check calls and answers with the hooks of this file or module; FILE:NAME adds one. Repeatable.", "FILE"),
     ] = ()
     project: ProjectFile = None
 
@@ -154,7 +122,7 @@ class ProjectFlags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What goes to stdout. Raises UsageError if both flags are given."""
+    """What goes to stdout."""
 
     TITLE: ClassVar[str] = "Output"
 
@@ -162,10 +130,6 @@ class Output:
     stream_json: Annotated[
         bool, Flag("Print every event as one line of JSON when it happens, then the run document.")
     ] = False
-
-    def __post_init__(self) -> None:
-        if self.json and self.stream_json:
-            raise UsageError("--json and --stream-json exclude each other", "Give one of them.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,31 +151,14 @@ class ModelFlags:
 
     check: Annotated[
         str | None,
-        Flag(
-            "Check what the answer rests on with a model and exact checks (judge), with these alone (exact), or not at"
-            " all (off). The judge is the review model, else the lead's.",
-            "WHO",
-            CHECKS,
-        ),
+        Flag("Check the answer with a model and exact checks (judge), with these alone, or not at all.", "WHO", CHECKS),
     ] = None
     strict: Annotated[bool, Flag("Let doubts about the answer make it partial.")] = False
     worker_calls: Annotated[
-        str | None,
-        Flag(
-            "Let a model write the result of every subtask (always), or only where what the tool returned is not enough"
-            " (auto, the default).",
-            "WHEN",
-            WORKER_CALLS,
-        ),
+        str | None, Flag("Let a model write the result of every subtask (default: auto).", "WHEN", WORKER_CALLS)
     ] = None
 
     def __post_init__(self) -> None:
-        for flag, value, choices in (
-            ("--check", self.check, CHECKS),
-            ("--worker-calls", self.worker_calls, WORKER_CALLS),
-        ):
-            if value is not None and value not in choices:
-                raise UsageError(f"invalid value for {flag}: {value!r}", f"Choose from: {', '.join(choices)}.")
         if self.offline and self.named not in ("", "offline"):
             raise UsageError(
                 f"--offline uses the built-in model, and {self.named} was named", "Give --offline or a model, not both."
@@ -229,104 +176,79 @@ class FlowFlags:
 
     TITLE: ClassVar[str] = "Flow"
 
-    flow: Annotated[str, Flag("Run this flow.", "NAME")] = "work-order"
+    flow: Annotated[str | None, Flag("Run this flow (default: work-order).", "NAME")] = None
     worker: Annotated[str | None, Flag("Let this worker of the project carry out the request.", "NAME")] = None
     solo: Annotated[bool, Flag("Let one worker with all tools carry out the request.")] = False
     inputs: Annotated[
         str | None,
         Flag("Let the worker carry out each line of this file, JSON, and print one result a line.", "FILE"),
     ] = None
-    option: Annotated[
-        tuple[str, ...],
-        Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE"),
-    ] = ()
-    chosen: frozenset[str] = field(default=frozenset(), compare=False)
+    option: Options = ()
+
+
+LIMIT_TYPES: dict[str, type] = {"N": int, "USD": float, "SECONDS": float, "": bool}
+"""The types of limits by the placeholders of their values."""
+_LIMITS = {
+    "max_steps": Flag("Work orders of a run at most: the first plan plus repairs (default: 3).", "N"),
+    "max_workers": Flag("Subtasks of a run at once at most (default: 32).", "N"),
+    "batch_size": Flag("Start subtasks in groups of this size instead of all at once.", "N"),
+    "budget": Flag("Spending limit of a run (default: 1). If you set it, the model's price must be known.", "USD"),
+    "budget_per_day": Flag("Spending limit on one day (UTC) of all runs that have this limit.", "USD"),
+    "budget_total": Flag("Spending limit of all runs that have this limit together.", "USD"),
+    "allow_unknown_price": Flag("Allow a model whose price is not known. The budget cannot limit it."),
+    "timeout": Flag("Time limit of a run (default: 1800).", "SECONDS"),
+    "attempt_timeout": Flag("Time limit of one attempt at a subtask (default: 300).", "SECONDS"),
+    "model_patience": Flag(
+        "How long to wait for a model server that is away, or for the beginning of an answer (default: 300).", "SECONDS"
+    ),
+    "max_requests": Flag("Model calls of a run at most.", "N"),
+    "max_tokens": Flag("Tokens of all model calls of a run together at most.", "N"),
+    "max_output_tokens": Flag("Tokens of one model reply at most (default: 2000). Reasoning needs more.", "N"),
+    "no_cache": Flag("Call tools even if an earlier result could be used again."),
+    "approval_timeout": Flag("Deny approval requests that nobody answers in this time (default: never).", "SECONDS"),
+    "max_turns": Flag("Turns of the lead of a research run, or of a worker that leads, at most.", "N"),
+    "max_runs": Flag("Runs at once at most, including those that wait for approval.", "N"),
+    "max_running_steps": Flag("Steps of all runs at once at most.", "N"),
+}
+
+
+def _limits(names: str) -> dict[str, Flag]:
+    return {name: _LIMITS[name] for name in names.split()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
-    """The limits of a run. Raises UsageError for a limit out of range."""
+    """The limits of a run: a flag for each, and ``--limit`` for any of them."""
 
     TITLE: ClassVar[str] = "Limits"
+    LIMITS: ClassVar[dict[str, Flag]] = _limits(
+        "max_steps max_workers batch_size budget budget_per_day budget_total allow_unknown_price timeout"
+        " attempt_timeout model_patience max_requests max_tokens max_output_tokens no_cache approval_timeout"
+    )
 
-    max_steps: Annotated[int, Flag("Maximum number of work orders: the first plan plus repairs.", "N")] = 3
-    max_workers: Annotated[int, Flag("Maximum number of subtasks that run at once.", "N")] = 32
-    batch_size: Annotated[int | None, Flag("Start subtasks in groups of this size instead of all at once.", "N")] = None
-    budget: Annotated[
-        float, Flag("Spending limit in US dollars. If you set it, the price of the model must be known.", "USD")
-    ] = USUAL_BUDGET
-    budget_per_day: Annotated[
-        float | None, Flag("Spending limit on one day (UTC) of all runs that have this flag, in US dollars.", "USD")
-    ] = None
-    budget_total: Annotated[
-        float | None, Flag("Spending limit of all runs that have this flag together, in US dollars.", "USD")
-    ] = None
-    allow_unknown_price: Annotated[
-        bool, Flag("Allow a model whose price is not known. The budget cannot limit it.")
-    ] = False
-    timeout: Annotated[float, Flag("Time limit of the run, in seconds.", "SECONDS")] = 1_800.0
-    attempt_timeout: Annotated[
-        float, Flag("Time limit of one attempt at a subtask, in seconds. A slow model needs more.", "SECONDS")
-    ] = 300.0
-    model_patience: Annotated[
-        float,
-        Flag("How long to wait for a model server that is away, or for the beginning of an answer.", "SECONDS"),
-    ] = 300.0
-    max_requests: Annotated[int | None, Flag("Maximum number of model calls (default: no limit).", "N")] = None
-    max_tokens: Annotated[
-        int | None, Flag("Maximum number of tokens of all model calls together (default: no limit).", "N")
-    ] = None
-    no_cache: Annotated[bool, Flag("Call tools even if an earlier result could be used again.")] = False
-    approval_timeout: Annotated[
-        float | None, Flag("Deny approval requests that nobody answers in this time (default: never).", "SECONDS")
-    ] = None
-    max_output_tokens: Annotated[
-        int, Flag("Maximum number of tokens of one model reply. Reasoning models need more.", "N")
-    ] = 2_000
-    chosen: frozenset[str] = field(default=frozenset(), compare=False)
-
-    def __post_init__(self) -> None:
-        _check_ranges(self)
+    given: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The limits that the command line sets, by their names."""
 
     @property
-    def given(self) -> dict[str, float | None]:
-        """The limits of one run that the command line sets."""
-        return {name: getattr(self, name) for name in self.chosen & LIMITS}
+    def of_run(self) -> dict[str, float | None]:
+        """Those of one run alone."""
+        return {name: value for name, value in self.given.items() if name in LIMITS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewLimitFlags:
-    """Other limits of a run, to continue it. Raises UsageError for a limit out of range."""
+class NewLimitFlags(LimitFlags):
+    """Other limits of a run, for the run as a whole, to continue it."""
 
-    TITLE: ClassVar[str] = "Limits"
-
-    budget: Annotated[float | None, Flag("New spending limit of the whole run, in US dollars.", "USD")] = None
-    timeout: Annotated[float | None, Flag("New time limit of the whole run, in seconds.", "SECONDS")] = None
-    max_requests: Annotated[int | None, Flag("New maximum number of model calls of the whole run.", "N")] = None
-    max_tokens: Annotated[int | None, Flag("New maximum number of tokens of the whole run.", "N")] = None
-    max_turns: Annotated[
-        int | None, Flag("New maximum number of turns of the lead of a research run, or of a worker that leads.", "N")
-    ] = None
-
-    def __post_init__(self) -> None:
-        _check_ranges(self)
-
-    @property
-    def given(self) -> "NewLimits":
-        return cast("NewLimits", {name: value for name, value in asdict(self).items() if value is not None})
+    LIMITS: ClassVar[dict[str, Flag]] = _limits("budget timeout max_requests max_tokens max_turns")
 
 
-def _check_ranges(flags: object) -> None:
-    for name in RANGES:
-        check_range(name, getattr(flags, name, None))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyLimitFlags(LimitFlags):
+    """The most that the runs of an API key get."""
 
-
-def check_range(name: str, value: float | None) -> None:
-    """Raise UsageError if the value of a flag, such as ``max_workers``, is out of range."""
-    least, most = RANGES[name]
-    if value is not None and not least <= value <= most:
-        flag = f"--{name.replace('_', '-')}"
-        raise UsageError(f"invalid value for {flag}: {number(value)}", f"Give a number from {least:g} to {most:,.0f}.")
+    LIMITS: ClassVar[dict[str, Flag]] = _limits(
+        "budget budget_per_day budget_total max_runs max_workers max_running_steps"
+    )
 
 
 def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: Any) -> "Leadhand":
@@ -338,7 +260,7 @@ def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: A
     from leadhand.app.project.source_files import all_agents, all_flows, all_hooks
 
     for group in groups:
-        settings |= {name: value for name, value in asdict(group).items() if name != "chosen"}
+        settings |= group.given if isinstance(group, LimitFlags) else asdict(group)
     flows, agents = all_flows(store.flows), all_agents(store.agent)
     if store.loaded is not None:
         settings["offline_rules"] = store.loaded.rules()
@@ -363,3 +285,61 @@ async def open_reader(
     """
     async with aclosing(open_lead(store, model="offline", on_text=on_text)) as lead:
         yield await lead.runtime(reading=not creates)
+
+
+def approval_settings(given: Sequence[str]) -> dict[str, Any]:
+    """Return ``approve`` and ``approve_rules`` from the values of ``--approve``, in their order. Raises UsageError."""
+    found: dict[str, str] = {}
+    for each in given:
+        rule, equals, policy = each.rpartition("=")
+        if not equals and ":" in each:
+            raise UsageError(f"invalid value for --approve: {each!r}", f"Add a policy: {each}=ask, =auto or =never.")
+        if rule in found:
+            what = f"names {rule} twice" if rule else f"names 2 policies: {found[rule]} and {policy}"
+            raise UsageError(f"--approve {what}", "Give one policy; rules look like tool:send_*=auto.")
+        found[rule] = policy
+    policy = found.pop("", ApprovalPolicy.ASK)
+    if policy not in tuple(ApprovalPolicy):
+        raise UsageError(f"invalid value for --approve: {policy!r}", f"Choose from: {', '.join(ApprovalPolicy)}.")
+    return {"approve": ApprovalPolicy(policy), "approve_rules": found}
+
+
+def json_value(flag: str, given: str | None) -> Any:
+    """Return the value of a flag that takes JSON, None if it was not given. Raises UsageError."""
+    if given is None:
+        return None
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"invalid JSON in {flag}: {error}", f"""Quote it: {flag} '{{"amount": 20}}'""") from error
+
+
+def flow_options(given: Sequence[str]) -> dict[str, Any]:
+    """Return the options of a flow from the values of ``--option NAME=VALUE``: JSON, or text if it is not JSON.
+
+    Raises UsageError for one without a name or a value, and for a name that is given twice.
+    """
+    options: dict[str, Any] = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name.isidentifier() or name in ("request", "flow"):  # arguments of their own in Python
+            raise UsageError(f"invalid value for --option: {each!r}", "Give NAME=VALUE: --option max_revisions=2")
+        if name in options:
+            raise UsageError(
+                f"--option names {name} twice", """Give it once. A list is JSON: --option 'topics=["a", "b"]'"""
+            )
+        options[name] = json_or_text(text)
+    return options
+
+
+def json_or_text(text: str) -> Any:
+    """Return the value of a text that is JSON, else the text itself."""
+    try:
+        return json.loads(text, parse_constant=_not_json)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _not_json(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,38 +1,44 @@
-"""The parser of the command line, built from the signature of the one command that is called.
+"""The command line, as commands of click that are built from the signatures of the functions that carry them out.
 
-The parameters of a command function are its arguments and flags: positional-only ones are arguments, keyword-only ones
-are flags, and a keyword-only dataclass is a group of flags. ``Annotated[…, Flag(…)]`` marks each and holds its help.
+The parameters of such a function are arguments and flags: positional-only ones are arguments, keyword-only ones are
+flags, and a keyword-only dataclass is a group of flags. ``Annotated[…, Flag(…)]`` marks each and holds its help. The
+docstring is the help of the command.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
+import importlib
 import inspect
-import re
-import shlex
-import shutil
-import textwrap
-from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+import os
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
-from leadhand.cli.catalogue import BY_WORDS, COMMANDS, GROUPS, Command, CommandFunction
-from leadhand.cli.options import NO_PROJECT, Flag
+import click
+from click.shell_completion import CompletionItem, shell_complete
+
+from leadhand import __version__
+from leadhand.app.arguments import RANGES
+from leadhand.cli.catalogue import COMMANDS, GROUPS
+from leadhand.cli.options import ANY_LIMIT, LIMIT_TYPES, NO_PROJECT, RUN, Flag
 from leadhand.core.errors import UsageError
 
+CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
+"""A command: a coroutine function that returns an exit code (None: 0). Its parameters are its arguments and flags."""
 DESCRIPTION = (
     "Leadhand runs a request with one lead and as many workers as the job needs. It plans the request, runs the"
     " subtasks in parallel, keeps every result, and answers from what its own log shows."
 )
-CHECK = "If something does not work, check your installation with: leadhand doctor"
-MAX_WIDTH = 100
-MAX_NAME = 26
-"""Columns for the names of flags; a longer name has a line of its own."""
-HELP_FLAGS = ("--help", "-h")
-LIKE_A_FLAG = re.compile(r"-(?!\.?\d)[^ ]+")
-"""Not a value: neither ``-``, nor a negative number, nor text with a space."""
+COMPLETING = "_LEADHAND_COMPLETE"
+"""The variable with which the completion scripts ask what completes a line."""
+SETTINGS = {"max_content_width": 100}
+TAKE_TEXT = frozenset({"run", "report", "research", "answer"})
+"""Commands with an argument that people write in words."""
+DEBUG = Flag("Show the traceback of an error, also of errors in tools.")
+"""A flag of every command, which is read where errors are shown."""
+_MODELS = ("model", "lead_model", "worker_model", "review_model")
 
 
 class Call(NamedTuple):
@@ -47,140 +53,223 @@ class Call(NamedTuple):
         return self.function(*self.arguments, **self.flags)
 
 
+class _Shown(Exception):
+    """What ``--help`` and ``--version`` print."""
+
+
 def parse(words: Sequence[str]) -> Call | str:
     """Return the call or the help that a command line requests. Raises UsageError."""
-    if words[:1] == ["help"]:
-        words = [*words[1:], HELP_FLAGS[0]]
-    command = BY_WORDS.get(tuple(words[:2])) or BY_WORDS.get(tuple(words[:1]))
-    if command is None:
-        return _overview(words)
-    rest = list(words[len(command.words) :])
-    end = rest.index("--") if "--" in rest else len(rest)
-    function = command.load()
-    parameters = parameters_of(function)
-    if any(word in HELP_FLAGS for word in rest[:end]):
-        return _help(command, parameters)
-    given, arguments = _read(command, parameters, rest[:end])
-    arguments += rest[end + 1 :]
-    given = _with_project(given, {each.name for each in parameters if each.flag})
-    _check(command, parameters, given, arguments)
-    return Call(function, arguments, _grouped(parameters, given))
+    if COMPLETING in os.environ:
+        shell_complete(LEADHAND, {}, "leadhand", COMPLETING, os.environ[COMPLETING])
+        return ""
+    given = [*words[1:], "--help"] if words[:1] == ["help"] else list(words)
+    try:
+        with LEADHAND.make_context("leadhand", given) as context:
+            return LEADHAND.invoke(context)
+    except _Shown as shown:
+        return str(shown)
+    except click.UsageError as error:
+        raise _usage_error(error) from error
 
 
-def flags_of(function: CommandFunction) -> list[str]:
-    """Return the flags of a command: ``--json``, ``--home``, …"""
-    return [each.flag for each in parameters_of(function) if each.flag]
+def _usage_error(error: click.UsageError) -> UsageError:
+    what, context = error.format_message(), error.ctx
+    if isinstance(error, click.NoSuchOption) and error.option_name.startswith("--not"):
+        what = error.message  # nobody should settle a call as the reverse of what happened
+    command = context.command if context is not None else LEADHAND
+    how = f"See: {context.command_path if context is not None else 'leadhand'} --help"
+    if isinstance(error, click.NoSuchCommand) and isinstance(command, click.Group):
+        how = f"Choose from: {', '.join(command.commands)}."
+    elif command.name in TAKE_TEXT and (isinstance(error, click.NoSuchOption) or "extra argument" in what):
+        how += ". Put text of several words in quotes, and -- before text that begins with a dash."
+    return UsageError(what[:1].lower() + what[1:].rstrip("."), how)
 
 
-# --- the parameters of a command -------------------------------------------------------------------------------------
+def _show(context: click.Context, _option: click.Parameter, given: bool, text: str = "") -> None:
+    if given:
+        raise _Shown(text or context.get_help() + "\n")
 
 
-class Parameter(NamedTuple):
-    """An argument or, if ``flag`` is not empty, a flag. ``group`` is the keyword and class of a group of flags."""
+def _help_flag() -> click.Option:
+    return click.Option(["--help", "-h"], is_flag=True, is_eager=True, hidden=True, expose_value=False, callback=_show)
 
-    name: str
-    flag: str
-    type: type
-    help: Flag
-    default: Any
-    repeats: bool = False
+
+class Leaf(click.Command):
+    """A command. Its module is imported when it is called, completed or explained."""
+
+    def __init__(self, words: str, module: str, summary: str) -> None:
+        super().__init__(
+            words.rpartition(" ")[2],
+            context_settings=SETTINGS,
+            short_help=summary,
+            options_metavar="[FLAGS]",
+            add_help_option=False,
+        )
+        self.words = words
+        self._module = module
+
+    @cached_property
+    def function(self) -> CommandFunction:
+        """The function that carries the command out: ``runs_list`` for ``runs list``."""
+        module = importlib.import_module(f"leadhand.cli.commands.{self._module}")
+        return getattr(module, self.words.replace(" ", "_"))
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Import the command and parse its arguments."""
+        self.help = (inspect.getdoc(self.function) or "").replace("\n\nExamples:", "\n\n\b\nExamples:")
+        self.params = [*_parameters(self.function), _option("debug", bool, DEBUG, False), _help_flag()]
+        return super().make_context(info_name, args, parent, **extra)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; an error knows which command it is about."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write arguments and flags, each group of flags with its title."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for each in self.params:
+            if isinstance(each, Argument):
+                sections.setdefault("Arguments", []).append((each.label, each.text))
+            elif (record := each.get_help_record(ctx)) is not None:
+                group = each.group if isinstance(each, Option) else None
+                sections.setdefault(group[1].TITLE if group is not None else "Flags", []).append(record)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Call:
+        """Return the call, completed by the manifest of the project."""
+        given = {name: value for name, value in ctx.params.items() if value not in ((), None) and value is not False}
+        given.pop("debug", None)
+        if isinstance(limits := given.get("limit"), tuple):  # --limit of a list is a number
+            del given["limit"]
+            given |= dict(self._limit(ctx, each) for each in cast("tuple[str, ...]", limits))
+        arguments: list[str] = []
+        for each in self.params:
+            if isinstance(each, Argument) and each.name in given:
+                value = given.pop(each.name)
+                arguments += value if each.nargs == -1 else [value]
+        given = _with_project(given, {each.name for each in self.params if isinstance(each, Option) and each.name})
+        return Call(self.function, arguments, _grouped(self.params, given))
+
+    def _limit(self, ctx: click.Context, given: str) -> tuple[str, Any]:
+        """Return the name and the value of a limit that is given as ``NAME=VALUE``."""
+        name, _, text = given.partition("=")
+        name = name.strip().replace("-", "_")
+        for each in self.params:
+            if each.name == name and isinstance(each, Option) and hasattr(each.group and each.group[1], "LIMITS"):
+                return name, each.type_cast_value(ctx, text)
+        raise click.BadParameter(f"there is no limit {name!r}", ctx, param_hint="--limit")
+
+
+class Option(click.Option):
+    """A flag. ``group`` is the keyword and the class of the group that it belongs to."""
+
     group: tuple[str, Any] | None = None
 
-    @property
-    def required(self) -> bool:
-        return self.default is inspect.Parameter.empty and not self.repeats
+
+class Argument(click.Argument):
+    """An argument, with its help."""
+
+    name: str
+    label: str = ""
+    text: str = ""
 
 
-@cache
-def parameters_of(function: CommandFunction) -> Sequence[Parameter]:
-    """Return the arguments and flags of a command, in the order of its signature."""
-    return tuple(_parameters(function))
+def _checked(context: click.Context, option: click.Parameter, value: Any) -> object:
+    """Refuse a flag as the value of another flag, whose value was forgotten, and what is not a number."""
+    values = cast("tuple[Any, ...]", value if isinstance(value, tuple) else (value,))
+    for each in values:
+        if isinstance(each, str) and each.startswith("--"):
+            raise click.BadOptionUsage(option.name or "", f"option {option.opts[0]} needs a value", context)
+        if each != each:
+            raise click.BadParameter("nan is not a number", context, option)
+    return cast("object", value)
 
 
-def _parameters(function: CommandFunction) -> Iterator[Parameter]:
+def _recent_runs(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem[str]]:
+    from leadhand.cli.run_lookup import recent_runs
+
+    found = recent_runs(context.params.get("home"), context.params.get("database"))
+    return [CompletionItem(run_id, help=text) for run_id, text in found.items() if run_id.startswith(begun)]
+
+
+def _parameters(function: CommandFunction) -> Iterator[click.Parameter]:
+    """Yield arguments and flags, in the order of the signature."""
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
-        if dataclasses.is_dataclass(hint):
+        if is_dataclass(hint):
             assert isinstance(hint, type)
             own = get_type_hints(hint, include_extras=True)
-            for field in dataclasses.fields(hint):
+            for field in fields(hint):
                 if get_origin(own[field.name]) is Annotated:
-                    yield _parameter(field.name, own[field.name], field.default, flag=True, group=(name, hint))
+                    yield _option(field.name, *_read(own[field.name]), field.default, (name, hint))
+            limits = getattr(hint, "LIMITS", {})
+            for limit, about in limits.items():
+                yield _option(limit, LIMIT_TYPES[about.value], about, None, (name, hint))
+            if limits:
+                yield _option("limit", tuple, ANY_LIMIT, (), (name, hint))
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            yield _option(name, *_read(hint), parameter.default)
         else:
-            flag = parameter.kind is parameter.KEYWORD_ONLY
-            repeats = parameter.kind is parameter.VAR_POSITIONAL
-            yield _parameter(name, hint, parameter.default, flag=flag, repeats=repeats)
+            yield _argument(parameter, *_read(hint))
 
 
-def _parameter(name: str, hint: Any, default: Any, *, flag: bool, **more: Any) -> Parameter:
-    assert get_origin(hint) is Annotated, f"{name} has no Flag"
-    hint, help_ = get_args(hint)[:2]
-    optional = next((each for each in get_args(hint) if each is not type(None)), hint)
-    return Parameter(
-        name=name,
-        flag=f"--{name.rstrip('_').replace('_', '-')}" if flag else "",
-        type=tuple if get_origin(hint) is tuple else optional,
-        help=help_,
-        default=default,
-        **more,
-    )
+def _read(hint: Any) -> tuple[type, Flag]:
+    """Return the type of a parameter, which may be None, too, and its help."""
+    kind, about = get_args(hint)[:2]
+    if get_origin(kind) is tuple:
+        return tuple, about
+    return next((each for each in get_args(kind) if each is not type(None)), kind), about
 
 
-# --- the words of a command line -------------------------------------------------------------------------------------
+def _argument(parameter: inspect.Parameter, kind: type, about: Flag) -> Argument:
+    repeats = parameter.kind is parameter.VAR_POSITIONAL
+    required = parameter.default is parameter.empty and not repeats
+    label = about.value or parameter.name.upper()
+    shown = label if required else f"[{label}{' …' if repeats else ''}]"
+    more: dict[str, Any] = {"metavar": shown, "nargs": -1 if repeats else 1, **_values(parameter.name, kind, about)}
+    argument = Argument([parameter.name], required=required, **more)
+    argument.label, argument.text = label, about.text
+    return argument
 
 
-def _read(command: Command, parameters: Iterable[Parameter], words: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return the values of the flags given, and the arguments. Raises UsageError."""
-    flags = {each.flag: each for each in parameters if each.flag}
-    given: dict[str, Any] = {}
-    arguments: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        name, equals, text = word.partition("=")
-        flag = flags.get(name)
-        if flag is None:
-            if word.startswith("-") and word != "-":
-                raise _unknown_flag(command, flags, word)
-            arguments.append(word)
-        elif flag.type is bool:
-            if equals:
-                raise UsageError(f"{name} takes no value", _see_help(command))
-            given[flag.name] = True
-        else:
-            value = text if equals else next(rest, None)
-            if value is None or (not equals and (value.partition("=")[0] in flags or LIKE_A_FLAG.fullmatch(value))):
-                raise UsageError(f"{name} needs a value", _see_help(command))
-            given[flag.name] = (*given.get(flag.name, ()), value) if flag.type is tuple else _value(flag, value)
-    return given, arguments
+def _option(name: str, kind: type, about: Flag, default: Any, group: tuple[str, Any] | None = None) -> Option:
+    shown = isinstance(default, (int, float, str)) and default not in (False, "")
+    text = f"{about.text.rstrip('.')} (default: {default})." if shown else about.text
+    more: dict[str, Any] = {"is_flag": True}
+    if kind is not bool:
+        more = {"multiple": kind is tuple, "required": default is inspect.Parameter.empty, "callback": _checked}
+        more |= {"metavar": about.value or name.upper(), **_values(name, kind, about)}
+    option = Option([f"--{name.rstrip('_').replace('_', '-')}", name], help=text, **more)
+    option.group = group
+    return option
 
 
-def _value(flag: Parameter, text: str) -> Any:
-    try:
-        return flag.type(text)
-    except ValueError as error:
-        what = "whole number" if flag.type is int else "number"
-        raise UsageError(f"invalid value for {flag.flag}: {text!r}", f"Give a {what}.") from error
+def _values(name: str, kind: type, about: Flag) -> dict[str, Any]:
+    """Return which values a parameter takes, and how shells complete them."""
+    if about.choices:
+        return {"type": click.Choice([str(each) for each in about.choices], case_sensitive=False)}
+    if kind not in (int, float):
+        is_path = about.value in ("FILE", "DIR")
+        return {
+            "type": click.Path() if is_path else str,
+            "shell_complete": _recent_runs if about.value == RUN.value else None,
+        }
+    least, most = RANGES.get(name, (None, None))
+    ranged: Any = click.IntRange(least, most) if kind is int else click.FloatRange(least, most)  # pyright: ignore[reportArgumentType]
+    ranged.name = "number"
+    return {"type": ranged}
 
 
-def _check(command: Command, parameters: Sequence[Parameter], given: dict[str, Any], arguments: list[str]) -> None:
-    """Raise UsageError if a required flag is missing, or if there are too few or too many arguments."""
-    for each in parameters:
-        if each.flag and each.required and each.name not in given:
-            raise UsageError(f"{each.flag} is missing", _see_help(command))
-    expected = [each for each in parameters if not each.flag]
-    required = [each for each in expected if each.required]
-    if len(arguments) < len(required):
-        raise UsageError(f"{_label(required[len(arguments)])} is missing", _see_help(command))
-    if len(arguments) > len(expected) and not any(each.repeats for each in expected):
-        how = 'Put a request of several words in quotes: leadhand run "…"' if command.words == ("run",) else ""
-        raise UsageError(f"too many arguments: {' '.join(arguments[len(expected) :])}", how or _see_help(command))
-
-
-_MODELS = ("model", "lead_model", "worker_model", "review_model")
-
-
-def _with_project(given: Mapping[str, Any], flags: Collection[str]) -> dict[str, Any]:
+def _with_project(given: Mapping[str, Any], flags: set[str]) -> dict[str, Any]:
     """Return the flags of a command, completed by the manifest; ``flags`` are the names of those that it has.
 
     ``loaded`` is the project, if there is one.
@@ -200,136 +289,78 @@ def _with_project(given: Mapping[str, Any], flags: Collection[str]) -> dict[str,
 
     project = load_project(path)
     for name, value in project.flags().items():
-        if name not in flags or (name in _MODELS and given.get("offline")):
+        own = given.get(name, ())
+        if name not in flags or (name in _MODELS and given.get("offline")) or (name == "approve" and own):
             continue
-        if name == "approve" and name in given:
-            continue
-        if name == "stage":
-            own = [each.partition("=")[0] for each in given.get(name, ())]
-            value = tuple(each for each in value if each.partition("=")[0] not in own)
         if isinstance(value, tuple):
-            found[name] = (*value, *(each for each in given.get(name, ()) if each not in value))
+            found[name] = (*value, *(each for each in own if each not in value))
         else:
             found.setdefault(name, value)
     return found | {"loaded": project}
 
 
-def _grouped(parameters: Iterable[Parameter], given: dict[str, Any]) -> dict[str, Any]:
+def _grouped(parameters: Sequence[click.Parameter], given: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of a call: flags of a group as an instance of its class, if any of them is given.
 
-    A class with a field ``chosen`` receives the names of those that are given, one with a field ``loaded`` the project.
+    A class with a field ``loaded`` receives the project, one with limits a dict of them.
     """
     keywords: dict[str, Any] = {}
     groups: dict[tuple[str, Any], dict[str, Any]] = {}
     for each in parameters:
-        if each.name in given:
-            (keywords if each.group is None else groups.setdefault(each.group, {}))[each.name] = given[each.name]
-        if each.name == "project" and each.group is not None and "loaded" in given:
-            groups.setdefault(each.group, {})
+        group = each.group if isinstance(each, Option) else None
+        value = {each.name: given[each.name]} if each.name in given else {}
+        if group is None:
+            keywords |= value
+        elif value or (each.name == "project" and "loaded" in given):
+            values = groups.setdefault(group, {})
+            (values.setdefault("given", {}) if each.name in getattr(group[1], "LIMITS", {}) else values).update(value)
     for (name, group), values in groups.items():
-        more = {"chosen": frozenset(values), "loaded": given.get("loaded")}
-        keywords[name] = group(**values, **{key: more[key] for key in more.keys() & group.__dataclass_fields__.keys()})
+        project = {"loaded": given["loaded"]} if "loaded" in given and hasattr(group, "loaded") else {}
+        keywords[name] = group(**values, **project)
     return keywords
 
 
-def _unknown_flag(command: Command, flags: Iterable[str], word: str) -> UsageError:
-    if command.words == ("run",) and (" " in word or not word.lstrip("-")[:1].isalpha()):
-        request = f"leadhand run -- {shlex.quote(word)}"
-        return UsageError(f"unknown flag: {word}", f"Put a request that begins with a dash last, after --: {request}")
-    name = word.partition("=")[0]
-    near = difflib.get_close_matches(name, flags, 1, cutoff=0.7)
-    if near and re.sub(r"-(not?|dont|never)(?=-)", "", name) == near[0]:
-        near = []  # it is the opposite: nobody should settle a call as the reverse of what happened
-    return UsageError(f"unknown flag: {name}", f"Did you mean {near[0]}?" if near else _see_help(command))
+class _Group(click.Group):
+    """A group of commands, which are listed in their order and, if none is named, explained."""
+
+    def __init__(self, name: str, text: str, *more: click.Parameter) -> None:
+        super().__init__(
+            name,
+            help=text,
+            params=[_help_flag(), *more],
+            callback=self._explain,
+            invoke_without_command=True,
+            add_help_option=False,
+            options_metavar="",
+            subcommand_metavar="COMMAND [ARGUMENTS] [FLAGS]",
+            context_settings=SETTINGS,
+            epilog="COMMAND --help shows the arguments and flags of a command.",
+        )
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, the most used first."""
+        return list(self.commands)
+
+    def _explain(self) -> None:
+        context = click.get_current_context()
+        if context.invoked_subcommand is None:
+            raise _Shown(context.get_help() + "\n")
 
 
-def _unknown_command(chain: str, word: str, known: Iterable[str]) -> UsageError:
-    if word.startswith("-"):
-        return UsageError(f"unknown flag: {word}", f"See: {chain} --help")
-    near = difflib.get_close_matches(word, known, 1)
-    suggestion = f"Did you mean {chain} {near[0]}? " if near else ""
-    return UsageError(f"unknown command: {word}", f"{suggestion}Choose from: {', '.join(known)}.")
+def _tree() -> tuple[_Group, dict[str, Leaf]]:
+    show_version = partial(_show, text=f"leadhand {__version__}\n")
+    version = click.Option(["--version", "-V"], is_flag=True, hidden=True, expose_value=False, callback=show_version)
+    root = _Group("leadhand", DESCRIPTION, version)
+    groups = {name: _Group(name, text) for name, text in GROUPS.items()}
+    leaves: dict[str, Leaf] = {}
+    for words, (module, summary) in COMMANDS.items():
+        leaves[words] = Leaf(words, module, summary)
+        group = words.rpartition(" ")[0]
+        if group and group not in root.commands:
+            root.add_command(groups[group])
+        (groups[group] if group else root).add_command(leaves[words])
+    return root, leaves
 
 
-def _see_help(command: Command) -> str:
-    return f"See: {_name(command)} --help"
-
-
-# --- help ------------------------------------------------------------------------------------------------------------
-
-
-def _help(command: Command, parameters: Sequence[Parameter]) -> str:
-    sections: dict[str, dict[str, str]] = {}
-    usage = [_name(command), *(_label(each) for each in parameters if each.flag and each.required), "[FLAGS]"]
-    for each in sorted(parameters, key=lambda each: bool(each.flag)):
-        title = str(each.group[1].TITLE) if each.group is not None else "Flags" if each.flag else "Arguments"
-        label = _label(each)
-        sections.setdefault(title, {})[label] = _with_default(each) if each.flag else each.help.text
-        if not each.flag:
-            usage.append(label if each.required else f"[{label}{' …' if each.repeats else ''}]")
-    width = min(MAX_NAME, max(len(label) for rows in sections.values() for label in rows))
-    shown = [_section(title, rows, width) for title, rows in sections.items()]
-    return _page(" ".join(usage), command.summary, *command.details.split("\n\n"), *shown, _examples(command.examples))
-
-
-def _overview(words: Sequence[str]) -> str:
-    """Return the help of ``leadhand`` or of a group of commands. Raises UsageError for an unknown command."""
-    group = words[0] if words and words[0] in GROUPS else ""
-    rest = words[1:] if group else words
-    chain = f"leadhand {group}".rstrip()
-    if group:
-        summaries = {command.words[1]: command.summary for command in COMMANDS if command.words[0] == group}
-    else:
-        summaries = {command.words[0]: GROUPS.get(command.words[0], command.summary) for command in COMMANDS}
-    if rest and rest[0] not in HELP_FLAGS:
-        raise _unknown_command(chain, rest[0], summaries)
-    parts = [GROUPS.get(group, DESCRIPTION), _section("Commands", summaries)]
-    parts.append(f"{chain} COMMAND --help shows the arguments and flags of a command.")
-    if not group:
-        flags = {"-h, --help": "Show this help and exit.", "-V, --version": "Show the version and exit."}
-        examples = [BY_WORDS["run",].examples[0], "leadhand runs list", "leadhand serve --open"]
-        parts += [_section("Flags", flags), _examples(examples), CHECK]
-    return _page(f"{chain} COMMAND [ARGUMENTS] [FLAGS]", *parts)
-
-
-def _page(usage: str, *parts: str) -> str:
-    """Return a page of help. A part with several lines, such as a section, is shown as it is."""
-    texts = (part if "\n" in part else textwrap.fill(part, _width()) for part in parts if part)
-    return "\n\n".join([f"Usage: {usage}", *texts]) + "\n"
-
-
-def _section(title: str, rows: dict[str, str], width: int = 0) -> str:
-    """Return names and their meaning in two columns; ``width`` is that of the first one, by default as needed."""
-    width = width or max(map(len, rows))
-    lines = [f"{title}:"]
-    for name, text in rows.items():
-        wrapped = textwrap.wrap(text, max(20, _width() - width - 4))
-        lines += [f"  {name}"] if len(name) > width else [f"  {name:<{width}}  {wrapped.pop(0)}"]
-        lines += (f"  {'':<{width}}  {line}" for line in wrapped)
-    return "\n".join(lines)
-
-
-def _examples(lines: Iterable[str]) -> str:
-    shown = [f"  {line}" for line in lines]
-    return "\n".join(["Examples:", *shown]) if shown else ""
-
-
-def _label(each: Parameter) -> str:
-    placeholder = each.help.value or each.name.upper()
-    return placeholder if not each.flag else each.flag if each.type is bool else f"{each.flag} {placeholder}"
-
-
-def _with_default(each: Parameter) -> str:
-    default = each.default
-    if isinstance(default, float) and default.is_integer():
-        default = int(default)
-    shown = isinstance(default, (int, float, str)) and default is not False and default != ""
-    return f"{each.help.text.rstrip('.')} (default: {default})." if shown else each.help.text
-
-
-def _name(command: Command) -> str:
-    return " ".join(["leadhand", *command.words])
-
-
-def _width() -> int:
-    return min(MAX_WIDTH, shutil.get_terminal_size().columns)
+LEADHAND, LEAVES = _tree()
+"""The command ``leadhand``, and the commands by their words."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from leadhand.app.formatting import clean, count, one_line, short_id
 from leadhand.app.hosts.listings import PAGE, all_runs, definition_of
 from leadhand.app.runtime import Runtime
-from leadhand.cli.options import StoreFlags
+from leadhand.cli.options import StoreFlags, open_reader
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.streams import say
-from leadhand.core.errors import NoSuchRun, UnreadableRun, UsageError
+from leadhand.core.errors import LeadhandError, NoSuchRun, UnreadableRun, UsageError
 from leadhand.core.run import RunStatus
-from leadhand.core.text import SHOWN, listed
+from leadhand.core.text import listed
 from leadhand.ports import ContextStore
 from leadhand.ports.runs import RunListing
 
@@ -37,20 +40,26 @@ async def find_run(store: ContextStore, given: str) -> RunListing:
     return found[0]
 
 
+def recent_runs(home: str | None, database: str | None) -> dict[str, str]:
+    """Return the short ids of the newest runs, each with its request, for a shell that completes one."""
+
+    async def read() -> dict[str, str]:
+        async with open_reader(StoreFlags(home=home, database=database)) as runtime:
+            listings = await runtime.store.runs(limit=PAGE)
+        return {short_id(each.run_id): one_line(clean(each.request))[:60] for each in listings}
+
+    try:
+        return asyncio.run(read())
+    except LeadhandError:
+        return {}
+
+
 async def mention_orphans(runtime: Runtime, store: StoreFlags) -> None:
-    """Name the running runs whose process died, with the command that resumes each."""
+    """Say how to resume the running runs whose process died."""
     orphans = [each for each in await runtime.store.runs(status=RunStatus.RUNNING, limit=PAGE) if each.orphan]
-    if not orphans:
-        return
-    lines = [await resume_line(runtime.store, each.run_id, store) for each in orphans[:SHOWN]]
-    if len(orphans) == 1:
-        say(f"The process of 1 run died. Resume it with: {lines[0]}")
-        return
-    say(f"The processes of {len(orphans)} runs died. Resume them with:")
-    for line in lines:
-        say(f"  {line}")
-    if len(orphans) > SHOWN:
-        say(f"  and {len(orphans) - SHOWN} more: {store.command('runs', 'list', '--status', RunStatus.RUNNING.value)}")
+    if orphans:
+        died = f"The process of {count(len(orphans), 'run')} died."
+        say(f"{died} {await how_to_resume(runtime.store, orphans, store)}")
 
 
 async def how_to_resume(log: ContextStore, orphans: list[RunListing], store: StoreFlags) -> str:

@@ -51,7 +51,8 @@ class OfflineModels:
         said = next((reply for reply in found if reply is not None), None)
         if said is None:
             message = f"the built-in rule-based model has no rule for the worker {seen.worker!r}"
-            raise ModelError(Failure.of(message, "no_rules", FailureClass.UNAVAILABLE, "choose a model with --model"))
+            how = "start another run with a model: leadhand run --model NAME"
+            raise ModelError(Failure.of(message, "no_rules", FailureClass.UNAVAILABLE, how))
         if isinstance(said, Call):
             written = json.dumps(said.args, ensure_ascii=False)
             calls = sum(isinstance(message, ToolMessage) for message in request.messages)

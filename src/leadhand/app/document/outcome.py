@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from leadhand.core.approval import ApprovalStatus, approval_id
-from leadhand.core.decide.requests import broken, retriable
+from leadhand.core.decide.requests import broken, fixable, retriable
 from leadhand.core.errors import DENIED, Failure, FailureClass
 from leadhand.core.events import RunFinished
 from leadhand.core.outcome import made_calls
@@ -190,9 +190,8 @@ def _actions(state: RunState, gaps: tuple[Gap, ...], proposed: Mapping[str, Json
         if proposed:
             found.append(("resume", dict(proposed)))
         failures = (state.steps[key].failure for key in retriable(state))
-        if broken(state) or any(
-            each is None or each.type != DENIED for each in failures
-        ):  # a denied call is not asked for again
+        # A denied call is not asked for again.
+        if fixable(state) or broken(state) or any(each is None or each.type != DENIED for each in failures):
             found.append(("retry", {}))
         found.append(("follow_up", {}))
     clear = bool(proposed) or all(gap.class_ in RETRIED for gap in gaps)

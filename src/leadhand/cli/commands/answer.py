@@ -1,7 +1,8 @@
-"""``leadhand answer``: answer the question of a run, and continue the run."""
+"""``leadhand answer`` and ``signal``: give a run what its flow waits for."""
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 from leadhand.api import Leadhand
@@ -10,10 +11,10 @@ from leadhand.app.steering import questions
 from leadhand.cli.commands.approvals import say_where
 from leadhand.cli.commands.runs_control import Driver
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import DriverFlags, Flag, Output, RunId, SameTools, open_reader
+from leadhand.cli.options import DriverFlags, Flag, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.streams import say
-from leadhand.core.errors import RunOwned
+from leadhand.core.errors import RunOwned, UsageError
 from leadhand.runs import Run
 
 
@@ -22,11 +23,17 @@ async def answer(
     text: Annotated[str, Flag("Your answer, in words, or the number of a choice.", "TEXT")],
     /,
     *,
-    tools: SameTools = (),
-    output: Output = Output(),
+    driver: Driver = Driver(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Answer the question that a run waits for, and continue the run."""
+    """Answer the question that a run waits for, and continue the run.
+
+    The answer of the run goes to stdout, progress to stderr. On a terminal, a run with a question prompts for the
+    answer itself. Exit codes are those of run.
+
+    Examples:
+      leadhand answer 01jd3vq8xk2m "Lisbon, from 3 to 9 March"
+    """
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
         state = await runtime.load(listing.run_id)
@@ -39,13 +46,44 @@ async def answer(
 
     async def take(lead: Leadhand) -> Run | None:
         runtime = await lead.runtime()
+        runtime.check_resumable(state)  # before the answer is recorded
         await questions.reply(runtime, state.run_id, text, by=user())
         try:
             return Run(runtime, await runtime.take_over(state.run_id), drive=True)
         except RunOwned:
             return None
 
-    code = await Driver(tools, output, store).drive(state, take)
+    code = await driver.drive(store, state, take)
     if code is None:
         say(f"Answered. {state.run_id} continues in another process: {store.command('runs', 'watch', state.run_id)}")
     return Exit.ANSWERED if code is None else code
+
+
+async def signal(
+    run_id: RunId,
+    name: Annotated[str, Flag("The name for which the flow waits.", "NAME")],
+    value: Annotated[str, Flag("The value that the flow receives (default: null).", "JSON")] = "null",
+    /,
+    *,
+    store: StoreFlags = StoreFlags(),
+) -> int:
+    """Send a signal to a run, whose flow waits for it.
+
+    A flow waits with run.wait_for(NAME), and receives the value. A signal that comes before is kept for it.
+
+    Examples:
+      leadhand signal 01jd3vq8xk2m paid
+      leadhand signal 01jd3vq8xk2m paid '{"amount": 12.5}'
+    """
+    try:
+        given = json.loads(value)
+    except ValueError as error:
+        raise UsageError(
+            f"the value is not JSON: {error}", """Quote text: leadhand signal ID NAME '"yes"'"""
+        ) from error
+    async with open_reader(store) as runtime:
+        found = await find_run(runtime.store, run_id)
+        await questions.signal(runtime, found.run_id, name, given, by=user())
+        say("Sent.")
+        await say_where(runtime, found.run_id, store)
+    return Exit.ANSWERED

@@ -14,10 +14,9 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.steering import approvals
 from leadhand.app.steering.approvals import OpenApproval
-from leadhand.cli.flag_values import json_value
-from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, open_reader
+from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, json_value, open_reader
 from leadhand.cli.run_lookup import resume_line
-from leadhand.cli.terminal.approval_card import card, question, requester
+from leadhand.cli.terminal.approval_card import card, question
 from leadhand.cli.terminal.streams import out_is_terminal, say, width, write_json, write_line
 from leadhand.core.errors import UsageError
 from leadhand.core.run import ENDED, RunStatus
@@ -34,38 +33,23 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
     async with open_reader(store) as runtime:
         every = await approvals.open_approvals(runtime)
         pending = [each for each in every if not each.expired]
-        by = {} if json else {each.id: await requester(runtime, each) for each in pending}
-        expired = sorted({each.run_id for each in every if each.expired})
-        resumes = [await resume_line(runtime.store, run_id, store) for run_id in expired]
+        expired = [each for each in every if each.expired]
     if json:
         write_json([each.document() for each in pending])
         return
-    room = width() if out_is_terminal() else None
-    now = datetime.now(UTC)
     for number, each in enumerate(pending):
-        if number:
-            write_line("")
-        write_line(f"{each.id}  {question(each.approval)}")
-        for line in card(each, now, width=room, by=by[each.id], preview=each.approval.preview):
+        columns = width() if out_is_terminal() else None
+        lines = card(each, datetime.now(UTC), width=columns, preview=each.approval.preview)
+        for line in (*[""] * bool(number), f"{each.id}  {question(each.approval)}", *lines):
             write_line(line)
-    _say_how(pending, store)
-    if expired:
-        say(f"{count(len(every) - len(pending), 'request')} expired without an answer and count as denied.")
-        for line in resumes:
-            say(f"Resume the run with: {line}")
-
-
-def _say_how(pending: list[OpenApproval], store: StoreFlags) -> None:
-    kinds = {each.approval.kind for each in pending}
+    ways = {"call": "approve ID, or: deny ID --reason TEXT", "effect": "settle ID --happened, or --did-not"}
+    for kind in sorted({each.approval.kind.replace("plan", "call") for each in pending}):
+        say(f"Answer with: {store.command('approvals')} {ways[kind]}")
     if not pending:
         say("No pending approvals.")
-        return
-    say()
-    if kinds & {"call", "plan"}:
-        say(f"Approve: {store.command('approvals', 'approve', 'ID')}")
-        say(f"Deny:    {store.command('approvals', 'deny', 'ID')} --reason TEXT")
-    if "effect" in kinds:
-        say(f"Settle:  {store.command('approvals', 'settle', 'ID')} --happened, or --did-not")
+    if expired:
+        runs = ", ".join(sorted({each.run_id for each in expired}))
+        say(f"{count(len(expired), 'request')} expired without an answer and count as denied. Resume: {runs}")
 
 
 async def approvals_approve(
@@ -77,7 +61,12 @@ async def approvals_approve(
     reason: Annotated[str, Flag("Record a reason with the answer.", "TEXT")] = "",
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Approve a call or a plan."""
+    """Approve a call.
+
+    An approval covers exactly one call with exactly the arguments shown. You can approve from any machine that
+    reaches the database: the process that is driving the run continues. If no process is driving it, Leadhand prints
+    the command that resumes it.
+    """
     changed = json_value("--args", args)
 
     async def approve(runtime: Runtime, pending: OpenApproval) -> str:
@@ -95,7 +84,7 @@ async def approvals_deny(
     reason: Annotated[str, Flag("Tell the lead why.", "TEXT")] = "",
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Deny a call or a plan. A plan denied with a reason is made again; without one, the run ends."""
+    """Deny a call. The lead sees your reason."""
 
     async def deny(runtime: Runtime, pending: OpenApproval) -> str:
         await approvals.answer(runtime, pending, by=user(), approve=False, reason=reason)
@@ -114,7 +103,11 @@ async def approvals_settle(
     result: Annotated[str | None, Flag("The result of the call, as JSON.", "JSON")] = None,
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Say whether an interrupted irreversible call went through."""
+    """Say whether an interrupted irreversible call went through.
+
+    Leadhand never repeats such a call on its own. If it went through, it counts as made, with the result you enter;
+    if it did not, the worker can make it again.
+    """
     if happened is did_not:
         raise UsageError("did the call go through?", "Check the service, then give --happened or --did-not.")
     raw = json_value("--result", result)
@@ -150,18 +143,11 @@ async def say_where(runtime: Runtime, run_id: str, store: StoreFlags) -> None:
         say(f"{run_id} still waits for a person: {store.command('runs', 'show', run_id)}")
     else:
         resume = await resume_line(runtime.store, run_id, store)
-        say(f"No process is driving {run_id}{await _server(runtime, listing)} with: {resume}")
-
-
-async def _server(runtime: Runtime, listing: RunListing) -> str:
-    """Return whether a server continues a run that no process drives, up to the command that resumes the run."""
-    if not listing.detached:
-        return ". Resume it"
-    if refused := await refusal(runtime.store, listing.run_id):
-        return f", and a server could not resume it ({refused}). Resume it"
-    hooks = (await definition_of(runtime.store, listing.run_id)).hooks
-    which = f" that has {'its hook' if len(hooks) == 1 else 'its hooks'} {', '.join(hooks)}" if hooks else ""
-    return f" yet. A server on this database{which} continues it. Without one, resume it"
+        refused = await refusal(runtime.store, listing.run_id) if listing.detached else ""
+        hooks = ", ".join((await definition_of(runtime.store, run_id)).hooks)
+        server = f" yet: a server on this database{' that has ' * bool(hooks)}{hooks} will" if listing.detached else ""
+        yet = f" ({refused})" if refused else server
+        say(f"No process is driving {run_id}{yet}. Resume it with: {resume}")
 
 
 async def _settled(runtime: Runtime, run_id: str) -> RunListing:

@@ -1,4 +1,4 @@
-"""``leadhand report``: write a report and print it."""
+"""``leadhand report`` and ``research``: write a report, or answer a question by research, and print it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from leadhand.api import Leadhand
-from leadhand.app.flows import REPORT
-from leadhand.cli.commands.run import Groups, Job
-from leadhand.cli.flag_values import flow_options, json_or_text
-from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, NoReview, OtherOptions, Output
+from leadhand.app.flows import REPORT, RESEARCH
+from leadhand.cli.commands.run import Job, start_run
+from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Options, Output, flow_options, json_or_text
 from leadhand.core.errors import UsageError
 
 EXAMPLE = 'leadhand report "Heat pumps in old houses"'
+QUESTION = 'leadhand research "How do heat pumps perform in old houses?"'
 
 
 async def report(
@@ -21,7 +21,7 @@ async def report(
     /,
     *,
     max_revisions: Annotated[int | None, Flag("How often a draft is revised at most (default: 1).", "N")] = None,
-    no_review: NoReview = False,
+    no_review: Annotated[bool, Flag("Leave the reviewer out. The judge still checks the claims.")] = False,
     stage: Annotated[
         tuple[str, ...],
         Flag(
@@ -30,14 +30,24 @@ async def report(
             "STAGE.FIELD=VALUE",
         ),
     ] = (),
-    option: OtherOptions = (),
+    option: Options = (),
     job: Job = Job(),
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),
     output: Output = Output(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
-    """Write a report and print it."""
+    """Write a report on a topic.
+
+    Leadhand plans the report, researches its questions in parallel, writes it with citations, has a model compare
+    every claim with its sources, reviews it and revises it. The report goes to stdout, progress to stderr. Exit codes
+    are those of run.
+
+    Examples:
+      leadhand report "Heat pumps in old houses"
+      leadhand report --max-revisions 2 --stage writer.instructions=@style.md "Heat pumps in old houses"
+      leadhand report --agent checks.py:FactChecker --no-review "Heat pumps in old houses"
+    """
     options, settings = flow_options(option), stage_settings(stage)
     if "agents" in options:
         raise UsageError("--option agents is not for this command", "Use --agent FILE and --stage STAGE.FIELD=VALUE.")
@@ -45,14 +55,13 @@ async def report(
         options["max_revisions"] = max_revisions
     if no_review:
         options["review"] = False
-    groups = Groups(models, limits, output, store)
 
     def options_of(lead: Leadhand) -> dict[str, Any]:
         if job.continue_ is not None and not settings:
             return options  # the stages are those of the earlier run
         return {**options, "agents": stages(settings, lead.agents)}
 
-    return await job.run(topic, REPORT, options_of, EXAMPLE, groups)
+    return await start_run(topic, REPORT, options_of, job, models, limits, output, store, example=EXAMPLE)
 
 
 def stages(settings: dict[str, dict[str, Any]], agents: Iterable[str]) -> list[dict[str, Any]]:
@@ -70,9 +79,7 @@ def stage_settings(given: Iterable[str]) -> dict[str, dict[str, Any]]:
             how = "Give STAGE.FIELD=VALUE: --stage writer.model=NAME. Classes are given with --agent."
             raise UsageError(f"invalid value for --stage: {each!r}", how)
         field = field.replace("-", "_")
-        if field in found.setdefault(name, {}):
-            raise UsageError(f"--stage names {name}.{field} twice", "Give it once.")
-        found[name][field] = _value(value)
+        found.setdefault(name, {})[field] = _value(value)
     return found
 
 
@@ -83,3 +90,32 @@ def _value(text: str) -> Any:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read {text[1:]}: {error}", "Name a text file in UTF-8 after the @.") from error
     return json_or_text(text)
+
+
+async def research(
+    question: Annotated[str | None, Flag("What you want to know. If it is missing or -, stdin is read.")] = None,
+    /,
+    *,
+    max_turns: Annotated[int | None, Flag("Turns of the lead, at most (default: 60).", "N")] = None,
+    max_revisions: Annotated[int | None, Flag("How often an answer is revised at most (default: 1).", "N")] = None,
+    option: Options = (),
+    job: Job = Job(),
+    models: ModelFlags = ModelFlags(),
+    limits: LimitFlags = LimitFlags(),
+    output: Output = Output(),
+    store: DriverFlags = DriverFlags(),
+) -> int:
+    """Answer a question by research.
+
+    A lead plans the research and has subagents search, in parallel. It reads what they found, asks for more where
+    something is missing, and answers. A model compares each claim of the answer with the passages that it cites. The
+    answer goes to stdout, progress to stderr. Exit codes are those of run.
+
+    Examples:
+      leadhand research "How do heat pumps perform in old houses?"
+      leadhand research --max-turns 20 --documents ~/house "What did we spend on the heating?"
+    """
+    options = flow_options(option)
+    given = {"max_turns": max_turns, "max_revisions": max_revisions}
+    options |= {name: value for name, value in given.items() if value is not None}
+    return await start_run(question, RESEARCH, lambda _: options, job, models, limits, output, store, example=QUESTION)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from leadhand.app.arguments import check_filters, parse_tags
 from leadhand.app.document.run_document import run_line
@@ -19,12 +18,12 @@ from leadhand.app.formatting import (
 from leadhand.app.hosts.listings import definition_of
 from leadhand.app.project.config_files import unwritten
 from leadhand.cli.errors import Exit, code_of
-from leadhand.cli.flag_values import one_of
-from leadhand.cli.foreground import Transcript, new_view, print_result, say_end
+from leadhand.cli.foreground import Transcript, new_view, print_result
 from leadhand.cli.options import Flag, Json, Output, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run, mention_orphans
 from leadhand.cli.terminal.messages import (
     resume_command,
+    say_end,
     say_opening,
     status_words,
     write_table,
@@ -42,7 +41,7 @@ from leadhand.cli.terminal.streams import (
 from leadhand.core.errors import UsageError
 from leadhand.core.run import RunStatus
 from leadhand.ports import ContextStore
-from leadhand.ports.runs import RunFilter, RunListing, RunSort
+from leadhand.ports.runs import RunListing, RunSort
 from leadhand.runs import Run
 
 POLL_S = 0.2
@@ -53,68 +52,46 @@ HEADINGS = ("RUN", "STATUS", "AGE", "DONE", "REQUEST")
 async def runs_list(
     *,
     status: Annotated[
-        str | None,
-        Flag(
-            "List runs with this status: queued, running, waiting, paused, succeeded, partial, failed, cancelled.",
-            choices=tuple(RunStatus),
-        ),
+        str | None, Flag(f"List runs with this status: {', '.join(RunStatus)}.", choices=tuple(RunStatus))
     ] = None,
     flow: Annotated[str | None, Flag("List runs of this flow.", "NAME")] = None,
-    text: Annotated[str, Flag("List runs with this text in their name or request.")] = "",
     search: Annotated[
         str, Flag("List runs with these words in their request, answer, errors or tool arguments.", "WORDS")
     ] = "",
     tag: Annotated[tuple[str, ...], Flag("List runs with this tag. Repeatable.", "KEY=VALUE")] = (),
-    min_cost: Annotated[float | None, Flag("List runs that cost at least this much.", "USD")] = None,
-    max_cost: Annotated[float | None, Flag("List runs that cost at most this much.", "USD")] = None,
-    min_duration: Annotated[float | None, Flag("List runs that took at least this long.", "SECONDS")] = None,
-    max_duration: Annotated[float | None, Flag("List runs that took at most this long.", "SECONDS")] = None,
-    sort: Annotated[
-        str,
-        Flag("Sort by created, cost, duration, status or flow, the largest first.", "ORDER", choices=tuple(RunSort)),
-    ] = "created",
-    reverse: Annotated[bool, Flag("Reverse the order.")] = False,
+    sort: Annotated[str, Flag(f"Sort by {', '.join(RunSort)}, the largest first.", choices=tuple(RunSort))] = "created",
     limit: Annotated[int, Flag("Maximum number of runs.", "N")] = 20,
     json: Json = False,
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """List runs, newest first."""
-    only = None if status is None else one_of("--status", RunStatus, status)
-    if limit < 1:
-        raise UsageError(f"invalid value for --limit: {limit}", "Give 1 or more.")
-    filters: RunFilter = {
-        "status": only,
-        "flow": flow,
-        "text": text,
-        "search": search,
-        "tags": parse_tags(tag, "--tag"),
-        "min_cost_usd": min_cost,
-        "max_cost_usd": max_cost,
-        "min_duration_s": min_duration,
-        "max_duration_s": max_duration,
-    }
-    check_filters(limit, filters)
+    """List runs, newest first.
+
+    A search finds the runs that have all of its words, or words that begin with them. Of a run that is running, only
+    the name and request are searched.
+
+    Examples:
+      leadhand runs list --search "SKU-0042 timeout"
+      leadhand runs list --sort cost --tag team=data --status failed
+    """
+    filters: Any = {"status": status, "flow": flow, "search": search, "tags": parse_tags(tag, "--tag")}
     any_given = any(value not in (None, "", {}) for value in filters.values())
-    filters["sort"] = order = one_of("--sort", RunSort, sort)
-    filters["ascending"] = reverse
+    filters["sort"] = sort
+    check_filters(limit, filters)
     async with open_reader(store) as runtime:
         listings = await runtime.store.runs(**filters, limit=limit)
         if json:
             write_json([run_line(listing).as_json() for listing in listings])
-            return
-        if not listings:
-            if any_given:
-                say("No runs match. List all runs: leadhand runs list")
-            else:
-                say('No runs yet. Start one: leadhand run "What is the weather in Paris?"')
-            return
-        now = datetime.now(UTC)
-        write_table(HEADINGS, [_row(listing, now) for listing in listings])
-        if len(listings) == limit:
-            which = "newest" if order is RunSort.CREATED and not reverse else "first"
-            say(f"Showing the {which} {limit:,}. Use --limit to list more.")
-        if err_is_terminal():
-            await mention_orphans(runtime, store)
+        elif not listings and any_given:
+            say("No runs match. List all runs: leadhand runs list")
+        elif not listings:
+            say('No runs yet. Start one: leadhand run "What is the weather in Paris?"')
+        else:
+            now = datetime.now(UTC)
+            write_table(HEADINGS, [_row(listing, now) for listing in listings])
+            if len(listings) == limit:
+                say(f"Showing the first {limit:,}. Use --limit to list more.")
+            if err_is_terminal():
+                await mention_orphans(runtime, store)
 
 
 def _row(listing: RunListing, now: datetime) -> tuple[str, ...]:
@@ -146,16 +123,18 @@ async def runs_watch(run_id: RunId, /, *, output: Output = Output(), store: Stor
             resting.cancel()
         run = Run(runtime, await runtime.load(listing.run_id), drive=False)
         await print_result(run, output)
-        resume = resume_command(store, listing.run_id, definition)
-        say_end(run.state, store, ())
+        say_end(run.state, store)
         if listing.orphan:
-            say(f"The process of this run died. Resume with: {resume}")
+            say(f"The process of this run died. Resume with: {resume_command(store, listing.run_id, definition)}")
             return Exit.FAILED
     return code_of(run.state)
 
 
 async def _rested(log: ContextStore, listing: RunListing) -> RunListing:
-    """Return the listing of a run when it rests or its process has died."""
+    """Follow a run until it ends.
+
+    Ctrl-C stops watching; the run continues. Exits with the code of the run.
+    """
     while listing.status in ACTIVE and not listing.orphan:
         await asyncio.sleep(POLL_S)
         listing = await log.run(listing.run_id)
@@ -173,9 +152,12 @@ async def runs_export(
     output: Annotated[str | None, Flag("Write to this file instead of stdout.", "FILE")] = None,
     store: StoreFlags = StoreFlags(),
 ) -> int:
-    """Export a run as JSON lines (its events, then the run document), as its document, as Markdown or as an HTML page.
+    """Export a run as JSON lines, a JSON document, Markdown or one HTML page.
 
-    Of a damaged run, --jsonl exports what can be read, and the exit code is 6.
+    Examples:
+      leadhand runs export run_01jd > run.jsonl
+      leadhand runs export run_01jd --html --output run.html
+      leadhand runs export run_01jd --md --output run.md
     """
     flags: dict[Format, bool] = {"jsonl": jsonl, "json": json, "md": md, "html": html}
     given: list[Format] = [name for name, chosen in flags.items() if chosen]
@@ -197,16 +179,9 @@ async def runs_export(
 
 
 def _save(name: str, text: str) -> None:
-    """Write the file atomically. Raises UsageError if that fails."""
+    """Write the file. Raises UsageError if that fails."""
     path = Path(name).expanduser()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        if path.is_dir():
-            raise UsageError(f"{path} is a directory", "Name a file in it.")
-        if not path.parent.is_dir():
-            raise UsageError(f"no directory {path.parent}", "Create it first, or name another file with --output FILE.")
-        draft.write_text(text, encoding="utf-8", errors="backslashreplace")
-        os.replace(draft, path)
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise UsageError(unwritten(error, path), "Name another file with --output FILE.") from error

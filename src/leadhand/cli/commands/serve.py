@@ -8,17 +8,15 @@ from typing import Annotated
 
 from leadhand import __version__
 from leadhand.app.hosts.listings import retention
-from leadhand.cli.flag_values import approval_settings
 from leadhand.cli.options import (
     Documents,
     DriverFlags,
     Flag,
-    KeepFor,
-    KeepRuns,
     LimitFlags,
     ModelFlags,
     OnlyDocuments,
     Tools,
+    approval_settings,
     open_lead,
 )
 from leadhand.cli.terminal.messages import database_name, say_table
@@ -53,8 +51,6 @@ async def serve(
         tuple[str, ...],
         Flag("How to handle calls that need approval: ask (default), auto or never; or rules, as for run.", "POLICY"),
     ] = (),
-    keep_for: KeepFor = None,
-    keep_runs: KeepRuns = None,
     concurrency: Annotated[
         int | None,
         Flag("Run at most N steps of all runs at once (default: LEADHAND_CONCURRENCY, else 1,000).", "N"),
@@ -63,17 +59,17 @@ async def serve(
     limits: LimitFlags = LimitFlags(),
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Serve the HTTP API and the console until Ctrl-C.
+    """Serve the HTTP API and the console.
 
-    Models and approvals are the defaults of the runs started here. Limits are the most that a run gets, except for keys
-    with the scope admin. The URL goes to stdout, the log to stderr.
+    Runs started here survive the server: the next server on the same database resumes them. To listen on an address
+    other machines can reach, create an API key first: leadhand keys create.
     """
     if not 0 <= port <= 65_535:
         raise UsageError(f"invalid value for --port: {port}", "Give a number from 0 to 65535.")
     origins = tuple(_origin(each) for each in cors)
     prefix = _prefix(root_path)
     approving = approval_settings(approve)
-    kept = retention(keep_for, keep_runs, store.loaded)
+    kept = retention(None, None, store.loaded)
     import logging
     import webbrowser
 
@@ -144,10 +140,7 @@ def _prefix(given: str) -> str:
 
     path = given.rstrip("/")
     if path and not re.fullmatch(r"(/(?!\.\.?(/|$))[\w.~-]+)+", path, re.ASCII):
-        raise UsageError(
-            f"invalid value for --root-path: {given!r}",
-            "Give a path such as /leadhand: names of letters, digits, '.', '_', '~' and '-', each after a slash.",
-        )
+        raise UsageError(f"invalid value for --root-path: {given!r}", "Give a path of plain names, such as /leadhand.")
     return path
 
 

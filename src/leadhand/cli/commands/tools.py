@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import json as jsonlib
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from leadhand.app.flows import FlowRegistry
-from leadhand.app.formatting import clean, count, duration, shortened
+from leadhand.app.formatting import clean, count, duration, one_line
 from leadhand.app.project.source_files import all_tools
 from leadhand.app.steering.tool_trial import try_tool
 from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.errors import Exit
-from leadhand.cli.flag_values import json_or_text
-from leadhand.cli.options import Debug, Documents, Flag, OnlyDocuments, ProjectFlags, StoreFlags, Tools, open_lead
-from leadhand.cli.terminal.streams import out_is_terminal, print_error, say, width, write, write_json, write_line
+from leadhand.cli.options import (
+    Documents,
+    Flag,
+    OnlyDocuments,
+    ProjectFlags,
+    StoreFlags,
+    Tools,
+    json_or_text,
+    open_lead,
+)
+from leadhand.cli.terminal.approval_card import EFFECTS
+from leadhand.cli.terminal.messages import write_table
+from leadhand.cli.terminal.streams import print_error, say, write, write_json, write_line
 from leadhand.core.errors import UsageError
 from leadhand.core.tool import ToolReturn, ToolSpec
 from leadhand.core.value import Json
 from leadhand.engine.gate import argument_problems, schema_problems
 from leadhand.tools.toolbox import Toolbox
 
-MAX_WIDTH = 100
-EFFECTS = {
-    "pure": "pure: only reads",
-    "idempotent": "idempotent: repeating it changes nothing more",
-    "once": "once: irreversible; needs approval and is never repeated automatically",
-}
 BY_HAND = "leadhand tools call"
 """The command that the usual advice names; inside that very command, other advice is shown."""
 
@@ -37,22 +40,19 @@ async def tools_list(
     tools: Tools = (),
     json: Annotated[bool, Flag("Print a JSON array, including schemas.")] = False,
     project: ProjectFlags = ProjectFlags(),
-    debug: Debug = False,
 ) -> None:
-    """List the tools that a run can use."""
+    """List the tools a run can use."""
     toolbox = Toolbox(all_tools(tools), tools_on_request)
     specs, everywhere = toolbox.known(), toolbox.specs()
     flows = {spec.name: FlowRegistry().naming(spec.name) for spec in specs if spec not in everywhere}
     if json:
         write_json([{**spec.model_dump(mode="json"), "flows": flows.get(spec.name, ())} for spec in specs])
         return
-    names = max(len(spec.name) for spec in specs)
-    effects = max(len(spec.effect.value) for spec in specs)
-    for spec in specs:
-        line = f"{spec.name:<{names}}  {spec.effect.value:<{effects}}  "
-        room = max(30, width() - len(line)) if out_is_terminal() else 1_000
-        only = f"(flow {', '.join(flows[spec.name])}) " if spec.name in flows else ""
-        write_line(line + shortened(only + spec.description.partition("\n")[0], room))
+    only = {name: f"(flow {', '.join(named)}) " for name, named in flows.items()}
+    rows = [
+        (each.name, each.effect.value, only.get(each.name, "") + each.description.partition("\n")[0]) for each in specs
+    ]
+    write_table(("TOOL", "EFFECT", "DESCRIPTION"), rows)
 
 
 async def tools_show(
@@ -62,47 +62,35 @@ async def tools_show(
     tools: Tools = (),
     json: Annotated[bool, Flag("Print it as a run records it, including the schema.")] = False,
     project: ProjectFlags = ProjectFlags(),
-    debug: Debug = False,
 ) -> None:
     """Show one tool: description and arguments."""
     loaded = project.loaded
     toolbox = Toolbox(all_tools(tools), tools_on_request, settings=loaded and loaded.manifest.tool_settings)
     spec = toolbox.spec(toolbox.get(name))
     if json:
-        write_json(spec.model_dump(mode="json"))
-    else:
-        for line in _lines(spec):
-            write_line(line)
+        return write_json(spec.model_dump(mode="json"))
+    for line in _lines(spec):
+        write_line(line)
+    return None
 
 
 def _lines(spec: ToolSpec) -> Iterator[str]:
-    yield spec.name
-    yield from spec.description.splitlines()
-    yield ""
-    yield f"effect   {EFFECTS[spec.effect.value]}"
+    yield from (spec.name, *spec.description.splitlines(), "")
+    yield f"effect   {spec.effect.value}: {EFFECTS[spec.effect]}"
     yield f"timeout  {duration(spec.timeout_s)} a call, {count(spec.retries, 'retry', 'retries')} of temporary errors"
-    if limits := _limits(spec):
-        yield f"limits   {limits}"
+    limits = [f"{count(spec.concurrency, 'call')} at once"] if spec.concurrency is not None else []
+    limits += [f"{spec.rate} calls"] if spec.rate else []
+    limits += [f"results are used again for {duration(spec.cache_s)}"] if spec.cache_s is not None else []
+    if limits:
+        yield f"limits   {', '.join(limits)}"
     yield f"code     {spec.import_path}"
     properties: dict[str, dict[str, Any]] = spec.parameters.get("properties", {})
-    yield ""
-    yield "arguments" if properties else "no arguments"
+    yield from ("", "arguments" if properties else "no arguments")
     names = max(map(len, properties), default=0)
     for argument, shape in properties.items():
-        words = [_kind_of(shape)]
-        words.append("required" if argument in spec.required else f"default {jsonlib.dumps(shape.get('default'))}")
-        if shape.get("description"):
-            words.append(" ".join(str(shape["description"]).split()))
-        line = f"  {argument:<{names}}  {' · '.join(words)}"
-        yield textwrap.fill(line, min(MAX_WIDTH, width()), subsequent_indent=" " * (names + 4))
-
-
-def _limits(spec: ToolSpec) -> str:
-    """Return the limits and the cache of a tool in words; "" if it has none."""
-    words = [f"{count(spec.concurrency, 'call')} at once"] if spec.concurrency is not None else []
-    words += [f"{spec.rate} calls"] if spec.rate else []
-    words += [f"results are used again for {duration(spec.cache_s)}"] if spec.cache_s is not None else []
-    return ", ".join(words)
+        needed = "required" if argument in spec.required else f"default {jsonlib.dumps(shape.get('default'))}"
+        words = (_kind_of(shape), needed, one_line(str(shape.get("description", ""))))
+        yield f"  {argument:<{names}}  {' · '.join(filter(None, words))}"
 
 
 def _kind_of(shape: dict[str, Any]) -> str:
@@ -110,10 +98,7 @@ def _kind_of(shape: dict[str, Any]) -> str:
         return " or ".join(jsonlib.dumps(value) for value in shape["enum"])
     if "anyOf" in shape:
         return " or ".join(_kind_of(each) for each in shape["anyOf"])
-    if "$ref" in shape:
-        return str(shape["$ref"]).rpartition("/")[2]
-    kind = shape.get("type", "any")
-    return f"{shape['format']} ({kind})" if "format" in shape else str(kind)
+    return str(shape.get("type") or str(shape.get("$ref", "any")).rpartition("/")[2])
 
 
 async def tools_call(
@@ -129,7 +114,13 @@ async def tools_call(
     json: Annotated[bool, Flag("Print the result as a worker returns it, with its raw data.")] = False,
     store: StoreFlags = StoreFlags(),
 ) -> int:
-    """Call a tool by hand, as a worker would."""
+    """Call a tool by hand, as a worker would.
+
+    Leadhand checks the arguments, applies the timeout and classifies a failure, as in a run.
+
+    Examples:
+      leadhand tools call weather_tool location="Paris, France" day=tomorrow --offline
+    """
     toolbox = Toolbox(all_tools(tools), tools_on_request)
     spec = toolbox.get(name).spec
     given = _arguments(spec, arguments)
@@ -146,13 +137,16 @@ async def tools_call(
         how = "fix the tool; --debug shows the traceback" if BY_HAND in failure.next_action else failure.next_action
         print_error(f"{name} failed: {failure.message} ({failure.class_.value}, {failure.type})", how)
         return Exit.FAILED
-    returned = ToolReturn(
-        raw=outcome.raw, summary=outcome.summary, sources=outcome.sources, sample=outcome.sample, asks=outcome.asks
-    )
     if json:
-        write_json({"task_name": name, "ok": True, "data": returned.model_dump(mode="json")})
-    else:
-        _print(returned)
+        data = {name: getattr(outcome, name) for name in ToolReturn.model_fields if hasattr(outcome, name)}
+        write_json({"task_name": name, "ok": True, "data": ToolReturn(**data).model_dump(mode="json")})
+        return Exit.ANSWERED
+    text = outcome.raw if outcome.summary is None else outcome.summary
+    lines = [text if isinstance(text, str) else jsonlib.dumps(text, ensure_ascii=False, indent=2)]
+    lines += [f"Source: {source.title}  {source.url}" for source in outcome.sources]
+    write(clean("\n".join(lines)) + "\n")
+    if outcome.summary is not None and outcome.raw is not None:
+        say("Add --json to see the raw data.")
     return Exit.ANSWERED
 
 
@@ -181,12 +175,3 @@ def _signature(spec: ToolSpec) -> str:
     """Return a tool's arguments in one line: ``location=… [day=…]``."""
     properties: dict[str, Any] = spec.parameters.get("properties", {})
     return " ".join(f"{name}=…" if name in spec.required else f"[{name}=…]" for name in properties) or "none"
-
-
-def _print(returned: ToolReturn) -> None:
-    text = returned.summary if returned.summary is not None else returned.raw
-    lines = [text if isinstance(text, str) else jsonlib.dumps(text, ensure_ascii=False, indent=2)]
-    lines += [f"Source: {source.title}  {source.url}" for source in returned.sources]
-    write(clean("\n".join(lines)) + "\n")
-    if returned.summary is not None and returned.raw is not None:
-        say("Add --json to see the raw data.")

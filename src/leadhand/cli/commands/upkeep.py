@@ -11,11 +11,9 @@ from typing import Annotated
 from leadhand.app.arguments import parse_tags
 from leadhand.app.formatting import age, count
 from leadhand.app.hosts.listings import duration, retention
-from leadhand.app.project.config_files import find_manifest
-from leadhand.app.project.manifest import load_project
 from leadhand.app.settings import tilde, user
 from leadhand.app.steering.questions import delete_runs, label_run
-from leadhand.cli.options import NO_PROJECT, RUN, Flag, ProjectFile, RunId, StoreFlags, open_reader
+from leadhand.cli.options import Flag, ProjectFlags, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
 from leadhand.cli.terminal.streams import say, write_line
@@ -26,13 +24,17 @@ from leadhand.ports import in_database
 
 
 async def runs_delete(
-    run_id: Annotated[str, RUN],
+    run_id: RunId,
     /,
     *,
     yes: Annotated[bool, Flag("Delete the run even if it has not finished.")] = False,
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """Delete a run: its events, artifacts and files."""
+    """Delete a run: its events, artifacts and files.
+
+    This cannot be undone. The space is given back. A damaged run can be deleted, too; a run that a process is driving
+    cannot.
+    """
     async with open_reader(store) as runtime:
         try:
             listing = await find_run(runtime.store, run_id)
@@ -65,18 +67,13 @@ async def runs_label(
         raise UsageError("nothing to change", "Give --name, --tag or --untag.")
     async with open_reader(store) as runtime:
         line = await find_run(runtime.store, run_id)
-        found = line.run_id
         if unknown := [key for key in untag if key not in line.tags]:
-            how = (
-                f"Its tags are: {', '.join(line.tags)}.{did_you_mean(unknown[0], line.tags)}"
-                if line.tags
-                else "It has none."
-            )
-            raise UsageError(f"run {found} has no tag {unknown[0]!r}", how)
-        await label_run(runtime, found, name=name, tags=tags, by=user())
-        line = await runtime.store.run(found)
+            how = f"Its tags: {', '.join(line.tags) or 'none'}.{did_you_mean(unknown[0], line.tags)}"
+            raise UsageError(f"run {line.run_id} has no tag {unknown[0]!r}", how)
+        await label_run(runtime, line.run_id, name=name, tags=tags, by=user())
+        line = await runtime.store.run(line.run_id)
     labels = " ".join(f"{key}={value}" for key, value in line.tags.items())
-    say(f"{found}: {line.name or 'no name'}; {labels or 'no tags'}.")
+    say(f"{line.run_id}: {line.name or 'no name'}; {labels or 'no tags'}.")
 
 
 async def runs_prune(
@@ -84,20 +81,27 @@ async def runs_prune(
     older_than: Annotated[str | None, Flag("Delete runs that finished longer ago: 90m, 12h, 30d or 8w.", "AGE")] = None,
     keep_runs: Annotated[int | None, Flag("Delete all finished runs but the newest N.", "N")] = None,
     dry_run: Annotated[bool, Flag("List the runs; delete nothing.")] = False,
-    project: ProjectFile = None,
+    project: ProjectFlags = ProjectFlags(),
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """Delete finished runs that are old or too many; by default, those that the project does not keep."""
+    """Delete finished runs that are old or too many.
+
+    This cannot be undone. Runs that have not finished are kept. Without --older-than and --keep-runs, [retention] in
+    leadhand.toml says which runs are kept; leadhand serve applies it once an hour.
+
+    Examples:
+      leadhand runs prune --older-than 30d --dry-run
+      leadhand runs prune --older-than 30d
+    """
     now = datetime.now(UTC)
-    if older_than is None and keep_runs is None:
-        found = None if project == NO_PROJECT else find_manifest(Path.cwd() if project is None else Path(project))
-        kept = retention(None, None, load_project(found) if found is not None else None)
-        if not kept:
-            how = "Give --older-than AGE or --keep-runs N, or set [retention] in leadhand.toml."
-            raise UsageError("nothing says which runs to delete", how)
-    else:
-        age_given = None if older_than is None else duration(older_than, "--older-than")
-        kept = replace(retention(None, keep_runs), keep_for=age_given)
+    kept = retention(None, keep_runs)
+    if older_than is not None:
+        kept = replace(kept, keep_for=duration(older_than, "--older-than"))
+    elif keep_runs is None:
+        kept = retention(None, None, project.loaded)
+    if not kept:
+        how = "Give --older-than AGE or --keep-runs N, or set [retention] in leadhand.toml."
+        raise UsageError("nothing says which runs to delete", how)
     async with open_reader(store) as runtime:
         old = await kept.expired(runtime.store, now)
         if dry_run:
@@ -116,7 +120,11 @@ async def backup(
     *,
     store: StoreFlags = StoreFlags(),
 ) -> None:
-    """Copy the database and its artifacts to a file."""
+    """Copy the database and its artifacts to a file.
+
+    Runs may continue meanwhile: the copy is of one moment. The copy is a database of its own: look into it with
+    --database FILE. For PostgreSQL, use pg_dump.
+    """
     target = Path(file)
     async with open_reader(store) as runtime:
         await in_database(runtime.store).back_up(target)

@@ -1,4 +1,4 @@
-"""``leadhand work``: carry out attempts of the runs of other processes, and drive runs in the background."""
+"""``leadhand work`` and ``hosts list``: hosts that carry out the work of runs, and what each is doing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,28 @@ import asyncio
 import signal
 from typing import Annotated
 
-from leadhand.cli.options import Documents, DriverFlags, Flag, ModelFlags, Tools, open_lead
-from leadhand.cli.terminal.messages import database_name, say_table
-from leadhand.cli.terminal.streams import say, write_line
+from leadhand.app.formatting import count, duration
+from leadhand.app.hosts.membership import queue_of, waiting_runs
+from leadhand.cli.options import (
+    Documents,
+    DriverFlags,
+    Flag,
+    ModelFlags,
+    StoreFlags,
+    Tools,
+    open_lead,
+    open_reader,
+)
+from leadhand.cli.terminal.messages import database_name, say_table, status_words, write_table
+from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.ports.hosts import HostKind
+from leadhand.ports.hosts import HostKind, HostLine
 
 GRACE_S = 30.0
 LONGEST_GRACE_S = 86_400.0
+HEADINGS = ("HOST", "RUN", "STATUS", "REQUEST")
+QUEUED = ("POSITION", "RUN", "PRIORITY", "WAITS")
+ANNOUNCED = ("HOST", "KIND", "STEPS", "RUNS", "SINCE")
 
 
 async def work(
@@ -30,7 +44,12 @@ async def work(
     models: ModelFlags = ModelFlags(),
     store: DriverFlags = DriverFlags(),
 ) -> None:
-    """Work for the runs of a PostgreSQL database until Ctrl-C or SIGTERM."""
+    """Carry out the work of runs on this machine.
+
+    A host takes work of every run in a PostgreSQL database: it carries out steps beside the process that drives the
+    run, and drives runs in the background. Start as many hosts as you like, on any machine. On SIGTERM it takes
+    nothing new and finishes what it has.
+    """
     from leadhand.app.project.source_files import all_tools
 
     lead = open_lead(store, models, tools=all_tools(tools), documents=documents, concurrency=concurrency)
@@ -75,3 +94,39 @@ async def work(
         finally:
             await resumer.aclose()
             await host.aclose()
+
+
+async def hosts_list(
+    *,
+    json: Annotated[bool, Flag("Print a JSON array. It includes the listing process itself.")] = False,
+    store: StoreFlags = StoreFlags(),
+) -> None:
+    """List the processes that are driving runs.
+
+    A process is listed from the moment it takes a run until it releases the run or dies. On PostgreSQL, servers and
+    hosts without a run are listed, too, and so are the runs that wait for a process.
+    """
+    async with open_reader(store) as runtime:
+        hosts, queue = await runtime.store.hosts(), await queue_of(runtime.store)
+        if json:
+            write_json([line.model_dump(mode="json") for line in hosts])
+            return
+        waiting = await waiting_runs(runtime.store, hosts) if runtime.cluster is not None else []
+        driven = [(line.host, await runtime.store.run(run_id)) for line in hosts for run_id in line.runs]
+    announced = [_columns(line) for line in hosts if line.kind is not None]
+    if announced:
+        write_table(ANNOUNCED, announced)
+        jobs = f"{count(queue.depth, 'job')} in the queue: {queue.steps:,} steps, {len(queue.runs):,} runs"
+        say(f"{jobs}; oldest: {duration(queue.oldest_s)}" if queue.depth else "The queue is empty.")
+    if waiting:
+        write_table(QUEUED, [(str(each.position), each.run_id, str(each.priority), each.reason) for each in waiting])
+    if driven and not announced:
+        write_table(HEADINGS, [(host, run.run_id, status_words(run), run.request) for host, run in driven])
+    elif not announced and not waiting:
+        say("No active runs.")
+
+
+def _columns(line: HostLine) -> tuple[str, ...]:
+    kind = f"{line.kind}, draining" if line.draining else str(line.kind)
+    since = line.since.astimezone().strftime("%Y-%m-%d %H:%M:%S") if line.since is not None else ""
+    return line.host, kind, f"{line.running:,} of {line.concurrency:,}", str(len(line.runs)), since

@@ -9,26 +9,19 @@ from leadhand.app.project.manifest import Project
 from leadhand.app.project.source_files import all_tools
 from leadhand.app.project.worker_files import worker_schema
 from leadhand.app.toolsets import toolbox
-from leadhand.app.workers.declared import unknown_worker
-from leadhand.app.workers.generated import (
-    WorkerDocument,
-    checked,
-    declared_documents,
-    generated_workers,
-    promotion_of,
-)
+from leadhand.app.workers.generated import WorkerDocument, checked, declared_documents, generated_workers, promotion_of
 from leadhand.cli.errors import Exit
-from leadhand.cli.options import Debug, Flag, Json, ProjectFlags
+from leadhand.cli.options import Flag, Json, ProjectFlags
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.prompt import confirmed
-from leadhand.cli.terminal.streams import can_prompt, print_error, say, write, write_json
+from leadhand.cli.terminal.streams import can_prompt, print_error, say, write_json
 from leadhand.core.errors import LeadhandError, UsageError
 
 HEADINGS = ("NAME", "SOURCE", "FILE", "DESCRIPTION")
 Name = Annotated[str, Flag("The worker.")]
 
 
-async def workers_list(*, json: Json = False, project: ProjectFlags = ProjectFlags(), debug: Debug = False) -> None:
+async def workers_list(*, json: Json = False, project: ProjectFlags = ProjectFlags()) -> None:
     """List the workers of the project: those that it declares, then those that runs generated, newest first."""
     found = _workers(project.required())
     if json:
@@ -37,31 +30,6 @@ async def workers_list(*, json: Json = False, project: ProjectFlags = ProjectFla
         write_table(HEADINGS, [(each.name, each.source, each.path, each.problem or each.description) for each in found])
     else:
         say("No workers yet. For an example of a worker file: leadhand init example")
-
-
-async def workers_show(
-    name: Name,
-    /,
-    *,
-    json: Annotated[bool, Flag("Print a JSON object.")] = False,
-    project: ProjectFlags = ProjectFlags(),
-    debug: Debug = False,
-) -> int:
-    """Show the file of a worker: of a declared one, else of the newest generated one."""
-    every = _workers(project.required())
-    worker = next((each for each in every if each.name == name), None)
-    if worker is None:
-        raise unknown_worker(name, list(dict.fromkeys(each.name for each in every)))
-    if json:
-        write_json(worker.model_dump(mode="json", exclude={"runs"}))
-        return Exit.ANSWERED
-    say(f"{worker.path} ({worker.source})")
-    write(clean(worker.text))
-    if worker.problem is not None:
-        what, _, how = worker.problem.partition(". ")
-        print_error(what, how)
-        return Exit.CONFIGURATION
-    return Exit.ANSWERED
 
 
 async def workers_promote(
@@ -73,9 +41,12 @@ async def workers_promote(
         str | None, Flag("Promote it without asking, if this command showed these changes with this digest.", "DIGEST")
     ] = None,
     project: ProjectFlags = ProjectFlags(),
-    debug: Debug = False,
 ) -> int:
-    """Copy the file of a generated worker to those that the project declares, and name it in the manifest."""
+    """Promote a generated worker, so that later runs know it.
+
+    Shows what changes, asks, copies the file of the worker to those that the project declares, and adds it to
+    worker_files in leadhand.toml. Everything else in leadhand.toml, also comments, stays as it is.
+    """
     here = project.required()
     say(f"project {here.path}")
     promotion = promotion_of(here, name, run)
@@ -97,7 +68,7 @@ async def workers_promote(
     return Exit.ANSWERED
 
 
-async def workers_schema(*, debug: Debug = False) -> None:
+async def workers_schema() -> None:
     """Print the JSON schema of the front matter of worker files, for editors."""
     write_json(worker_schema())
 

@@ -6,21 +6,24 @@ Drawing looks at a dozen subtasks, however many there are. Imported on terminals
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import sys
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain, islice
+from typing import Any, TextIO, cast
 
 from rich.console import Console, Group, RenderableType
+from rich.file_proxy import FileProxy
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from leadhand.app.document.view_shapes import StepPart
-from leadhand.app.formatting import GLYPHS, clean, count, duration, folded, money, one_line
-from leadhand.cli.terminal.progress import Line, Progress, View, attempt_words, took
-from leadhand.cli.terminal.streams import stderr_through, terminal
+from leadhand.app.formatting import GLYPHS, clean, duration, folded, money, one_line, spent
+from leadhand.cli.terminal.progress import Line, View, attempt_words, took
+from leadhand.cli.terminal.streams import Terminal
 from leadhand.core.events import AttemptScheduled, Entry
 from leadhand.core.limits import usd
 
@@ -32,7 +35,7 @@ NARROW = 60
 """Columns of a terminal on which lanes leave out why and how often a subtask is tried again."""
 DRAFT_LINES = 4
 DRAFT_LENGTH = 4_000
-"""Maximum pieces of a draft that are kept; only its last lines are shown."""
+"""Characters of a draft that are kept; only its last lines are shown."""
 
 RETRYING = "↻"
 STYLES = {
@@ -51,7 +54,7 @@ TONES = {
 }
 
 
-class _Terminal(Console):
+class _Console(Console):
     """Never hides the cursor: a process that is killed could not show it again."""
 
     def show_cursor(self, show: bool = True) -> bool:
@@ -64,24 +67,19 @@ class LiveView(View):
     draws_drafts = True
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or _Terminal(file=terminal(), highlight=False, markup=False, emoji=False)
-        self._progress = Progress()
-        self._draft: deque[str] = deque()
-        self._draft_of = ""
+        super().__init__()
+        self._console = console or _Console(
+            file=getattr(sys.stderr, "stream", sys.stderr), highlight=False, markup=False, emoji=False
+        )
+        self._draft, self._draft_of = "", ""
         self._live: Live | None = None
 
     @contextmanager
     def shown(self) -> Generator[None]:
+        drawn: Any = {"auto_refresh": False, "transient": True, "vertical_overflow": "crop"}
         with (
-            Live(
-                console=self._console,
-                auto_refresh=False,
-                transient=True,
-                vertical_overflow="crop",
-                redirect_stdout=False,
-                redirect_stderr=False,
-            ) as live,
-            stderr_through(self.say),
+            Live(console=self._console, redirect_stdout=False, redirect_stderr=False, **drawn) as live,
+            self._stderr_between_the_lanes(),
         ):
             self._live = live
             drawing = asyncio.get_running_loop().create_task(self._draw(live))
@@ -91,6 +89,20 @@ class LiveView(View):
                 drawing.cancel()
                 live.update(Text(""), refresh=True)
                 self._live = None
+
+    @contextmanager
+    def _stderr_between_the_lanes(self) -> Generator[None]:
+        stderr: object = sys.stderr
+        if not isinstance(stderr, Terminal):
+            yield
+            return
+        through = FileProxy(self._console, stderr.stream)
+        stderr.through = cast("TextIO", through)
+        try:
+            yield
+        finally:
+            stderr.through = None
+            through.flush()
 
     def hide(self) -> None:
         if self._live is not None:
@@ -104,17 +116,13 @@ class LiveView(View):
     def take(self, entry: Entry, *, new: bool) -> None:
         line = self._progress.take(entry)
         if isinstance(entry.event, AttemptScheduled):
-            self._draft.clear()  # the draft of an earlier attempt will not be the answer
+            self._draft = ""  # the draft of an earlier attempt will not be the answer
         if new and line is not None and line.phase:
             self._console.print(_styled(line), no_wrap=True, overflow="ellipsis")
 
     def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
-        if attempt != self._draft_of or not piece:
-            self._draft_of = attempt
-            self._draft.clear()
-        self._draft.append(piece)
-        if len(self._draft) > DRAFT_LENGTH:
-            self._draft.popleft()
+        begun = self._draft if attempt == self._draft_of and piece else ""
+        self._draft, self._draft_of = (begun + piece)[-DRAFT_LENGTH:], attempt
 
     def say(self, line: str) -> None:
         self._console.print(Text(folded(clean(line), self._console.width)), soft_wrap=True)
@@ -123,19 +131,15 @@ class LiveView(View):
         """Return the drawing of the run at this moment."""
         height = max(3, min(MAX_LANES, self._console.height - DRAFT_LINES - 4))
         parts_of, active = self._progress.view["steps"], self._progress.active
-        first = [key for key in islice(active, MAX_SCANNED) if parts_of[key]["status"] == "retrying"]
-        others = (key for key in islice(active, MAX_SCANNED) if parts_of[key]["status"] != "retrying")
-        keys = list(islice(chain(first, others), height))
+        keys = sorted(islice(active, MAX_SCANNED), key=lambda key: parts_of[key]["status"] != "retrying")[:height]
         recent = list(self._progress.recent)[-(height - len(keys)) :] if len(keys) < height else []
         rows = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
-        narrow = self._console.width < NARROW
         rows.add_column(no_wrap=True, overflow="ellipsis", max_width=self._console.width - 22)
         rows.add_column(no_wrap=True, min_width=8)
         rows.add_column(no_wrap=True, min_width=6, justify="right")
-        if not narrow:
-            rows.add_column(no_wrap=True, overflow="ellipsis")
+        columns = 3 if self._console.width < NARROW else 4
         for key in chain(recent, keys):
-            rows.add_row(*_row(parts_of[key], now)[: 3 if narrow else 4])
+            rows.add_row(*_row(parts_of[key], now)[:columns])
         parts: list[RenderableType] = [rows] if rows.row_count else []
         left = len(active) - len(keys)
         if left:
@@ -147,22 +151,17 @@ class LiveView(View):
 
     def _summary(self, now: datetime) -> Text:
         """The work order, its progress, and what was spent so far."""
-        view = self._progress.view
-        run, count_of = view["run"], self._progress.count
-        name, order = next(reversed(view["orders"].items()), ("", view["counts"]))
+        view, active = self._progress.view, self._progress.active
+        run, counts = view["run"], view["counts"]
+        name = next(reversed(view["orders"]), "")
+        statuses = Counter(view["steps"][key]["status"] for key in active)
+        done, failed = counts["completed"], counts["failed"] + counts["dropped"]
         counted: list[str] = []
-        done, failed = count_of("completed", order=name), count_of("failed", "dropped", order=name)
-        if order["total"]:
-            counted.append(f"{done:,}/{order['total']:,} done")
-            for number, word in (
-                (count_of("running"), "running"),
-                (count_of("retrying"), "retrying"),
-                (count_of("waiting"), "waiting"),
-                (failed, "failed"),
-                (order["total"] - done - failed - len(self._progress.active), "pending"),
-            ):
-                if number > 0:
-                    counted.append(f"{number:,} {word}")
+        if counts["total"]:
+            numbers = {**statuses, "failed": failed, "pending": counts["total"] - done - failed - len(active)}
+            words = ("running", "retrying", "waiting", "failed", "pending")
+            counted = [f"{done:,}/{counts['total']:,} done"]
+            counted += [f"{numbers[word]:,} {word}" for word in words if numbers.get(word, 0) > 0]
         if "phase" in run:
             counted.append(run["phase"]["text"])
         line = Text("◐ ", style="cyan", no_wrap=True, overflow="ellipsis")
@@ -170,7 +169,11 @@ class LiveView(View):
         line.append(" · ".join(counted) or "Starting", style="default")
         created = run["created_at"]
         since = (now - datetime.fromisoformat(created)).total_seconds() if created else 0.0
-        line.append(f"   {' · '.join([duration(since), *self._spent()])}", style="dim")
+        spend = view["spend"]
+        used = spent(spend["requests"], spend["tokens"], None if spend["unpriced"] else usd(spend["nanousd"]))
+        budget = spend.get("budget_nanousd")
+        of = "" if budget is None or spend["unpriced"] or not spend["requests"] else f" of {money(usd(budget))}"
+        line.append(f"   {duration(since)} · {used}{of}", style="dim")
         return line
 
     def _waits(self, now: datetime) -> list[RenderableType]:
@@ -183,21 +186,13 @@ class LiveView(View):
                 found.append(Text(clean(f"  {wait['text']}, {passed} so far"), style="yellow"))
         return found
 
-    def _spent(self) -> list[str]:
-        spend = self._progress.view["spend"]
-        budget = spend.get("budget_nanousd")
-        spent = [count(spend["tokens"], "token")] if spend["tokens"] else []
-        if spend["nanousd"] or spend["tokens"]:
-            of = f" of {money(usd(budget))}" if budget is not None and not spend["unpriced"] else ""
-            spent.append(f"{money(None if spend['unpriced'] else usd(spend['nanousd']))}{of}")
-        return spent
-
     def _draft_lines(self) -> list[RenderableType]:
         phase = self._progress.view["run"].get("phase")
         if not self._draft or phase is None or phase["worker"] not in ("compose", "writer"):
             return []
-        written = clean("".join(self._draft)[-DRAFT_LENGTH:])
-        last = Text(written, style="dim italic").wrap(self._console, max(20, self._console.width - 2))[-DRAFT_LINES:]
+        last = Text(clean(self._draft), style="dim italic").wrap(self._console, max(20, self._console.width - 2))[
+            -DRAFT_LINES:
+        ]
         return [Text("  draft", style="dim"), *(Text("  ").append_text(line) for line in last)]
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
-import re
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown
 
 from leadhand.app.formatting import clean
 
-_BLANK_LINES = re.compile(r"\n{3,}")
 MAX_WIDTH = 100
 """Columns that text is wrapped at, at most: longer lines are hard to read."""
 
@@ -20,10 +17,9 @@ class _Heading(Heading):
     """A heading on the left, without a frame."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        text = self.text
-        text.justify = "left"
-        text.stylize("bold underline" if self.tag == "h1" else "bold")
-        yield text
+        self.text.justify = "left"
+        self.text.stylize("bold underline" if self.tag == "h1" else "bold")
+        yield self.text
 
 
 class _Markdown(Markdown):
@@ -33,20 +29,12 @@ class _Markdown(Markdown):
 def rendered(text: str, width: int) -> str:
     """Return Markdown as lines of at most ``width`` columns, in colours unless NO_COLOR is set."""
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM", "") in ("dumb", "unknown", "")
-    console = Console(
-        file=io.StringIO(),
-        width=min(width, MAX_WIDTH),
-        force_terminal=True,
-        color_system=None if plain else "standard",
-        highlight=False,
-        emoji=False,
-        legacy_windows=False,
-    )
+    colours = None if plain else "standard"
+    console = Console(width=min(width, MAX_WIDTH), force_terminal=True, color_system=colours, highlight=False)
     page = _Markdown(clean(text), code_theme="ansi_dark", hyperlinks=False)
     for part in (child for token in page.parsed for child in token.children or ()):
         if part.type == "softbreak":  # a line of plain text stays a line
             part.type = "hardbreak"
     with console.capture() as captured:
         console.print(page)
-    lines = "\n".join(line.rstrip() for line in captured.get().splitlines())
-    return _BLANK_LINES.sub("\n\n", lines).strip("\n")
+    return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")

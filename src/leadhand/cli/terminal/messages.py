@@ -13,6 +13,7 @@ from leadhand.app.document.outcome import (
     done_calls,
     evidence_part,
     outcome_part,
+    waits_for,
 )
 from leadhand.app.flows import DEFAULT
 from leadhand.app.formatting import (
@@ -33,20 +34,19 @@ from leadhand.app.settings import tilde
 from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
-from leadhand.core.approval import ApprovalStatus, approval_id
-from leadhand.core.errors import ConfigurationError
+from leadhand.core.approval import ApprovalStatus, Question, approval_id
 from leadhand.core.limits import usd
+from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import CitedSource, RunDefinition, RunStatus
 from leadhand.core.state import RunState
-from leadhand.flows.context_budget import ASSUMED_WINDOW
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports.runs import RunListing, duration_s
 from leadhand.stores.opening import database_at
 
 LEAST_LAST = 12
 """Columns of the last column of a table on a terminal."""
-MAX_ANSWER = 50_000
-"""Maximum characters of an answer on a terminal; a pipe gets all of it."""
+MOST_APPROVALS = 3
+"""Pending approvals of a run that are listed."""
 
 
 def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why: str | None = None) -> None:
@@ -54,20 +54,18 @@ def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why
 
     ``why`` explains the models of an existing run; the models of a new run are chosen by the runtime.
     """
-    choice = runtime.choice
-    reason = choice.why if why is None else why
-    rows = [
-        ("run", shown_id(run_id)),
-        *([("follows", shown_id(definition.follows.run_id))] if definition.follows is not None else []),
-        ("model", models_line(definition) + (f" ({reason})" if reason else "")),
-        *(("window", line) for line in window_lines(runtime, definition)),
-        ("limits", limits_line(definition)),
-        *([("project", str(project.path))] if (project := runtime.settings.project) is not None else []),
-        ("database", database_name(runtime)),
-    ]
-    if unpriced := ", ".join(definition.unpriced):
-        rows.insert(-1, ("", f"the price of {unpriced} is not known: the budget cannot limit it"))
-    say_table(rows)
+    unpriced = ", ".join(definition.unpriced)
+    reason, project = runtime.choice.why if why is None else why, runtime.settings.project
+    rows = {
+        "run": shown_id(run_id),
+        "follows": "" if definition.follows is None else shown_id(definition.follows.run_id),
+        "model": models_line(definition) + (f" ({reason})" if reason else ""),
+        "limits": limits_line(definition),
+        "": unpriced and f"the price of {unpriced} is not known: the budget cannot limit it",
+        "project": "" if project is None else str(project.path),
+        "database": database_name(runtime),
+    }
+    say_table((word, text) for word, text in rows.items() if text)
 
 
 def shown_id(run_id: str) -> str:
@@ -81,39 +79,16 @@ def models_line(definition: RunDefinition) -> str:
     return ", ".join([models.default, *(f"{use}: {name}" for use, name in models.by_use.items())])
 
 
-def window_lines(runtime: Runtime, definition: RunDefinition) -> Iterator[str]:
-    """What a run takes as the context windows of models that are in no price list, and on what grounds."""
-    models = definition.models
-    for name in models.names:
-        window = models.windows.get(name)
-        try:
-            if not runtime.models.profile(name).server:
-                continue
-        except ConfigurationError:  # a process that only watches the run needs no credentials and no address
-            continue
-        source = "LEADHAND_WINDOW" if runtime.settings.environment.get("LEADHAND_WINDOW") else "server"
-        text = f"unknown: {ASSUMED_WINDOW:,} assumed" if window is None else f"{window:,} ({source})"
-        yield f"{name}: {text}" if len(models.names) > 1 else text
-
-
 def limits_line(definition: RunDefinition) -> str:
     """Return the main limits of a run in one line."""
     limits = definition.limits
-    parts = [
+    parts = (
         "no budget" if limits.budget_nanousd is None else money(usd(limits.budget_nanousd)),
-        "no time limit" if limits.timeout_s is None else _limit(limits.timeout_s),
+        "no time limit" if limits.timeout_s is None else duration(limits.timeout_s),
         *([count(limits.max_steps, "work order")] if definition.flow == DEFAULT else []),
         count(limits.max_workers, "parallel worker"),
-    ]
-    if limits.batch_size is not None:
-        parts.append(f"groups of {limits.batch_size:,}")
-    if limits.approval_timeout_s is not None:
-        parts.append(f"{_limit(limits.approval_timeout_s)} to approve")
+    )
     return " · ".join(parts)
-
-
-def _limit(seconds: float) -> str:
-    return f"{seconds:g} s" if seconds < 60 else duration(seconds)
 
 
 def database_name(runtime: Runtime) -> str:
@@ -124,11 +99,8 @@ def database_name(runtime: Runtime) -> str:
     return database_at(runtime.settings.database).name
 
 
-def answer_text(answer: str, sources: tuple[CitedSource, ...], *, run_id: str) -> str:
-    """Return the answer and its numbered sources; on a terminal, rendered, and only the beginning if it is very long.
-
-    A pipe gets the Markdown as it is.
-    """
+def answer_text(answer: str, sources: tuple[CitedSource, ...]) -> str:
+    """Return the answer and its numbered sources: rendered on a terminal, else the Markdown as it is."""
     text = clean(answer).strip("\n")
     listed = [one_line(f"[{number}] {each.title}  {each.url}") for number, each in enumerate(sources, start=1)]
     found = ["", "Sources:", *listed] if sources else []
@@ -136,37 +108,71 @@ def answer_text(answer: str, sources: tuple[CitedSource, ...], *, run_id: str) -
         return "\n".join([text, *found]) + "\n"
     from leadhand.cli.terminal.markdown import rendered
 
-    rest = ""
-    if len(text) > MAX_ANSWER:
-        rest = f"… ({len(text):,} characters in all: leadhand runs show {run_id} --json)"
-    apart = [folded(line, width()) for line in found]
-    return "\n".join([rendered(text[:MAX_ANSWER].rstrip() + rest, width()), *apart]) + "\n"
+    return "\n".join([rendered(text, width()), *(folded(line, width()) for line in found)]) + "\n"
 
 
 def outcome_lines(state: RunState, store: StoreFlags, *, most: int = MOST_CAUSES) -> Iterator[str]:
-    """What is missing from an answer, or why a run failed, with what helps, and the command that continues the run."""
+    """What is missing from an answer, or why a run failed, with what helps."""
     finished = state.finished
     if finished is None or finished.status not in (RunStatus.PARTIAL, RunStatus.FAILED):
         return
-    outcome = outcome_part(state, proposed_limits(state))
     if finished.status is RunStatus.PARTIAL:
-        yield f"{outcome.headline}."
+        yield f"{outcome_part(state, {}).headline}."
     causes = causes_of(finished.gaps, finished.failure)
     yield from cause_lines(causes, most=most)
     if len(causes) > most:
-        yield f"  all of them: {store.command('runs', 'show', state.run_id, '--failed')}"
-    first = next(iter(outcome.actions))
-    command = partial(resume_command, store, state.run_id, state.definition)
-    match first.action:
-        case "resume":
+        yield f"  all of them: {store.command('runs', 'show', state.run_id, '--full')}"
+
+
+def next_lines(state: RunState, store: StoreFlags, tools: Iterable[str] = ()) -> Iterator[str]:
+    """What a run that rests waits for, and the command that continues it."""
+    command = partial(resume_command, store, state.run_id, state.definition, tools)
+    resume, asked = command(), open_question(state)
+    if state.status is RunStatus.PAUSED:
+        yield f"Paused. Resume with: {resume}"
+    elif only_planned(state):
+        yield f"Nothing was done. Carry the plan out with: {resume}"
+    elif state.status is RunStatus.WAITING and asked is not None:
+        yield from (f"Question: {one_line(asked.text)}", *choice_lines(asked))
+        yield f"Answer with: {command(verb='answer', words=('TEXT',))}"
+    elif state.status is RunStatus.WAITING and not any(each.status == "pending" for each in state.approvals.values()):
+        yield from signal_lines(state, store) or [f"{waits_for(state)}: {resume}"]
+    elif state.status is RunStatus.WAITING:
+        lines = list(approval_lines(state, store))
+        yield f"{waits_for(state)}. List all requests: {store.command('approvals', 'list')}"
+        yield from (f"  {line}" for line in lines[:MOST_APPROVALS])
+        yield from [f"  and {len(lines) - MOST_APPROVALS:,} more"] * (len(lines) > MOST_APPROVALS)
+        yield f"Then resume the run, or answer on a terminal: {resume}"
+    elif state.status in (RunStatus.PARTIAL, RunStatus.FAILED):
+        first = outcome_part(state, proposed_limits(state)).actions[0]
+        if first.action == "resume":
             yield f"Continue with: {command(more=flags_of(first.args))}"
-        case "retry":
+        elif first.action == "retry":
             how = "Retry with" if first.primary else "To retry what failed"
             yield f"{how}: {command(verb='runs retry')}"
-        case _ if finished.status is RunStatus.PARTIAL:
+        elif state.status is RunStatus.PARTIAL:
             yield f"Follow up with: {command(verb='run --continue', words=('REQUEST',))}"
-        case _:
-            pass
+
+
+def only_planned(state: RunState) -> bool:
+    """Whether a run that only had to plan rests with its plan."""
+    return state.definition.plan_only and state.status is RunStatus.WAITING and open_plan(state) is not None
+
+
+def signal_lines(state: RunState, store: StoreFlags) -> list[str]:
+    """The signals that a run waits for, each with the command that sends it."""
+    asked = (state.questions[key] for key in state.unanswered)
+    return [signal_line(state.run_id, each.text, store) for each in asked if each.kind == "signal"]
+
+
+def signal_line(run_id: str, name: str, store: StoreFlags) -> str:
+    """What a run waits for, and the command that sends it, with a value if the flow wants one."""
+    return f"Waiting for the signal {name}. Send it with: {store.command('signal', run_id, name)}"
+
+
+def choice_lines(asked: Question) -> Iterator[str]:
+    """The choices of a question, numbered."""
+    yield from (f"  {number}. {one_line(choice)}" for number, choice in enumerate(asked.choices, start=1))
 
 
 def beside_lines(state: RunState) -> list[str]:
@@ -178,13 +184,12 @@ def beside_lines(state: RunState) -> list[str]:
     return list(beside(finished.answer, evidence, done, calls_made(state), sample=finished.sample))
 
 
-def closing(state: RunState, store: StoreFlags) -> Iterator[str]:
-    """The last lines: those beside the answer, what is missing, and one line with status, time and spending."""
-    yield from beside_lines(state)
-    yield from outcome_lines(state, store)
-    when = "in" if state.finished is not None else "after"
-    show = store.command("runs", "show", state.run_id)
-    yield f"{state.status.value} {when} {lasted(state)} · {spending(state)} · {show}"
+def say_end(state: RunState, store: StoreFlags, tools: Iterable[str] = ()) -> None:
+    """Say what is beside the answer, what is missing, how the run stands, and how it continues."""
+    when, show = "in" if state.finished is not None else "after", store.command("runs", "show", state.run_id)
+    total = f"{state.status.value} {when} {lasted(state)} · {spending(state)} · {show}"
+    for line in (*beside_lines(state), *outcome_lines(state, store), total, *next_lines(state, store, tools)):
+        say(line)
 
 
 def approval_lines(state: RunState, store: StoreFlags) -> Iterator[str]:
@@ -273,17 +278,14 @@ def status_words(listing: RunListing) -> str:
 
 
 def write_table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Write aligned columns to stdout; the last one is cut at the edge of a terminal, and whole in a pipe.
-
-    On a narrow terminal, the columns before the last one are left out, from the right, until the rest fits.
+    """Write aligned columns to stdout; on a terminal, the last one is cut at its edge, and on a narrow one, columns
+    before it are left out, from the right.
     """
     every = [headings, *rows]
-    widths = [max(len(row[column]) for row in every) for column in range(len(headings) - 1)]
-    columns = width() - 1  # a line that fills the last column wraps on some terminals
-    while out_is_terminal() and len(widths) > 1 and columns - sum(widths) - 2 * len(widths) < LEAST_LAST:
+    widths = [max(map(len, column)) for column in zip(*every, strict=True)][:-1]
+    columns = width() - 1 if out_is_terminal() else 1_000  # a line that fills the last column wraps on some terminals
+    while len(widths) > 1 and columns - sum(widths) - 2 * len(widths) < LEAST_LAST:
         widths.pop()
-        every = [(*row[: len(widths)], row[-1]) for row in every]
-    room = max(1, columns - sum(widths) - 2 * len(widths)) if out_is_terminal() else 1_000
     for *cells, last in every:
-        aligned = [f"{cell:<{wide}}" for cell, wide in zip(cells, widths, strict=True)]
-        write_line("  ".join([*aligned, shortened(last, room)]))
+        aligned = [f"{cell:<{wide}}  " for cell, wide in zip(cells, widths, strict=False)]
+        write_line("".join(aligned) + shortened(last, max(1, columns - sum(map(len, aligned)))))

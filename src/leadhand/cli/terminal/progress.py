@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime
@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 
 class Progress:
-    """Keeps the view of a run, the counts of its subtasks, and the keys of the active and the last finished ones.
+    """Keeps the view of a run, and the keys of the subtasks that are active and of those that finished last.
 
     An entry costs a bounded number of steps, however many subtasks there are.
     """
@@ -50,8 +50,6 @@ class Progress:
     def __init__(self) -> None:
         self._projection = Projection("")  # the views of a terminal do not show the run's id
         self._phase = ""
-        self._places: dict[str, tuple[str, str]] = {}
-        self._counts: Counter[tuple[str, str]] = Counter()
         self.active: dict[str, None] = {}
         self.recent: deque[str] = deque(maxlen=RECENT)
 
@@ -59,17 +57,6 @@ class Progress:
     def view(self) -> ViewDocument:
         """The view of the run."""
         return cast("ViewDocument", self._projection.document)
-
-    @property
-    def crowded(self) -> bool:
-        """Whether more subtasks count as running than may run at once."""
-        state = self._projection.state
-        return state is not None and self.count("running") > state.definition.limits.max_workers
-
-    def count(self, *statuses: str, order: str | None = None) -> int:
-        """Return how many subtasks have one of these statuses: of an order ("": of none), or (None) of all."""
-        places = self._counts.items()
-        return sum(number for (of, status), number in places if status in statuses and order in (None, of))
 
     def take(self, entry: Entry) -> Line | None:
         """Apply an entry and return its line, or None if there is nothing to report."""
@@ -83,11 +70,8 @@ class Progress:
             self._sort_in(key)
         if change.type == "order_issued":
             self.recent.clear()
-        if (
-            isinstance(entry.event, NoteEmitted)
-            and entry.event.waits_s is not None
-            and entry.event.waits_for in awaited
-        ):
+        noted = entry.event if isinstance(entry.event, NoteEmitted) else None
+        if noted is not None and noted.waits_s is not None and noted.waits_for in awaited:
             return None
         return self._line(change, entry.at, was_driven=was_driven)
 
@@ -95,18 +79,11 @@ class Progress:
         part = self.view["steps"][key]
         if not _is_work(part):
             return
-        status = part["status"]
-        if part["counts"]:
-            place = part.get("order", ""), status
-            if key in self._places:
-                self._counts[self._places[key]] -= 1
-            self._counts[place] += 1
-            self._places[key] = place
-        if status in ACTIVE:
+        if part["status"] in ACTIVE:
             self.active[key] = None
-        else:
-            self.active.pop(key, None)
-        if status in FINISHED and key not in self.recent:
+            return
+        self.active.pop(key, None)
+        if part["status"] in FINISHED and key not in self.recent:
             self.recent.append(key)
 
     def _line(self, change: Change, at: datetime, *, was_driven: bool) -> Line | None:
@@ -130,9 +107,10 @@ class Progress:
         elif _is_quiet(change, part):
             return None
         else:
-            name = self._name(words.subject, part)
-            text = _details(change.type, words.text, part, at)
-            text = f"{name}{text if text.startswith('  ') else f': {text}' if text else ''}"
+            said = {"attempt_started": "", "attempt_scheduled": attempt_words(part)}.get(change.type, words.text)
+            text = ": ".join(filter(None, (self._name(words.subject, part), said)))
+            if change.type == "step_settled" and not said:
+                text += f"  {duration(took(part, at))}"
         return Line(words.title, text, words.tone, words.level == "phase")
 
     def _name(self, key: str, part: StepPart) -> str:
@@ -150,29 +128,20 @@ def _is_quiet(change: Change, part: StepPart) -> bool:
     words = change.words
     if words.level == "step" and words.tone in ("info", "good") and not _is_work(part):
         return True
-    return change.type == "attempt_started" and _continued(part)
-
-
-def _continued(part: StepPart) -> bool:
-    """Whether the last attempt only continues one that waited for what the run itself answers."""
     last = _last_attempt(part)
-    before = part["attempts"].get(split_attempt(last[1].get("continues", ""))[1]) if last is not None else None
+    return change.type == "attempt_started" and last is not None and _continued(part, last[1]) is not None
+
+
+def _continued(part: StepPart, attempt: AttemptPart) -> AttemptPart | None:
+    """Return the attempt that this one continues, if that waited only for what it had delegated."""
+    before = part["attempts"].get(split_attempt(attempt.get("continues", ""))[1])
     waits = {call["kind"] for call in before.get("open_calls", ())} if before is not None else set[str]()
-    return waits == {"asks"}
+    return before if waits == {"asks"} else None
 
 
 def _is_work(part: StepPart) -> bool:
     """Whether a step counts or was delegated: what a lead does for its orders is shown as a phase."""
     return part["counts"] or "parent" in part
-
-
-def _details(kind: str, text: str, part: StepPart, at: datetime) -> str:
-    if kind == "attempt_started":
-        number = next(reversed(part["attempts"]), "1")
-        return "  before the plan is complete" if "order" not in part and "tool" in part and number == "1" else ""
-    if kind == "step_settled" and not text:
-        return f"  {duration(took(part, at))}"
-    return attempt_words(part) if kind == "attempt_scheduled" else text
 
 
 def _last_attempt(part: StepPart) -> tuple[int, AttemptPart] | None:
@@ -188,11 +157,7 @@ def took(part: StepPart, now: datetime) -> float:
     if last is None:
         return 0.0
     first = attempt = last[1]
-    while "continues" in first:
-        before = part["attempts"][split_attempt(first["continues"])[1]]
-        waits = {call["kind"] for call in before.get("open_calls", ())}
-        if waits != {"asks"}:
-            break
+    while (before := _continued(part, first)) is not None:
         first = before
     since = datetime.fromisoformat(first.get("started_at", first["scheduled_at"]))
     until = datetime.fromisoformat(attempt["ended_at"]) if "ended_at" in attempt else now
@@ -217,10 +182,13 @@ def attempt_words(part: StepPart) -> str:
 
 
 class View:
-    """Shows a run in progress; this base only writes the lines that are said."""
+    """Shows a run in progress: one plain line per change, for pipes and terminals that cannot be redrawn."""
 
     draws_drafts = False
     """Whether :meth:`write_draft` shows anything."""
+
+    def __init__(self) -> None:
+        self._progress = Progress()
 
     @contextmanager
     def shown(self) -> Generator[None]:
@@ -229,6 +197,9 @@ class View:
 
     def take(self, entry: Entry, *, new: bool) -> None:
         """Show an entry; ``new`` is false for entries from before this process followed the run."""
+        line = self._progress.take(entry)
+        if new and line is not None:
+            say(str(line))
 
     def write_draft(self, run_id: str, attempt: str, piece: str) -> None:
         """Show a piece of the answer that is being written."""
@@ -239,15 +210,3 @@ class View:
 
     def hide(self) -> None:
         """Restore the terminal at once: the process is about to exit."""
-
-
-class PlainView(View):
-    """Writes one plain line per change to stderr, for pipes and terminals that cannot be redrawn."""
-
-    def __init__(self) -> None:
-        self._progress = Progress()
-
-    def take(self, entry: Entry, *, new: bool) -> None:
-        line = self._progress.take(entry)
-        if new and line is not None:
-            say(str(line))

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Generator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from leadhand.app.formatting import clean, one_line
@@ -15,17 +16,19 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.steering import approvals, questions
 from leadhand.app.steering.approvals import OpenApproval
-from leadhand.cli.terminal.approval_card import card, question, requester
+from leadhand.cli.terminal.approval_card import card, question
+from leadhand.cli.terminal.messages import choice_lines
 from leadhand.cli.terminal.streams import print_error, say, width
 from leadhand.core.approval import Preview, Question
 from leadhand.core.errors import ToolError, UsageError
 from leadhand.core.relations import open_question
-from leadhand.core.state import RunState
 from leadhand.core.value import Json
 
 ALLOW_CALL = "yes, no, edit, always, or later?"
-ALLOW_PLAN = "yes, no, or later?"
 WENT_THROUGH = "yes (it went through), no (it did not), result, or later?"
+ALLOW_PLAN = "yes, no, or later?"
+PROMPTS = {"call": ALLOW_CALL, "plan": ALLOW_PLAN, "effect": WENT_THROUGH}
+WORDS = {letter: word for word in ("yes", "no", "edit", "always", "result") for letter in (word, word[0])}
 
 
 class _Later(Exception):
@@ -44,10 +47,8 @@ async def prompt_for_answers(runtime: Runtime, run_id: str) -> bool:
 
 async def _reply(runtime: Runtime, run_id: str, asked: Question) -> bool:
     """Prompt for the answer to a question, which may be the number of a choice; return whether it is given."""
-    say()
-    say(one_line(asked.text))
-    for number, choice in enumerate(asked.choices, start=1):
-        say(f"  {number}. {one_line(choice)}")
+    for line in ("", one_line(asked.text), *choice_lines(asked)):
+        say(line)
     try:
         with _interruptible():
             while not (said := _read("your answer, or later:")):
@@ -83,50 +84,40 @@ async def prompt_for_approvals(runtime: Runtime, run_id: str) -> bool:
 
 async def _prompt(runtime: Runtime, pending: OpenApproval) -> None:
     """Prompt for one approval and store the answer. Raises UsageError if it is no longer pending."""
-    by = await requester(runtime, pending)
-    _show(pending, by=by, preview=pending.approval.preview)
-    if pending.approval.kind == "effect":
-        await _effect(runtime, pending)
-    elif pending.approval.kind == "plan":
-        await _plan(runtime, pending)
-    else:
-        await _call(runtime, pending, by)
+    kind = pending.approval.kind
+    args: dict[str, Any] | None = None
+    answer = partial(approvals.answer, runtime, pending, by=user())
+    settle = partial(approvals.settle_effect, runtime, pending, by=user())
+    _show(pending, preview=pending.approval.preview)
+    while True:
+        match kind, WORDS.get(_read(PROMPTS[kind]).lower()):
+            case "effect", "yes" | "no" as word:
+                return await settle(happened=word == "yes")
+            case "effect", "result":
+                if text := _read("its result, as text or JSON (empty: back):"):
+                    summary, raw = _result(text)
+                    return await settle(happened=True, summary=summary, raw=raw)
+            case "call" | "plan", "yes":
+                return await answer(approve=True, args=args)
+            case "plan", "no":
+                return await answer(approve=False, reason=_read("what should change? (empty: end the run)"))
+            case "call", "no":
+                return await answer(approve=False, reason=_read("reason (optional):"))
+            case "call", "always":
+                return await answer(approve=True, args=args, always=True)
+            case "call", "edit":
+                args = await _edited(runtime, pending, args)
+            case _:
+                pass
 
 
-def _show(pending: OpenApproval, args: dict[str, Any] | None = None, *, by: str, preview: Preview | None) -> None:
-    say()
-    say(question(pending.approval))
-    for line in card(pending, datetime.now(UTC), width=width(), args=args, by=by, preview=preview):
+def _show(pending: OpenApproval, args: dict[str, Any] | None = None, *, preview: Preview | None) -> None:
+    facts = card(pending, datetime.now(UTC), width=width(), args=args, preview=preview)
+    for line in ("", question(pending.approval), *facts):
         say(line)
 
 
-async def _plan(runtime: Runtime, pending: OpenApproval) -> None:
-    while True:
-        word = _read(ALLOW_PLAN).lower()
-        if word in ("y", "yes"):
-            return await approvals.answer(runtime, pending, by=user(), approve=True)
-        if word in ("n", "no"):
-            reason = _read("what should change? (empty: end the run)")
-            return await approvals.answer(runtime, pending, by=user(), approve=False, reason=reason)
-
-
-async def _call(runtime: Runtime, pending: OpenApproval, by: str) -> None:
-    args: dict[str, Any] | None = None
-    while True:
-        word = _read(ALLOW_CALL).lower()
-        if word in ("y", "yes", "a", "always"):
-            always = word in ("a", "always")
-            return await approvals.answer(runtime, pending, by=user(), approve=True, args=args, always=always)
-        if word in ("n", "no"):
-            reason = _read("reason (optional):")
-            return await approvals.answer(runtime, pending, by=user(), approve=False, reason=reason)
-        if word in ("e", "edit"):
-            args = await _edited(runtime, pending, args, by)
-
-
-async def _edited(
-    runtime: Runtime, pending: OpenApproval, args: dict[str, Any] | None, by: str
-) -> dict[str, Any] | None:
+async def _edited(runtime: Runtime, pending: OpenApproval, args: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the arguments as the person edited them, after showing the card with them again."""
     say(f"  {json.dumps(pending.approval.args if args is None else args, ensure_ascii=False)}")
     text = _read("new arguments, as one line of JSON (empty: keep these):")
@@ -136,40 +127,18 @@ async def _edited(
         edited: Any = json.loads(text)
         state = await runtime.load(pending.run_id)
         faults = approvals.changed_faults(runtime, state, pending.approval, edited)
+        if not faults:
+            _show(pending, edited, preview=approvals.changed_preview(runtime, state, pending.approval, edited))
+            return edited
     except UsageError as error:
         faults = [error.what, error.how]
+    except ToolError as error:
+        faults = [str(error)]
     except ValueError as error:
         faults = [f"invalid JSON: {error}"]
-    else:
-        if not faults:
-            _show(pending, edited, by=by, preview=_changed(runtime, state, pending, edited))
-            return edited
     for fault in faults:
         say(f"  {fault}")
     return args
-
-
-def _changed(runtime: Runtime, state: RunState, pending: OpenApproval, args: dict[str, Any]) -> Preview | None:
-    try:
-        return approvals.changed_preview(runtime, state, pending.approval, args)
-    except ToolError:  # this process cannot say, so the arguments are shown
-        return None
-
-
-async def _effect(runtime: Runtime, pending: OpenApproval) -> None:
-    while True:
-        word = _read(WENT_THROUGH).lower()
-        if word in ("y", "yes", "h", "happened", "it happened", "it went through"):
-            return await approvals.settle_effect(runtime, pending, by=user(), happened=True)
-        if word in ("n", "no", "it did not", "did not"):
-            return await approvals.settle_effect(runtime, pending, by=user(), happened=False)
-        if word in ("r", "result"):
-            text = _read("its result, as text or JSON (empty: back):")
-            if text:
-                summary, raw = _result(text)
-                return await approvals.settle_effect(
-                    runtime, pending, by=user(), happened=True, summary=summary, raw=raw
-                )
 
 
 def _result(text: str) -> tuple[str, Json]:

@@ -7,15 +7,10 @@ import io
 import json
 import logging
 import os
-import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Generator
-from types import TracebackType
+from collections.abc import Generator
 from typing import Any, TextIO, cast
 
 from leadhand.app.formatting import LONGEST_LINE, clean, folded, one_line, sentence, shortened
@@ -25,57 +20,24 @@ from leadhand.core.errors import LeadhandError
 class _Streams:
     out: TextIO | None = None
     kept = False
-    err: StandardError | None = None
 
 
-class StandardError:
-    """Replaces stderr on a terminal: while a view draws there, whole lines go through the view.
+class Terminal:
+    """Replaces stderr on a terminal: while a view draws there, what is written goes ``through`` the view.
 
     A tool, or ``logging.basicConfig``, may keep a reference to ``sys.stderr`` from before anything is drawn.
     """
 
-    def __init__(self, terminal: TextIO) -> None:
-        self.terminal = terminal
-        self._say: Callable[[str], None] | None = None
-        self._unfinished = ""
-        self._lock = threading.RLock()
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.through: TextIO | None = None
 
     def write(self, text: str) -> int:
-        with self._lock:
-            say = self._say
-            if say is None:
-                return self.terminal.write(text)
-            *lines, self._unfinished = (self._unfinished + text).split("\n")
-        for line in lines:
-            say(line)
-        return len(text)
+        """Write text to the view or to the terminal."""
+        return (self.through or self.stream).write(text)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.terminal, name)
-
-    @contextlib.contextmanager
-    def lines_through(self, write_line: Callable[[str], None]) -> Generator[None]:
-        """Pass whole lines to ``write_line`` inside the block; an unfinished line is written at its end."""
-        self._say = write_line
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._say, unfinished, self._unfinished = None, self._unfinished, ""
-            if unfinished:
-                say(unfinished)
-
-
-@contextlib.contextmanager
-def stderr_through(write_line: Callable[[str], None]) -> Generator[None]:
-    """Pass lines that are written to stderr to ``write_line``, if stderr is a terminal that we replaced."""
-    with _Streams.err.lines_through(write_line) if _Streams.err is not None else contextlib.nullcontext():
-        yield
-
-
-def terminal() -> TextIO:
-    """Return the stream that views draw on: stderr itself."""
-    return _Streams.err.terminal if _Streams.err is not None else sys.stderr
+        return getattr(self.stream, name)
 
 
 class OutputClosed(Exception):
@@ -85,52 +47,44 @@ class OutputClosed(Exception):
 @contextlib.contextmanager
 def reserve_stdout() -> Generator[None]:
     """Reserve stdout for :func:`write`. What tools and the programs they start print goes to stderr."""
-    before = (_Streams.out, _Streams.kept, _Streams.err)
+    before = (_Streams.out, _Streams.kept)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A lone surrogate, or a terminal with a smaller character set, must not raise.
             stream.reconfigure(errors="backslashreplace")
     with contextlib.ExitStack() as stack:
-        _Streams.out, _Streams.kept = stack.enter_context(_own_descriptor(sys.stdout)), True
+        _Streams.out, _Streams.kept = _own_descriptor(sys.stdout, stack) or sys.stdout, True
         if animated():
-            _Streams.err = StandardError(sys.stderr)
-            stack.enter_context(contextlib.redirect_stderr(cast("TextIO", _Streams.err)))
+            stack.enter_context(contextlib.redirect_stderr(cast("TextIO", Terminal(sys.stderr))))
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         try:
             yield
         finally:
-            _Streams.out, _Streams.kept, _Streams.err = before
+            _Streams.out, _Streams.kept = before
 
 
-@contextlib.contextmanager
-def _own_descriptor(out: TextIO | None) -> Generator[TextIO | None]:
-    """Yield a duplicate of ``out`` while descriptor 1 leads to stderr, or ``out`` itself if it is not descriptor 1."""
-    own = _duplicate(out)
-    if own is None:
-        yield out
-        return
+def _own_descriptor(out: TextIO | None, stack: contextlib.ExitStack) -> TextIO | None:
+    """Return a duplicate of descriptor 1, which leads to stderr until ``stack`` ends; None if ``out`` is elsewhere."""
     try:
-        try:
-            os.dup2(2, 1)
-        except OSError:  # stderr is closed
-            _to_nowhere(1)
-        yield own
-    finally:
+        if not isinstance(out, io.TextIOWrapper) or out.fileno() != 1:
+            return None
+        out.flush()
+        own = io.TextIOWrapper(os.fdopen(os.dup(1), "wb"), out.encoding, "backslashreplace", write_through=True)
+    except (OSError, ValueError):
+        return None
+    try:
+        os.dup2(2, 1)
+    except OSError:  # stderr is closed
+        _to_nowhere(1)
+
+    def give_back() -> None:
         with contextlib.suppress(OSError):
             os.dup2(own.fileno(), 1)
         with contextlib.suppress(OSError):
             own.close()
 
-
-def _duplicate(out: TextIO | None) -> TextIO | None:
-    """Return a duplicate of descriptor 1, or None if ``out`` does not write to it."""
-    try:
-        if not isinstance(out, io.TextIOWrapper) or out.fileno() != 1:
-            return None
-        out.flush()
-        return open(os.dup(1), "w", encoding=out.encoding, errors="backslashreplace")
-    except (OSError, ValueError):
-        return None
+    stack.callback(give_back)
+    return own
 
 
 def _to_nowhere(descriptor: int) -> None:
@@ -158,23 +112,6 @@ def write(text: str) -> None:
             f"cannot write to stdout: {error.strerror or error}",
             "The result is kept. List your runs: leadhand runs list",
         ) from error
-
-
-def write_paged(text: str) -> None:
-    """Write text to stdout, through a pager if stdout is a terminal that is too small for it."""
-    out = _out()
-    if out is None or not (out_is_terminal() and _is_terminal(sys.stdin)) or text.count("\n") < height():
-        return write(text)
-    command = shlex.split(os.environ.get("PAGER") or "less")
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager
-    try:
-        environment = {"LESS": "FRX", **os.environ}
-        subprocess.run(command, input=text.encode(errors="replace"), stdout=out.fileno(), env=environment, check=False)
-    except OSError:  # there is no such program
-        write(text)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    return None
 
 
 def write_line(text: str) -> None:
@@ -223,17 +160,8 @@ class _LogLines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         say(shortened(f"{record.levelname.capitalize()}: {record.getMessage()}", LONGEST_LINE))
         if record.exc_info:
-            kind, error, trace = record.exc_info
-            for line in "".join(traceback.format_exception(kind, error, _outside(trace))).splitlines():
+            for line in "".join(traceback.format_exception(*record.exc_info)).splitlines():
                 say(line)
-
-
-def _outside(trace: TracebackType | None) -> TracebackType | None:
-    """Return a traceback from where it leaves our own code; the whole of it if it never does."""
-    at = trace
-    while at is not None and str(at.tb_frame.f_globals.get("__name__", "")).startswith("leadhand."):
-        at = at.tb_next
-    return at or trace
 
 
 @contextlib.contextmanager
@@ -287,11 +215,6 @@ def animated() -> bool:
 def width() -> int:
     """Columns of the terminal."""
     return shutil.get_terminal_size().columns
-
-
-def height() -> int:
-    """Lines of the terminal."""
-    return shutil.get_terminal_size().lines
 
 
 def abandon_stdout() -> None:

@@ -84,6 +84,12 @@ def broken(state: RunState) -> list[StepState]:
     return [each for each in _beside_subtasks(state) if _failed(each, CODE_FAILED)]
 
 
+def fixable(state: RunState) -> bool:
+    """Whether the flow itself ended a run: once its code is fixed, a retry continues the run."""
+    failure = state.finished.failure if state.finished is not None else None
+    return failure is not None and failure.type in FIXED
+
+
 def _beside_subtasks(state: RunState) -> list[StepState]:
     every = state.steps.values() if state.finished is not None else ()
     return [each for each in every if not each.counts and each.step.parent is None]
@@ -142,7 +148,7 @@ def _nothing_left(state: RunState) -> str:
     if broken(state):
         return ""
     acted, out = retriable(state, confirmed=True), ran_out(state)
-    if state.finished is not None and (why := state.finished.failure) is not None and why.type in FIXED:
+    if fixable(state):
         return ""
     reasons = [used_up(state, each) for each in out]
     if out:

@@ -66,7 +66,7 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "step_settled": ("Completed", "", "good step work"),
     "step_requested": ("{what} requested", "by {who}: {steps}", "attention people"),
     "request_decided declined": ("Request declined", "{what}: {declined}", "problem phase people"),
-    "request_decided": ("Retry accepted", "{steps}, by {who}", "attention phase work people"),
+    "request_decided": ("Retry accepted", "{steps} by {who}", "attention phase work people"),
     "attempt_scheduled kind=again": ("Attempt {number} scheduled", "{more}", "attention step work"),
     "attempt_scheduled": ("Attempt {number} scheduled", "{more}", "work"),
     "attempt_started": ("Attempt {number} started", "on {host}", "step work"),
