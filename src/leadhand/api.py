@@ -158,6 +158,7 @@ class Leadhand(InSync):
             approve=arguments.approval_policy(approve),
             approve_rules=arguments.approval_rules(approve_rules),
         )
+        self._bounded = not isinstance(budget, arguments.Usual)
         self._adapters: dict[str, Models] = {}
         """The adapters of single runs, by the names in their logs: a run can be resumed here later."""
         parts = {"flows": flows, "project": project, "offline_rules": offline_rules, "models": models, "store": store}
@@ -249,7 +250,7 @@ class Leadhand(InSync):
         with a higher ``priority`` (-100 to 100) and their steps are begun first.
 
         What only this run has: ``instructions`` added to those of every worker, or of workers by name; a ``model`` for
-        all workers, by name or as an adapter; a ``budget`` in dollars; ``tools``, the
+        all workers, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; ``tools``, the
         only ones that it may use of those registered here, by name or as they are. The log records them, so that a
         resumed run has the same.
 
@@ -269,7 +270,7 @@ class Leadhand(InSync):
         asked_for: Any = {"name": name, "tags": tags, "priority": priority, "instructions": instructions}
         asked_for |= {"tools": tools, "plan_only": plan_only, "approve_plan": approve_plan}
         own = NewRun(**asked_for, output=shape, worker=own_worker)
-        found: Any = {"model": model, "budget": budget, "check": check, "more": limits}
+        found: Any = {"model": model, "budget": budget, "bounded": self._bounded, "check": check, "more": limits}
         asked, adapter = asked_settings(self._settings, **found)
         if own_worker is not None:
             self._flows.keep(own_worker)

@@ -13,6 +13,7 @@ from leadhand.app.arguments import (
     check_methods,
     flags,
     name,
+    number,
     run_name,
     run_priority,
     run_tags,
@@ -23,6 +24,7 @@ from leadhand.app.flows import FlowRegistry
 from leadhand.app.settings import Settings
 from leadhand.app.typed_answers import Output
 from leadhand.core.errors import UsageError
+from leadhand.core.limits import usd
 from leadhand.core.run import RunDefinition
 from leadhand.core.text import check_names, did_you_mean
 from leadhand.core.tool import ToolSpec
@@ -197,12 +199,14 @@ def asked_settings(
     *,
     model: str | Models | None,
     budget: float | None,
+    bounded: bool,
     check: Check | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> tuple[Settings | None, Models | None]:
     """Return the settings of one run with another ``model``, ``check``, ``budget`` (US dollars; None: no limit), and
     ``more`` limits by name, and the adapter, if the model is one. The settings are None if they are the usual ones.
-    Raises UsageError.
+
+    ``bounded``: the caller set the usual budget, so that of a run cannot be higher. Raises UsageError.
     """
     named, own = (model, None) if model is None or isinstance(model, str) else (None, model)
     check_methods(own, "model", MODELS, "the name of a model, or an object with the methods of leadhand.ports.Models")
@@ -213,4 +217,9 @@ def asked_settings(
     if usual.offline and wanted.model != "offline":
         how = "Omit the model, or use a Leadhand without offline=True."
         raise UsageError(f"this Leadhand is offline and cannot use the model {wanted.model}", how)
+    most, asked = usual.limits.budget_nanousd, wanted.limits.budget_nanousd
+    if bounded and most is not None and (asked is None or asked > most):
+        said = "no limit" if asked is None else f"${number(usd(asked))}"
+        what = f"the budget of the run ({said}) is above that of this Leadhand, ${number(usd(most))}"
+        raise UsageError(what, "Pass that or less, or give the Leadhand a higher budget.")
     return wanted, own
