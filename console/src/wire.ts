@@ -1976,7 +1976,6 @@ export interface components {
       readonly text: string;
       readonly tools: readonly string[];
       readonly toolsets: readonly string[];
-      readonly version: number;
     };
     readonly WorkerPromotion: {
       readonly diff: string;

@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
-    from leadhand.app.approvals import OpenApproval
+    from leadhand.app.steering.approvals import OpenApproval
     from leadhand.core.approval import Approval
     from leadhand.core.errors import (
         ConfigurationError,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "leadhand.api": "Leadhand",
-    "leadhand.app.approvals": "OpenApproval",
+    "leadhand.app.steering.approvals": "OpenApproval",
     "leadhand.core.approval": "Approval",
     "leadhand.core.errors": "ConfigurationError FailureClass LeadhandError NoSuchRun RunOwned StoreError ToolError"
     " UsageError",

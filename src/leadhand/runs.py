@@ -8,15 +8,15 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Generic, Unpack
 
-from leadhand.app import approvals, follow_ups, operator, questions
 from leadhand.app.answers import Answer as Answer
 from leadhand.app.answers import ValueT as ValueT
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.arguments import check_request
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.run_settings import NewRun
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
+from leadhand.app.steering import approvals, follow_ups, operator, questions
+from leadhand.app.steering.approvals import OpenApproval
 from leadhand.app.typed_answers import Output
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-from leadhand.app.worker_files import load_worker_file as load_worker_file
+from leadhand.app.project.worker_files import load_worker_file as load_worker_file
 from leadhand.flows.seam.worker import Worker as Worker

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
-from leadhand.app.model_calls import model_call
+from leadhand.app.steering.model_calls import model_call
 from leadhand.flows import FlowContext, Retry, flow
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, gives, plans, says, subtask
 

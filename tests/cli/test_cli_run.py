@@ -192,9 +192,8 @@ def test_version_imports_nothing_of_weight(leadhand: Any) -> None:
 
 NOT_OF_A_PLAIN_RUN = (
     "aiohttp",
-    "leadhand.app.host_waits",
-    "leadhand.app.keys",
-    "leadhand.app.manifest",
+    "leadhand.app.steering.keys",
+    "leadhand.app.project.manifest",
     "leadhand.cli.terminal.prompt",
     "leadhand.dispatch.cluster.live_text",
     "leadhand.ports.access",

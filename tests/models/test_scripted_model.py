@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from asking import WEATHER, asking, planning, spec
 
+from leadhand import Leadhand, Worker
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.work_result import Review
@@ -198,3 +200,13 @@ async def test_a_failure_may_come_in_the_middle_of_what_it_says() -> None:
     with pytest.raises(ModelError):
         await model.ask(asking({}), heard.append)
     assert heard == ["half ", "an"]
+
+
+def test_a_run_says_what_its_script_lacks(tmp_path: Path) -> None:
+    lead = Leadhand(models=ScriptedModel(), tools=[], home=tmp_path)
+    answer = lead.run_sync("Hello", worker=Worker("greeter", "Greet."))
+    assert answer.failure is not None or answer.gaps
+    said = str(answer)
+    assert "the script has no reply to call 1, of greeter" in said
+    assert "add a reply to the script" in said
+    assert "report this" not in said

@@ -13,7 +13,7 @@ from engine.worlds import World, ask, plan
 from opentelemetry.trace import SpanKind, StatusCode
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
-from leadhand.app.spans import outermost
+from leadhand.app.telemetry.spans import outermost
 from leadhand.core.events import Entry, RunClaimed, RunStarted, StepRequested, StepSettled, ToolCallBegan
 from leadhand.core.limits import Limits, Usage
 from leadhand.core.state import RunState

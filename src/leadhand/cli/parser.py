@@ -280,12 +280,12 @@ def _with_project(given: Mapping[str, Any], flags: set[str]) -> dict[str, Any]:
     found = dict(given)
     if "project" not in flags or given.get("project") == NO_PROJECT:
         return found
-    from leadhand.app.config_files import find_manifest  # commands without --project do not need it
+    from leadhand.app.project.config_files import find_manifest  # commands without --project do not need it
 
     path = Path(given["project"]) if "project" in given else find_manifest(Path.cwd())
     if path is None:
         return found
-    from leadhand.app.manifest import load_project  # most commands run outside a project
+    from leadhand.app.project.manifest import load_project  # most commands run outside a project
 
     project = load_project(path)
     for name, value in project.flags().items():

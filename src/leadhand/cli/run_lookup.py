@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from leadhand.app.formatting import clean, count, one_line, short_id
-from leadhand.app.listings import PAGE, all_runs, definition_of
+from leadhand.app.hosts.listings import PAGE, all_runs, definition_of
 from leadhand.app.runtime import Runtime
 from leadhand.cli.options import StoreFlags, open_reader
 from leadhand.cli.terminal.messages import resume_command

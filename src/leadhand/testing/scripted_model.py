@@ -10,8 +10,10 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.limits import Usage
 from leadhand.core.value import object_of, objects_of, text_of
-from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
+from leadhand.ports.models import ModelError, ModelProfile, ModelReply, ModelRequest
 
 from .steps import Answer, Scripted, step_of, words_of
 from .steps import Step as Step
@@ -34,8 +36,12 @@ Script = Iterable[Scripted] | Step | Callable[[ModelRequest], Answer | Awaitable
 """Steps in turn, or one step or function for every call."""
 
 
-class ScriptError(AssertionError):
+class ScriptError(ModelError, AssertionError):
     """A call was unexpected, or a step of the script was not used."""
+
+    def __init__(self, message: str) -> None:
+        how = "add a reply to the script, or correct what the run asks for"
+        super().__init__(Failure.of(message, "no_rules", FailureClass.UNAVAILABLE, how), Usage(nanousd=0))
 
 
 @dataclass(slots=True)
@@ -157,7 +163,7 @@ class ScriptedModel(AbstractContextManager["ScriptedModel"], AbstractAsyncContex
             return says(_joined(objects_of(brief_of(request).get("results"))))
         if self._lenient and worker == "judge":
             return all_confirmed(request)
-        message = f"call {len(self.requests)} was not expected: {_described(request, worker)}"
+        message = f"the script has no reply to call {len(self.requests)}, of {_described(request, worker)}"
         self._unexpected.append(message)
         raise ScriptError(message)
 
@@ -186,7 +192,7 @@ async def _resolved(scripted: Scripted, request: ModelRequest) -> Step:
 def _described(request: ModelRequest, worker: str) -> str:
     last = request.messages[-1] if request.messages else None
     said = "" if last is None else getattr(last, "text", "") or getattr(last, "content", "")
-    return f"{worker} (key {request.key or 'none'}), last message: {said[:200]!r}"
+    return f"{request.worker or worker} (key {request.key or 'none'}), last message: {said[:200]!r}"
 
 
 def _lenient_review(brief: dict[str, Any]) -> Step:

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Annotated
 
-from leadhand.app import approvals
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import count
-from leadhand.app.host_waits import refusal
-from leadhand.app.listings import definition_of
+from leadhand.app.hosts.listings import definition_of
+from leadhand.app.hosts.membership import refusal
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
+from leadhand.app.steering import approvals
+from leadhand.app.steering.approvals import OpenApproval
 from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, json_value, open_reader
 from leadhand.cli.run_lookup import resume_line
 from leadhand.cli.terminal.approval_card import card, question

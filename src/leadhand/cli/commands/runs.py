@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from leadhand.app.arguments import check_filters, parse_tags
-from leadhand.app.config_files import unwritten
 from leadhand.app.document.run_document import run_line
-from leadhand.app.export import Format, export
+from leadhand.app.export.export import Format, export
 from leadhand.app.formatting import (
     age,
     clean,
     short_id,
 )
-from leadhand.app.listings import definition_of
+from leadhand.app.hosts.listings import definition_of
+from leadhand.app.project.config_files import unwritten
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.foreground import Transcript, new_view, print_result
 from leadhand.cli.options import Flag, Json, Output, RunId, StoreFlags, open_reader

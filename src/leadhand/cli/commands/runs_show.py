@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from leadhand.app.document import event_line
 from leadhand.app.formatting import GLYPHS, LONGEST_LINE, age, clean, count, folded, label, one_line, shortened
-from leadhand.app.host_waits import host_wait
-from leadhand.app.model_calls import model_call
+from leadhand.app.hosts.membership import host_wait
 from leadhand.app.runtime import Runtime
+from leadhand.app.steering.model_calls import model_call
 from leadhand.cli.options import Flag, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import (

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import age, duration, money, shortened
+from leadhand.app.steering.approvals import OpenApproval
 from leadhand.core.approval import Approval, Preview
 from leadhand.core.ids import step_of
 from leadhand.core.tool import Effect

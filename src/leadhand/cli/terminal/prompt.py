@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from leadhand.app import approvals, questions
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import clean, one_line
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
+from leadhand.app.steering import approvals, questions
+from leadhand.app.steering.approvals import OpenApproval
 from leadhand.cli.terminal.approval_card import card, question
 from leadhand.cli.terminal.messages import choice_lines
 from leadhand.cli.terminal.streams import print_error, say, width

@@ -155,6 +155,7 @@ class Turns:
             patience_s=limits.model_patience_s,
             key=f"{work.run_id}/{call_id}",
             worker=worker.name,
+            flow=work.definition.flow,
         )
         check = partial(hooks.after_model, work) if hooks.has(work.definition, "after_model") else None
         call = ModelCall(work, call_id, request, asked, check)

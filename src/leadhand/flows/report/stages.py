@@ -10,7 +10,7 @@ from pydantic import Field
 
 from leadhand.core.errors import UsageError
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import Value, unset
+from leadhand.core.value import Value
 from leadhand.core.worker import ModelRole
 from leadhand.flows.flow import instructions_in
 
@@ -45,16 +45,15 @@ class Stage(Value):
     """One stage: a built-in one, or one that a user adds. Every field but ``name`` has a default.
 
     An added stage stands ``after`` another one, by default after the writer. ``agent`` is the name of the Python class
-    that carries the stage out; without it, a model does, with ``instructions``, ``model`` and ``tools``: those of a
-    ``worker`` of the project, if one is named. ``gives`` are fields of the task. An added stage gives "feedback", a
-    verdict with findings, unless it says otherwise; one without a class gives one of :data:`DECLARED_GIVES`.
+    that carries the stage out; without it, a model does, with ``instructions``, ``model`` and ``tools``. ``gives`` are
+    fields of the task. An added stage gives "feedback", a verdict with findings, unless it says otherwise; one without
+    a class gives one of :data:`DECLARED_GIVES`.
     ``max_turns``, ``max_requests``, ``max_tokens`` and ``budget`` limit each of its steps.
     """
 
     name: str = Field(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9_\-]*$")
     after: str | None = None
     agent: str | None = None
-    worker: str | None = Field(default=None, exclude_if=unset)
     instructions: str | None = Field(default=None, min_length=1)
     model: str | None = None
     tools: tuple[str, ...] | None = None
@@ -113,13 +112,11 @@ def _problem(stage: Stage, names: Sequence[str]) -> tuple[str, str] | None:
     name, known = stage.name, stage.built_in
     if names.count(name) > 1:
         return f"two stages are named {name}", "Give each stage a name of its own."
-    if stage.agent and stage.worker:
-        return f"the stage {name} names both an agent and a worker", "Give one of them."
     if known is not None and stage.after:
         return f"the stage {name} has a fixed place, so it takes no after", "Leave it out."
     is_step = name in {each.step for each in BUILT_IN.values()}
-    if known is None and (is_step or not (stage.agent or stage.instructions or stage.worker)):
-        how = f"{_known(name, BUILT_IN)} To add one, give it instructions, or the agent or the worker that does it."
+    if known is None and (is_step or not (stage.agent or stage.instructions)):
+        how = f"{_known(name, BUILT_IN)} To add one, give it instructions, or the agent that does it."
         return f"there is no stage {name}", how
     can = DECLARED_GIVES if known is None else (known.gives,)
     fits = known is None or known.gives in stage.gives if stage.agent else stage.gives in [(each,) for each in can]
