@@ -37,7 +37,6 @@ SETTINGS: dict[str, Any] = {"max_content_width": 100, "help_option_names": ["--h
 TAKE_TEXT = frozenset({"run", "report", "research", "answer"})
 """Commands with an argument that people write in words."""
 DEBUG = Flag("Show the traceback of an error, also of errors in tools.")
-"""A flag of every command, which is read where errors are shown."""
 _MODELS = ("model", "lead_model", "worker_model", "review_model")
 
 
@@ -158,6 +157,10 @@ class Option(click.Option):
     """A flag. ``group`` is the keyword and the class of the group that it belongs to."""
 
     group: tuple[str, Any] | None = None
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Return nothing: the help says what there is to say."""
+        return {}
 
 
 class Argument(click.Argument):

@@ -135,8 +135,6 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWa
     if state.answers:
         earlier = ", ".join(f"{answer.number} ({answer.status.value})" for answer in state.answers)
         yield f"answers  earlier: {earlier}; see earlier_answers in --json"
-    if definition.priority:
-        yield f"priority {definition.priority}"
     if wait.reason:
         place = f"position {wait.position:,} in the queue; " if wait.position is not None else ""
         yield f"waits    {place}{wait.reason}"
