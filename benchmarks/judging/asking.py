@@ -96,14 +96,15 @@ def asking(
         return hashlib.sha256(compact_json(of).encode(errors="replace")).hexdigest()[:32]
 
     def details(question: Question) -> Details:
-        return Details(shows=lambda *_: dict(question.facts), schema=lambda *_: _schema(question))
+        return Details(
+            shows=lambda *_: dict(question.facts), schema=lambda *_: _schema(question), code=verifying(verifier)
+        )
 
     async def measure(run: FlowContext) -> str:
         about = questions_about(drafts, context_budget(run.state, JUDGE))
         asked.questions = {digest(each): each for each in about}
-        code = verifying(verifier) if verifier is not None else None
         new = {key: each for key, each in asked.questions.items() if key not in replies}
-        steps = (run.step(worker, key=key, input={}, details=details(each), code=code) for key, each in new.items())
+        steps = (run.step(worker, key=key, input={}, details=details(each)) for key, each in new.items())
         await run.gather(steps, return_failures=True)
         return "asked"
 

@@ -444,14 +444,6 @@ export interface components {
       readonly number: number;
       readonly status: components["schemas"]["RunStatus"];
     };
-    readonly EarlierFile: {
-      readonly at: string;
-      readonly digest: string;
-      readonly media_type: string;
-      readonly path: string;
-      readonly run_id: string;
-      readonly size: number;
-    };
     /** @enum {string} */
     readonly Effect: "pure" | "idempotent" | "once";
     readonly ElementWritten: {
@@ -473,7 +465,6 @@ export interface components {
       | components["schemas"]["RunRequested"]
       | components["schemas"]["RunChanged"]
       | components["schemas"]["OrderIssued"]
-      | components["schemas"]["GapsNoted"]
       | components["schemas"]["ResultsJudged"]
       | components["schemas"]["StepIssued"]
       | components["schemas"]["StepSettled"]
@@ -559,6 +550,15 @@ export interface components {
       readonly next_action?: string;
       readonly type: string;
     };
+    readonly FileVersion: {
+      readonly at: string;
+      readonly by: string;
+      readonly digest: string;
+      readonly media_type: string;
+      readonly path: string;
+      readonly run_id: string;
+      readonly size: number;
+    };
     readonly Finding: {
       readonly passages: readonly string[];
       readonly statement: string;
@@ -620,15 +620,6 @@ export interface components {
       readonly step: string | null;
       readonly subtask_index: number | null;
       readonly work_order_id: string | null;
-    };
-    readonly GapsNoted: {
-      readonly at: string;
-      readonly epoch: number;
-      readonly parts: readonly components["schemas"]["Unsupported"][];
-      readonly seq: number;
-      /** @constant */
-      readonly type: "gaps_noted";
-      readonly words: components["schemas"]["EventWords"];
     };
     readonly Health: {
       /** @constant */
@@ -728,12 +719,12 @@ export interface components {
       readonly timeout?: number | null;
     };
     readonly ModelCallBegan: {
-      readonly after: number;
       readonly at: string;
       readonly attempt: string;
       readonly call_id: string;
       readonly continues?: string;
       readonly epoch: number;
+      readonly kept?: components["schemas"]["Money"];
       readonly model: string;
       readonly request?: readonly (
         | components["schemas"]["Blob"]
@@ -747,7 +738,6 @@ export interface components {
       readonly reserved: components["schemas"]["Money"];
       readonly seq: number;
       readonly shared?: readonly components["schemas"]["Ceiling"][];
-      readonly stages: number;
       /** @constant */
       readonly type: "model_call_began";
       readonly within?: readonly components["schemas"]["Ceiling"][];
@@ -1174,7 +1164,7 @@ export interface components {
       readonly concurrency?: components["schemas"]["Concurrency"];
       readonly detached: boolean;
       readonly documents?: string;
-      readonly earlier?: readonly components["schemas"]["EarlierFile"][];
+      readonly earlier?: readonly components["schemas"]["FileVersion"][];
       readonly flow: string;
       readonly flow_file: string;
       readonly follows?: components["schemas"]["Follows"] | null;
@@ -2090,7 +2080,6 @@ export type DeliveryDocument = components["schemas"]["DeliveryDocument"];
 export type DoneCall = components["schemas"]["DoneCall"];
 export type Doubt = components["schemas"]["Doubt"];
 export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
-export type EarlierFile = components["schemas"]["EarlierFile"];
 export type Effect = components["schemas"]["Effect"];
 export type ElementWritten = components["schemas"]["ElementWritten"];
 export type EventDocument = components["schemas"]["EventDocument"];
@@ -2101,6 +2090,7 @@ export type EvidencePart = components["schemas"]["EvidencePart"];
 export type Failure = components["schemas"]["Failure"];
 export type FailureClass = components["schemas"]["FailureClass"];
 export type FailurePart = components["schemas"]["FailurePart"];
+export type FileVersion = components["schemas"]["FileVersion"];
 export type Finding = components["schemas"]["Finding"];
 export type FlowDocument = components["schemas"]["FlowDocument"];
 export type FlowsList = components["schemas"]["FlowsList"];
@@ -2110,7 +2100,6 @@ export type FollowUp = components["schemas"]["FollowUp"];
 export type ForkBody = components["schemas"]["ForkBody"];
 export type ForkPoint = components["schemas"]["ForkPoint"];
 export type Gap = components["schemas"]["Gap"];
-export type GapsNoted = components["schemas"]["GapsNoted"];
 export type Health = components["schemas"]["Health"];
 export type HostKind = components["schemas"]["HostKind"];
 export type HostLine = components["schemas"]["HostLine"];

@@ -19,7 +19,8 @@ from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.worker import Worker
 from leadhand.flows import FlowContext
-from leadhand.flows.desk import Desk
+from leadhand.flows.flow import Desk
+from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.ports import ModelError
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives
@@ -36,7 +37,7 @@ def coded(code: Callable[[Desk], Any], **worker: Any) -> FunctionFlow:
 
     async def both(run: FlowContext) -> str:
         steps = [
-            run.step(coder, key="coder-1", input={"topic": run.request}, code=code),
+            run.step(coder, key="coder-1", input={"topic": run.request}, details=Details(code=code)),
             run.step(other, key="other-1", input={}),
         ]
         done = await run.gather(steps, return_failures=True)

@@ -326,6 +326,7 @@ CHILD = """
 import asyncio, os, signal, sys
 from leadhand import Leadhand
 from leadhand.core.worker import Worker
+from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.testing.scripted_model import ScriptedModel, says
 
@@ -339,7 +340,7 @@ async def thrice(desk):
     return " ".join([await desk.ask(each) for each in ("one", "two", "three")])
 
 async def once(run):
-    return await run.step(coder, key="coder-1", input={}, code=thrice)
+    return await run.step(coder, key="coder-1", input={}, details=Details(code=thrice))
 
 def answer(request):
     asked = request.messages[-1].text

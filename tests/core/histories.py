@@ -29,6 +29,7 @@ from leadhand.core.work_order import OpenCall, result_reference
 from leadhand.core.work_result import Check, ResultData, WorkResult
 from leadhand.engine.work import kept_after
 from leadhand.flows.closing import policy_of
+from leadhand.flows.flow import Result as Returned
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import RoleName, roles
@@ -313,7 +314,8 @@ class History:
             return
         self.model_answers(attempt.attempt, call_id, Usage(input_tokens=50, output_tokens=50, nanousd=10), value=value)
         given = self.state.steps[_step(attempt)]
-        recorded = self.policy.accepted(self.state, given, value, text, (), self.brief(attempt))
+        returned = Returned(text, value, (), self.brief(attempt))
+        recorded = self.policy.details(self.state, given.key).keeps(self.state, given, returned)
         value = None if recorded == value else recorded
         self.returns(attempt, WorkResult(task_name="thought", ok=True, data=ResultData(summary=text), value=value))
 

@@ -13,10 +13,10 @@ from leadhand.core.outcome import may_be_used
 from leadhand.core.run import AttemptStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import Ask, Source, ToolSpec
-from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import Worker
+from leadhand.flows.seam.details import PLAIN, Details
 
 DELEGATES = tuple(
     ToolSpec(name=name, description="Another worker does it.", parameters={"type": "object"}, delegate=True)
@@ -30,11 +30,8 @@ class Commanded:
     def next(self, state: RunState) -> Sequence[do.Command]:
         return []
 
-    def problems(self, state: RunState, step: StepState, value: Json, text: str, calls: Any = ()) -> list[str]:
-        return []
-
-    def accepted(self, state: RunState, step: StepState, value: Json, *_: object) -> Json:
-        return value
+    def details(self, state: RunState, key: str) -> Details:
+        return PLAIN
 
     def brief(self, state: RunState, step: StepState) -> dict[str, Any]:
         return {**step.step.input}

@@ -29,7 +29,7 @@ KEYS = {
 }
 """What is promised of every run of the work-order flow."""
 LOOK = Subtask(name="look", tool="look", args={"n": 1})
-PLAN_FAILED = walk(25, 60, to_the_end=True, max_steps=1)
+PLAN_FAILED = walk(59, 60, to_the_end=True, max_steps=1)
 """The plan of this run fails after one of its subtasks began."""
 REPLANNED = walk(59, 60, to_the_end=True)
 """The plan of this run is written again after one of its subtasks began."""

@@ -11,6 +11,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.run import AttemptStatus
 from leadhand.core.state import AttemptState
 from leadhand.core.work_result import WorkResult
+from leadhand.flows.flow import Result as Returned
 
 
 def look(name: str = "look", n: int = 1, **more: Any) -> dict[str, Any]:
@@ -127,7 +128,8 @@ class Script(History):
 
     def problems(self, step: str, value: Any) -> list[str]:
         """Why an answer of a step is not accepted."""
-        return self.policy.problems(self.state, self.state.steps[step], value, "")
+        checks = self.policy.details(self.state, step).checks
+        return [] if checks is None else [*checks(self.state, self.state.steps[step], Returned("", value))]
 
     @property
     def finished(self) -> ev.RunFinished:

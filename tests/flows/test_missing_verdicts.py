@@ -51,7 +51,8 @@ def test_no_draft_is_shown_of_an_answer_whose_review_lacks_a_verdict():
     script = Script(*(judged(f"s{number}", number) for number in range(2)))
     keys = script.under_way
     script.done(*keys)
-    may_show = script.policy.draft(script.state, script.state.steps["review-wo-001-0"])
+    state, key = script.state, "review-wo-001-0"
+    may_show = script.policy.details(state, key).draft(state, state.steps[key])
     assert may_show is not None
     assert may_show({"verdicts": accept(*keys)})
     assert not may_show({"verdicts": accept(keys[0])})

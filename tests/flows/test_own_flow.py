@@ -11,11 +11,13 @@ from refusals import refused
 from flows.scripts import Script
 from leadhand import Worker
 from leadhand.core import events as ev
+from leadhand.core.commands import FlowError
 from leadhand.core.errors import FailureClass, UsageError
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.tool import Source
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows import FlowAnswer, FlowContext, Retry, StepFailed, flow
+from leadhand.flows.flow import Result as Returned
 from leadhand.flows.seam.function import FunctionFlow
 
 LANGUAGES = ["French", "German"]
@@ -291,17 +293,6 @@ def test_a_step_that_is_given_a_result_is_shown_it():
     assert run.facts("writer") == {"notes": "sun", "style": "short"}
 
 
-def test_an_answer_that_its_check_refuses_is_asked_for_again_and_the_worker_is_told_why():
-    run = Run(chain)
-    run.says("researcher", "sun")
-    run.says("writer", "It rains.")
-    again = run.attempt("writer")
-    assert (again.attempt, again.feedback) == ("writer/a2", "no notes")
-
-    run.says("writer", "There is sun.")
-    assert (run.finished.status, run.finished.answer) == (RunStatus.SUCCEEDED, "There is sun.")
-
-
 @pytest.mark.parametrize("supplied", [False, True])
 def test_a_run_that_ended_with_a_failed_step_goes_on_from_it(*, supplied: bool):
     run = Run(chain)
@@ -356,12 +347,11 @@ async def checked_carelessly(run: FlowContext) -> Any:
 
 def test_a_check_that_raises_is_no_fault_of_the_worker_and_fails_its_step():
     run = Run(checked_carelessly)
-    run.says("researcher", "sun")
-
-    (gap,) = run.finished.gaps
-    assert (run.finished.status, gap.step, gap.class_) == (RunStatus.FAILED, "researcher", FailureClass.UNAVAILABLE)
-    assert "KeyError: 'text'" in gap.reason
-    assert run.state.steps["researcher"].attempts == 1
+    checks = run.policy.details(run.state, "researcher").checks
+    assert checks is not None
+    with pytest.raises(FlowError, match=r"KeyError at line .*: 'text'") as error:
+        checks(run.state, run.state.steps["researcher"], Returned("sun"))
+    assert error.value.failure.class_ is FailureClass.UNAVAILABLE
 
 
 UNFIT = {

@@ -130,17 +130,6 @@ def test_a_plan_that_cannot_be_had_fails_the_run_with_the_reason():
     assert (script.finished.failure.type, script.finished.failure.class_) == ("http_401", FailureClass.UNAVAILABLE)
 
 
-def test_a_plan_that_makes_no_sense_is_thought_again_and_then_given_up():
-    script = Script()
-    for _ in range(3):
-        assert script.under_way == ["plan"]
-        script.think("plan", {"goal": "it", "subtasks": [{"name": "a", "tool": "fly"}]})
-
-    assert script.finished.failure is not None
-    assert script.finished.failure.class_ is FailureClass.INVALID
-    assert "'fly'" in script.finished.failure.message
-
-
 def test_the_worker_is_told_its_subtask_and_nothing_of_the_others():
     script = Script(look("a", 1), look("b", 2))
     brief = script.facts("wo-001.0")

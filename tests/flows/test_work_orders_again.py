@@ -28,7 +28,7 @@ def check(log: Sequence[ev.Entry], until: int = 0) -> None:
     for end in range(2, (until or len(log)) + 1):
         state = replay("run_1", log[:end])
         found = FunctionRun(WORK_ORDER, state.definition).advanced(state)
-        asked = [key for key in found.steps if key[0] not in "?~"]
+        asked = [key for key in found.steps if key[0] not in "?~!"]
         own = [key for key, each in state.steps.items() if each.step.worker in OWN and each.step.parent is None]
         lost = [key for key in own if key not in asked]
         lost += [key for key in state.orders if key not in asked]

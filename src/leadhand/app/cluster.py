@@ -66,8 +66,9 @@ class ClusterHost:
         await self._runtime.models.learn(state.definition.models)
         flow = self._runtime.flows.of(state.definition)
         fits = fits_of(None, state.definition.worker(state.definition.shape))
-        policy = policy_of(flow, state.definition, fits, self._runtime.verifier)
-        policy.deps = self._runtime.toolbox.deps
+        runtime = self._runtime
+        given = {"fits": fits, "verifier": runtime.verifier, "deps": runtime.toolbox.deps}
+        policy = policy_of(flow, state.definition, **given)
         return state, policy, self._runtime.log(run_id).unpack
 
     async def drain(self, grace_s: float) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leadhand.app.arguments import json_value
 from leadhand.app.toolsets import entry_points, loaded
-from leadhand.core.commands import FlowError
 from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
@@ -21,7 +20,6 @@ from leadhand.engine.gate import schema_problems
 from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.rule import Rules
 from leadhand.flows.seam.function import FunctionFlow
-from leadhand.flows.seam.run import FunctionRun
 from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.flows.seam.worker import with_tools
 from leadhand.flows.work_order.flow import WORK_ORDER
@@ -247,8 +245,10 @@ class FlowRegistry:
     def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
         """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
         try:
-            return FunctionRun(self.of(state.definition), state.definition).task(state, entries)
-        except (ConfigurationError, UsageError, FlowError):  # the rest of the document does not depend on it
+            flow = self.of(state.definition)
+            with _calling(flow):
+                return flow.task(state, flow.checked_options(state.definition.options), entries)
+        except LeadhandError:  # the rest of the document does not depend on it
             return None
 
     def offline_rules(self) -> list[Rules]:

@@ -36,7 +36,7 @@ from leadhand.engine import forking
 from leadhand.engine.answer_guard import guarded
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems, supplied_problems
-from leadhand.flows.seam.run import AbsentRun
+from leadhand.flows.seam.outcomes import NoFlow
 from leadhand.ports.heads import RunHead
 from leadhand.ports.runs import RunListing
 
@@ -95,7 +95,7 @@ async def _stopped(runtime: Runtime, state: RunState) -> RunStatus:
     try:
         runtime.flows.of(state.definition)
     except LeadhandError:
-        policy = AbsentRun()
+        policy = NoFlow()
         try:
             if (asked := stopping(state)) is not None:
                 now = datetime.now(UTC)

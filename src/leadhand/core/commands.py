@@ -6,8 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 from .approval import Approval, Question
 from .errors import Failure
 from .run import Gap, RunStatus
-from .state import RunState, StepState
-from .tool import CallState
+from .state import RunState
 from .value import Json
 from .work_order import Step, WorkOrder
 from .work_result import Judgement, ResultData, Review
@@ -177,13 +176,7 @@ class FlowError(Exception):
 
 
 class Policy(Protocol):
-    """What the core asks of the flow of a run: whether results count, and what the outcome is."""
-
-    def problems(
-        self, state: RunState, step: StepState, value: Json, text: str, calls: Sequence[CallState] = ()
-    ) -> list[str]:
-        """The reasons why a result does not count, one sentence each. Raises FlowError if the flow's method fails."""
-        ...
+    """What the core asks of the flow of a run."""
 
     def outcome(self, state: RunState) -> Outcome:
         """Return the outcome of the run if it ends now."""

@@ -39,7 +39,7 @@ from leadhand.engine.system_errors import is_passing
 from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
 from leadhand.engine.tool_returns import described
 from leadhand.engine.turns import Turns
-from leadhand.flows.progress_lines import lines_before
+from leadhand.flows.progress_lines import progress_lines
 from leadhand.ports import ModelError, Work
 
 _T = TypeVar("_T")
@@ -48,7 +48,7 @@ FIX = "fix the code, then resume or retry the run"
 
 
 class CodeAttempt:
-    """One attempt at a step of a worker with ``loop="code"``; it is the :class:`~leadhand.flows.desk.Desk` of the code.
+    """One attempt at a step of a worker with ``loop="code"``; it is the :class:`~leadhand.flows.flow.Desk` of the code.
 
     Functions that block run on the ``threads``.
     """
@@ -133,7 +133,7 @@ class CodeAttempt:
         return thawed(self._work.brief)
 
     async def lines(self) -> Sequence[Mapping[str, Any]]:
-        return lines_before(self._work.step.step_id, await self._log.entries())
+        return [*progress_lines({}, await self._log.entries(), self._work.step.step_id)]
 
     def emit(self, message: str) -> None:
         # Before a call that was finished, it is in the log already. The code may be on a thread of its own making.

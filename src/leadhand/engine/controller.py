@@ -71,8 +71,8 @@ class Controller:
         self._state = state
         self._log = log
         self._store = store
-        self._policy = policy_of(flow, state.definition, fits, verifier)
-        self._policy.clock, self._policy.deps = time.monotonic, deps
+        given = {"fits": fits, "verifier": verifier, "deps": deps, "clock": time.monotonic}
+        self._policy = policy_of(flow, state.definition, **given)
         self._dispatcher = dispatcher
         self._clock = clock
         self._hooks = hooks or Hooks()

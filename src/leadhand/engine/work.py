@@ -25,25 +25,26 @@ def work_of(state: RunState, policy: FunctionRun, key: str) -> Work:
     worker = state.worker(given.worker)
     if step.attempt is None or worker is None:
         raise ValueError(f"{key} has no current attempt or no worker")
+    details = policy.details(state, key)
     needs = {needed: data for needed in given.needs if (data := state.steps[needed].data) is not None}
     return Work(
         run_id=state.run_id,
         state=state,
-        policy=policy,
+        details=details,
         definition=state.definition,
         worker=worker,
         step=given,
         attempt=step.attempt,
         brief=policy.brief(state, step),
-        schema=policy.schema(state, step),
+        schema=details.schema(state, step),
         tools=own_tools(state, given),
         calls=step.calls,
         compacted=step.compacted,
         allowed=approved_tools(state, given),
         scopes=scopes_of(state, given),
         needs=needs,
-        code=policy.code(state, step),
-        draft=policy.draft(state, step),
+        code=details.code if worker.loop == "code" else None,
+        draft=details.draft(state, step),
         deadline=state.deadline,
         todos=state.todos,
         artifacts=_artifacts(state),

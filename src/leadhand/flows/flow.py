@@ -1,12 +1,12 @@
-"""What the parts of a flow hand to the engine about the answers of its workers."""
+"""What the parts of a flow and the engine hand to each other about the answers of workers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from leadhand.core.state import StepState
 from leadhand.core.tool import CallState
@@ -31,9 +31,8 @@ class ProposedCall(NamedTuple):
 class Result(NamedTuple):
     """The result of a worker, before it is accepted: its ``text``, and its ``value`` for a role with an ``output``.
 
-    ``calls`` are the finished tool calls that it is based on. When the controller checks a result once more, large data
-    of these calls is a reference, and ``value`` is what :meth:`Flow.accepted` returned. ``brief`` is what the worker
-    was given, when the result is accepted.
+    ``calls`` are the finished tool calls that it is based on. ``brief`` is what the worker was given, when the
+    result is accepted.
     """
 
     text: str
@@ -42,6 +41,29 @@ class Result(NamedTuple):
     brief: Mapping[str, Any] = MappingProxyType({})
 
 
+class Desk(Protocol):
+    """The input of one step that code carries out, and the calls that it may make.
+
+    Code is run again from its start when a run is resumed, and after a wait for approval. Calls that were finished
+    before are then answered from the log, if the code makes the same ones. So let calls depend on ``brief``, and on the
+    results of other calls, only. :class:`~leadhand.report.Agent` says what ``ask``, ``call`` and ``emit`` do; ``lines``
+    are what was reported before the step: ``timestamp``, ``agent`` (a worker) and ``message``.
+    """
+
+    @property
+    def brief(self) -> Mapping[str, Any]: ...
+
+    async def lines(self) -> Sequence[Mapping[str, Any]]: ...
+
+    async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any: ...
+
+    async def call(self, tool: str, /, **args: Json) -> CallState: ...
+
+    def emit(self, message: str) -> None: ...
+
+
+Code = Callable[[Desk], Coroutine[Any, Any, Any] | Callable[[], Any]]
+"""Carries out a step: returns the coroutine that returns its result, or a function for a thread that does."""
 Fits = Callable[[Json], list[str]]
 """Return why a value does not fit what was asked for, one sentence each."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -31,8 +32,8 @@ from leadhand.verify.judge import (
 from leadhand.verify.material import Material
 
 from .context_budget import context_budget, fitting, grouped, tokens
-from .desk import Code, Desk
 from .facts import clarified_request, today
+from .flow import Code, Desk
 from .flow import Result as Returned
 from .seam.context import FlowContext
 from .seam.details import Details
@@ -93,6 +94,7 @@ async def judge_round(
         shows=partial(_brief, claims=claims, material=material),
         keeps=partial(_reply, claims=claims),
         schema=lambda _, step: reply_schema(step.step.input["claims"]),
+        code=verifying(run.verifier),
     )
     judge = run.worker(JUDGE)
     steps = [
@@ -100,9 +102,8 @@ async def judge_round(
             judge,
             key=f"{name}.{number}",
             input={"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]},
-            details=details if len(asked) == 1 else details.of(title=f"judge, part {number}"),
+            details=details if len(asked) == 1 else replace(details, title=f"judge, part {number}"),
             optional=True,
-            code=verifying(run.verifier) if judge.loop == "code" else None,
         )
         for number, (numbers, pieces) in enumerate(asked, start=1)
     ]

@@ -23,13 +23,12 @@ def denial(reason: str, by: str, number: int, *, late: bool) -> Failure | None:
     """Return why a run ends after the ``number``-th plan that a person denied; None if another plan is made."""
     if late:
         return _failure("nobody approved the plan in time", "run it again, and approve its plan")
-    reason = reason.strip()
-    if reason and number < MOST_PLANS:
+    what, reason = f"{by or 'a person'} denied the plan", reason.strip()
+    if not reason:
+        return _failure(what, "ask for something else, or deny the plan with a reason to get another one")
+    if number < MOST_PLANS:
         return None
-    what = f"{by or 'a person'} denied the plan" + (f": {reason}" if reason else "")
-    if reason:
-        return _failure(f"{what} ({number} plans were denied)", "say in the request how to do it")
-    return _failure(what, "ask for something else, or deny the plan with a reason to get another one")
+    return _failure(f"{what}: {reason} ({number} plans were denied)", "say in the request how to do it")
 
 
 def made_again() -> Failure:

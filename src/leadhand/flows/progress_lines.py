@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
 
 from leadhand.core.events import Entry, NoteEmitted, StepIssued, StepSettled
 from leadhand.core.ids import step_of
@@ -11,11 +10,14 @@ from leadhand.core.value import Json, iso
 from leadhand.core.work_order import Step
 
 
-def progress_lines(steps: Mapping[str, Step], entries: Iterable[Entry]) -> Iterator[dict[str, Json]]:
-    """Yield a line for each entry of these steps that reports something: its time, the role, and a message."""
+def progress_lines(steps: Mapping[str, Step], entries: Iterable[Entry], before: str = "") -> Iterator[dict[str, Json]]:
+    """Yield a line for each entry of these steps that reports something: its time, the role, and a message; only those
+    ``before`` a step was issued, if one is named, so that each of its attempts has the same ones."""
     known: dict[str, Step] = {**steps}
     for entry in entries:
         match entry.event:
+            case StepIssued(step=given) if given.step_id == before:
+                return
             case StepIssued(step=given):
                 key, message = given.step_id, f"{given.name}: started"
                 known[key] = given
@@ -28,12 +30,3 @@ def progress_lines(steps: Mapping[str, Step], entries: Iterable[Entry]) -> Itera
                 continue
         if key in known:
             yield {"timestamp": iso(entry.at), "agent": known[key].worker, "message": message}
-
-
-def lines_before(step: str, entries: Iterable[Entry]) -> list[dict[str, Json]]:
-    """Return the lines of a run before a step was issued: the same ones for each of its attempts."""
-    before = takewhile(
-        lambda each: not isinstance(each.event, StepIssued) or each.event.step.step_id != step,
-        entries,
-    )
-    return list(progress_lines({}, before))

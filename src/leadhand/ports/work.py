@@ -23,13 +23,12 @@ from leadhand.core.state import (
     StepState,
 )
 from leadhand.core.tool import CallState, Todo, ToolSpec
-from leadhand.core.value import Json
+from leadhand.core.value import Json, plain_json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
-from leadhand.flows.desk import Code
-from leadhand.flows.flow import ProposedCall
-from leadhand.flows.seam.run import FunctionRun
+from leadhand.flows.flow import Code, ProposedCall, Result
+from leadhand.flows.seam.details import Details
 
 from .stores import Job
 
@@ -62,15 +61,15 @@ class Work:
     lineage so far; finished calls are not repeated. ``needs`` are the results that it uses, by step.
     ``compacted`` says how its conversation is shortened for the model. ``allowed`` are tools that a person approved
     for all its calls. ``scopes`` are the ceilings that each model call has to fit besides the run's. ``todos`` and
-    ``artifacts`` (the latest version by path) are those of the run when the attempt was scheduled, and ``state`` is
-    what the ``policy`` of the run is asked with. ``caller`` returns the worker as the tools that it calls see it.
-    ``draft``, if any, decides from the fields before ``answer`` of a structured answer whether the text of that field
-    is shown while it is written. ``code`` does the work instead of a model.
+    ``artifacts`` (the latest version by path) are those of the run when the attempt was scheduled. ``details`` are what
+    the flow says of the step, and ``state`` is what they are asked with. ``caller`` returns the worker as the tools
+    that it calls see it. ``draft``, if any, decides from the fields before ``answer`` of a structured answer whether
+    the text of that field is shown while it is written. ``code`` does the work instead of a model.
     """
 
     run_id: str
     state: RunState = field(repr=False)
-    policy: FunctionRun
+    details: Details
     definition: RunDefinition
     worker: Worker
     step: Step
@@ -92,15 +91,17 @@ class Work:
 
     def problems(self, value: Json, text: str, calls: Sequence[CallState]) -> list[str]:
         """Return the problems of an answer: of its structured value, or its text, after these calls."""
-        return self.policy.problems(self.state, self._given, value, text, calls)
+        checks = self.details.checks
+        return [] if checks is None else [*checks(self.state, self._given, Result(text, value, tuple(calls)))]
 
     def accepted(self, value: Json, text: str, calls: Sequence[CallState]) -> Json:
         """Return the value to record for an answer."""
-        return self.policy.accepted(self.state, self._given, value, text, calls, self.brief)
+        returned = Result(text, value, tuple(calls), self.brief)
+        return plain_json(self.details.keeps(self.state, self._given, returned))
 
     def proposed_calls(self, value: Json) -> Sequence[ProposedCall]:
         """Return the tool calls that the value of an answer proposes."""
-        return self.policy.proposed_calls(self.state, self._given, value)
+        return self.details.proposes(self.state, self._given, value)
 
     @property
     def _given(self) -> StepState:

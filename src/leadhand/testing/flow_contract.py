@@ -29,11 +29,12 @@ from leadhand.core.relations import tools_of_worker
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
-from leadhand.core.value import Json, objects_of
+from leadhand.core.value import Json, objects_of, plain_json
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import Worker
 from leadhand.flows.closing import policy_of
+from leadhand.flows.flow import Result as Returned
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.outcomes import steps_asked
 from leadhand.flows.seam.run import FunctionRun
@@ -189,7 +190,8 @@ class FlowContract:
         if found is not None and found.asks and used[-1].call_id not in step.attempt.answers:
             waits = OpenCall(call_id=used[-1].call_id, kind="asks", tool=used[-1].tool)
             return [*calls, ev.AttemptParked(attempt=attempt, open_calls=(waits,))]
-        recorded = policy.accepted(state, step, value, text, used, brief)
+        returned = Returned(text, value, tuple(used), brief)
+        recorded = plain_json(policy.details(state, key).keeps(state, step, returned))
         result = WorkResult(
             task_name=key,
             ok=True,

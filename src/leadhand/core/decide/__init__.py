@@ -48,7 +48,7 @@ def decide(state: RunState, command: do.Command, now: datetime, policy: Policy) 
         case do.Start():
             return attempts.start(state, command.step)
         case do.Settle():
-            return attempts.settle(state, command.step, now, policy)
+            return attempts.settle(state, command.step, now)
         case do.Lose():
             return attempts.lost(state, command.attempt, command.failure)
         case do.Answer():
@@ -176,7 +176,7 @@ def may_become(state: RunState, status: RunStatus) -> bool:
 
 def finish(state: RunState, command: do.Finish, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
     """End a run. Its flow states the outcome; status, sources and gaps follow from the evidence."""
-    ended = _end_attempts(state, command.failure, policy)
+    ended = _end_attempts(state, command.failure)
     after = foreseen(state, ended, now) if ended else state
     finished = concluded(after, policy.outcome(after), command.failure, cancelled=command.cancelled)
     if not may_become(state, finished.status):
@@ -184,14 +184,14 @@ def finish(state: RunState, command: do.Finish, now: datetime, policy: Policy) -
     return [*ended, finished]
 
 
-def _end_attempts(state: RunState, failure: Failure | None, policy: Policy) -> list[ev.AnyEvent]:
+def _end_attempts(state: RunState, failure: Failure | None) -> list[ev.AnyEvent]:
     """End the attempts that run or wait when their run ends; attempts that have returned are judged but not retried."""
     cause = failure or Failure.of("the run ended first", "run_ended", FailureClass.REJECTED, ASK_AGAIN)
     ended: list[ev.AnyEvent] = []
     for key in state.unsettled:
         step, attempt = state.steps[key], under_way(state, key)
         if attempt.result is not None:
-            ended.append(attempts.settled(step, attempt.attempt, failure_of(state, step, attempt.result, policy)))
+            ended.append(attempts.settled(step, attempt.attempt, failure_of(state, step, attempt.result)))
     inner = (key for key, each in state.steps.items() if each.is_inner)
     for key in (*inner, *state.live, *state.parked):
         ended += attempts.conclude(state, key, cause)

@@ -8,16 +8,15 @@ from datetime import datetime
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, policy_of
-from leadhand.core.commands import FlowError, Policy
-from leadhand.core.errors import MAX_TURNS, Failure, FailureClass
-from leadhand.core.evolve.steps import WORKER, answered_value, can_continue
+from leadhand.core.errors import MAX_TURNS, Failure
+from leadhand.core.evolve.steps import WORKER, can_continue
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.outcome import unsupported_claim
 from leadhand.core.relations import children_of, is_gated, is_work, tools_of_worker
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect
-from leadhand.core.words.failures import ANOTHER_MODEL, NOT_ACCEPTED, indeterminate, out_of_time, to_raise
+from leadhand.core.words.failures import indeterminate, out_of_time, to_raise
 from leadhand.core.work_order import OpenCall, Step, Subtask, references
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import WILDCARDS, Worker, with_more
@@ -91,7 +90,7 @@ def start(state: RunState, key: str) -> list[ev.AnyEvent]:
     return [ev.AttemptScheduled(attempt=attempt_id(key, step.attempts + 1), continues=stopped)]
 
 
-def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.AnyEvent]:
+def settle(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
     """Judge what the current attempt of a step returned: accept it, retry, give up, or ask a person."""
     step = state.steps.get(key)
     attempt = step.attempt if step is not None else None
@@ -105,7 +104,7 @@ def settle(state: RunState, key: str, now: datetime, policy: Policy) -> list[ev.
             for call in unseen
         )
         return [ev.AttemptParked(attempt=attempt.attempt, open_calls=questions)]
-    failure = failure_of(state, step, attempt.result, policy)
+    failure = failure_of(state, step, attempt.result)
     following = attempt_id(key, attempt.number + 1)
     again = None if failure is None or state.cancel_by is not None else _retry(state, step, failure, following, now)
     if failure is None or again is None:
@@ -183,9 +182,9 @@ def _too_late(state: RunState, failure: Failure) -> Failure:
     return out_of_time(message, seconds, failure.retry_after_s)
 
 
-def failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
+def failure_of(state: RunState, step: StepState, result: WorkResult) -> Failure | None:
     """Return why a returned attempt does not count (its own error or a failed check), None if it counts."""
-    failure, worker = _failure_of(state, step, result, policy), state.worker(step.step.worker)
+    failure, worker = _failure_of(state, step, result), state.worker(step.step.worker)
     if failure is None or worker is None:
         return failure
     if failure.type == MAX_TURNS and can_continue(state, step, failure):
@@ -193,25 +192,13 @@ def failure_of(state: RunState, step: StepState, result: WorkResult, policy: Pol
     return failure
 
 
-def _failure_of(state: RunState, step: StepState, result: WorkResult, policy: Policy) -> Failure | None:
+def _failure_of(state: RunState, step: StepState, result: WorkResult) -> Failure | None:
     unseen = unseen_effect(step)
     if unseen is not None:
         return unseen
     if result.error is not None:
         return result.error
-    unsupported = unsupported_claim(state, step, result)
-    if unsupported is not None:
-        return unsupported
-    text = result.data.summary if result.data is not None else ""
-    try:
-        found = policy.problems(state, step, answered_value(step, result), text, step.evidence)
-    except FlowError as error:
-        return error.failure
-    if not found:
-        return None
-    worker = state.worker(step.step.worker)
-    advice = NOT_ACCEPTED if worker is None or worker.output is None else ANOTHER_MODEL
-    return Failure.of("; ".join(found), "bad_thought", FailureClass.INVALID, advice)
+    return unsupported_claim(state, step, result)
 
 
 def unseen_effect(step: StepState) -> Failure | None:

@@ -14,7 +14,7 @@ from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, object_of
 from leadhand.core.worker import LIMITS, OWN_TOOLS, Worker
-from leadhand.flows.desk import Desk
+from leadhand.flows.flow import Desk
 
 from .shapes import DraftFinding, DraftReview, Findings, TaskEvent, Verdict
 from .stages import Stage, TaskField, instructions

@@ -24,9 +24,9 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import object_of
 from leadhand.core.worker import Worker
-from leadhand.flows.desk import Desk
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.facts import earlier_facts, today
+from leadhand.flows.flow import Desk
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
@@ -96,10 +96,6 @@ class ReportFlow(FunctionFlow):
         """Return what a report has so far: the values of a pass over its log."""
         run = FunctionRun(self, state.definition)
         now = run.advanced(state)
-        while now.missing:  # large data of tools, of which nothing is shown
-            now.loaded |= {(key, each.attempts): {} for key, each in now.missing.items()}
-            now.missing = {}
-            now = run.advanced(state)
         now.close()
         return now.kept
 
@@ -267,9 +263,9 @@ class _Writing(Report):
         if "research" in stage.gives:
             details |= {"checks": research_problems, "keeps": with_passages}
         if stage.agent:
-            details |= {"checks": None, "keeps": None}
-        about, worker = Details(title=title, shows=shows, **details), self.run.worker(stage.name)
-        return self.run.step(worker, key=key, input=given, details=about, final=stage is self.writer, code=code)
+            details = {name: each for name, each in details.items() if name not in ("checks", "keeps")}
+        about, worker = Details(title=title, shows=shows, code=code, **details), self.run.worker(stage.name)
+        return self.run.step(worker, key=key, input=given, details=about, final=stage is self.writer)
 
     async def _result(self, stage: Stage, step: Pending[Result]) -> Result:
         """Return the result of a step, which may have failed; a stage of the user that did not do its part is a gap."""

@@ -9,19 +9,18 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
 from inspect import cleandoc
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from leadhand.core import commands as do
-from leadhand.core.artifact import blob_of
 from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
-from leadhand.core.value import Json, object_of, shown
+from leadhand.core.value import Json, shown
 from leadhand.core.work_order import ProposedSubtask, Step, Subtask, WorkOrder
 from leadhand.core.work_result import Judgement, ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.desk import Code, Desk
+from leadhand.flows.flow import Desk, Fits
 from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
@@ -31,47 +30,59 @@ from .orders import WORK, asked_order
 from .outcomes import answer_of
 from .passes import Pass
 from .pending import Asking, Join, Pending
-from .results import FlowMisuse, Result, StepFailed, sha
+from .results import FlowAnswer, FlowMisuse, Result, StepFailed, sha
 from .waits import Waits
-from .worker import Given, Worker, fingerprinted, version_of
+from .worker import Given, Worker, fingerprinted, name_in
 
-Judging = Callable[["FlowContext", Result | str, Sequence[Result] | None], Coroutine[Any, Any, Judgement]]
+
+class Ending(Protocol):
+    """The module with the steps that end a run."""
+
+    async def close(self, run: FlowContext, outcome: do.Outcome, answer: FlowAnswer, /) -> do.Outcome: ...
+
+    async def judge(self, run: FlowContext, text: Result | str, uses: Sequence[Result] | None, /) -> Judgement: ...
+
+
+class Provided(NamedTuple):
+    """What a process gives a run of a flow: ``ending`` gives its answer a shape, and judges it; a typed answer has to
+    pass ``fits``, besides the schema; ``verifier`` judges in place of a model; ``deps`` are those of the program;
+    ``clock`` tells how long the function blocks the loop, in seconds."""
+
+    ending: Ending | None = None
+    fits: Fits | None = None
+    verifier: Verifier | None = None
+    deps: Any = None
+    clock: Callable[[], float] = lambda: 0.0
+
+
+NOTHING = Provided()
 
 
 class FlowContext(Waits):
     """A run as its flow sees it. What it returns can be awaited; nothing else can."""
 
-    def __init__(self, of: Pass, state: RunState) -> None:
+    def __init__(self, of: Pass, own: Mapping[str, Worker], provided: Provided) -> None:
+        """``own`` are the workers of the program, by name and by fingerprint."""
         super().__init__(of)
+        run = of.state.definition
         self._inside = ""
         """The step of a flow inside of another one."""
-        self._random = random.Random(state.run_id)
+        self._random = random.Random(of.state.run_id)
         self._named: dict[str, Worker] = {}
         self._defined: dict[str, Recorded] = {}
-        self.request: str = state.definition.request
-        self.earlier: Follows | None = state.definition.follows
+        self._own, self._ending = own, provided.ending
+        self.request: str = run.request
+        self.earlier: Follows | None = run.follows
         """The run that this one follows up; what it answered was not checked in this run."""
-        self.today: date = state.created_at.date()
+        self.today: date = of.state.created_at.date()
         """The day on which the run was started, in UTC."""
-        self.deps: Any = None
-        self.own: Mapping[str, Worker] = {}
-        """The workers of the program that the run knows by name, by name and by fingerprint."""
-        self.fits: Callable[[Json], list[str]] | None = None
-        """Why a value does not fit the typed answer that was asked for, one sentence each (None: nobody asked)."""
-        self.verifier: Verifier | None = None
-        """Who judges in place of a model."""
-        self.judging: Judging | None = None
+        self.deps, self.fits, self.verifier = provided.deps, provided.fits, provided.verifier
         self.judged: dict[str, Any] = {}
         """What was judged in this pass, by digest."""
 
-    @property
-    def of(self) -> Pass:
-        """The pass that this context belongs to."""
-        return self._pass
-
     def now(self) -> datetime:
         """Return the time of the latest result that the flow has received; it is the same in each pass."""
-        return self._pass.now
+        return self.of.now
 
     def random(self) -> float:
         """Return a random number from 0 to 1; it is the same in each pass."""
@@ -97,54 +108,32 @@ class FlowContext(Waits):
         step, ``tools`` and ``model`` are used instead of the worker's. An ``optional`` step may fail. The text of a
         ``final`` one is the answer; it is streamed, and may use what was held back for the answer.
         """
-        return self.step(
-            self._recorded(worker),
-            key=key or worker.name,
-            input={**(input or {}), **fields},
-            worker=worker,
-            tools=tools,
-            model=model,
-            optional=optional,
-            final=final,
-        )
+        given = {**(input or {}), **fields}
+        return self.step(worker, key=key, input=given, tools=tools, model=model, optional=optional, final=final)
 
     def begin(self, what: Worker | str, /, *, input: Mapping[str, Any] | None = None, **fields: Any) -> None:
         """Begin early what the first equal ``ask`` of a worker, or ``call`` of a tool, claims. What nobody claims is
         left out."""
         given = {**(input or {}), **fields}
         if isinstance(what, str):
-            self._called(what, given, early=True)
+            self.step(_caller(what), kind="call", key=what, input=given, early=True)
         else:
-            self.step(self._recorded(what), key=what.name, input=given, worker=what, early=True)
+            self.step(what, input=given, early=True)
 
     def asking(self, worker: Worker, *, elements: str, input: Mapping[str, Any] | None = None, **fields: Any) -> Asking:
         """Ask a worker, and read the list ``elements`` of its structured answer while it is written."""
-        recorded = self._recorded(worker, elements)
-        step = self.step(recorded, key=worker.name, input={**(input or {}), **fields}, worker=worker)
-        return self.reading(step, elements)
+        return self.reading(self.step(worker, input={**(input or {}), **fields}, elements=elements), elements)
 
     def reading(self, step: Pending[Result], elements: str) -> Asking:
         """Read the list ``elements`` of the structured answer of a step while it is written."""
-        return Asking(step, elements, self._pass.reading)
+        return Asking(step, elements, self.of.reading)
 
     def call(self, tool: str, /, *, key: str | None = None, optional: bool = False, **args: Any) -> Pending[Result]:
         """Call a tool without a model: logged, limited and approved like any call."""
-        return self._called(tool, args, key, optional=optional)
-
-    def _called(
-        self, tool: str, args: Mapping[str, Any], key: str | None = None, *, optional: bool = False, early: bool = False
-    ) -> Pending[Result]:
-        worker = fingerprinted(Recorded(name=f"call.{tool}", loop="code", tools=(tool,), counts=True))
-        return self.step(worker, kind="call", key=key or tool, input=args, optional=optional, early=early)
+        return self.step(_caller(tool), kind="call", key=key or tool, input=args, optional=optional)
 
     def do(
-        self,
-        function: Callable[..., Any],
-        /,
-        *,
-        key: str | None = None,
-        optional: bool = False,
-        **given: Any,
+        self, function: Callable[..., Any], /, *, key: str | None = None, optional: bool = False, **given: Any
     ) -> Pending[Result]:
         """Run a function of the project as a step; its result has to be JSON.
 
@@ -155,14 +144,15 @@ class FlowContext(Waits):
         awaits = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         name = getattr(function, "__name__", type(function).__name__)
         code = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}"
-        worker = fingerprinted(
-            Recorded(name=f"do.{name.strip('<>_') or 'function'}", loop="code", code=code, counts=True)
-        )
+        worker = Recorded(name=f"do.{name.strip('<>_') or 'function'}", loop="code", code=code, counts=True)
 
         def done(desk: Desk) -> Any:
             return function(**desk.brief) if awaits else partial(function, **desk.brief)
 
-        return self.step(worker, kind="do", key=key or name, input=given, optional=optional, code=done)
+        about = Details(code=done)
+        return self.step(
+            fingerprinted(worker), kind="do", key=key or name, input=given, optional=optional, details=about
+        )
 
     def gather(
         self, parts: Iterable[Pending[Any] | Coroutine[Any, Any, Any]], *, return_failures: bool = False
@@ -172,7 +162,7 @@ class FlowContext(Waits):
         When all have ended, the first failure is raised. With ``return_failures``, failed steps are results that are
         not ``ok`` instead.
         """
-        every = [each if isinstance(each, Pending) else self._pass.spawn(each) for each in parts]
+        every = [each if isinstance(each, Pending) else self.of.spawn(each) for each in parts]
         return Join(every, return_failures=return_failures)
 
     def order(
@@ -183,31 +173,25 @@ class FlowContext(Waits):
         ``repairs`` is the id of the order that it repairs, and ``repairs_subtask`` of a subtask the key of the one that
         this one replaces. Raises ValueError for an order that cannot be carried out; nothing of it runs.
         """
-        order = asked_order(self.state, goal, subtasks, repairs, self._pass.orders)
-        self._pass.orders[order.work_order_id] = order
-
-        def read(now: RunState) -> list[Result]:
-            return [self._result(now, each) for each in order.subtask_keys()]
-
+        order = asked_order(self.state, goal, subtasks, repairs, self.of.orders)
+        self.of.orders[order.work_order_id] = order
         issue = do.IssueOrder(order=order, workers=(WORK,))
-        return self._pass.add(Pending(order.work_order_id, [issue], read))
+        return self.of.add(
+            Pending(order.work_order_id, issue, lambda now: [self._result(now, each) for each in order.subtask_keys()])
+        )
 
     def ordered(self, order: Pending[list[Result]]) -> tuple[WorkOrder, list[Pending[Result]]]:
         """Return an order that was issued, with its subtasks to wait for one by one."""
-
-        def part(key: str) -> Pending[Result]:
-            return self._pass.add(Pending(key, (), lambda now: self._result(now, key)))
-
-        found = self._pass.orders[order.key]
-        return found, [part(key) for key in found.subtask_keys()]
+        found = self.of.orders[order.key]
+        return found, [self.of.add(Pending(key, None, partial(self._result, key=key))) for key in found.subtask_keys()]
 
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
         """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""
-        self._pass.begins[subtask_key(order_id(1), position)] = subtask
+        self.of.begins[subtask_key(order_id(1), position)] = subtask
 
     def reviewed(self, order: str, review: Review) -> Pending[None]:
         """Record the review of an order."""
-        return self._pass.add(Pending(f"~{order}", [do.Judge(work_order_id=order, review=review)], lambda _: None))
+        return self.of.add(Pending(f"~{order}", do.Judge(work_order_id=order, review=review), lambda _: None))
 
     async def flow(
         self,
@@ -223,19 +207,17 @@ class FlowContext(Waits):
         ``limits`` hold for its steps together: ``max_requests``, ``max_tokens``, ``budget`` (US dollars). To make
         another flow a part of this one, with the same request, await it: ``await other(run, …)``.
         """
-        name, given = key or flow.name, {"request": request, "options": options}
+        given = {"request": request, "options": options}
         worker = Recorded(name=f"flow.{flow.name}", loop="code", tools=(ALL_TOOLS,)).evolve(**(limits or {}))
-        step = self.step(fingerprinted(worker), kind="flow", key=name, input=given)
+        step = self.step(fingerprinted(worker), kind="flow", key=key or flow.name, input=given)
         context = copy.copy(self)
         context.request, context._inside, context._named = request, step.key, {}
-        data = failure = None
         try:
             made = answer_of(await flow(context, **options))
-            failure = made.failure
-            data = ResultData(summary=made.text, value=made.value) if failure is None else None
+            failure, data = made.failure, ResultData(summary=made.text, value=made.value)
         except StepFailed as failed:
-            failure = failed.failure
-        self._pass.conclude(step, [do.Conclude(step.key, failure, data)])
+            failure, data = failed.failure, None
+        self.of.concluded[step.key] = do.Conclude(step.key, failure, data if failure is None else None)
         return await step
 
     async def judge(self, result: Result | str, *, uses: Sequence[Result] | None = None) -> Judgement:
@@ -243,12 +225,12 @@ class FlowContext(Waits):
 
         The same text is not judged again when the flow returns it. Without a judge, no claim has a verdict.
         """
-        return Judgement() if self.judging is None else await self.judging(self, result, uses)
+        return Judgement() if self._ending is None else await self._ending.judge(self, result, uses)
 
     def note(self, text: str) -> None:
         """Write a line into the log of the run, once, whatever the passes."""
         key = self._numbered(f"!{sha(text)[:8]}")
-        self._pass.add(Pending(key, [do.Note(text, key)], lambda _: None))
+        self.of.add(Pending(key, do.Note(text, key), lambda _: None))
 
     def worker(self, name: str) -> Recorded:
         """Return a worker as the run has recorded it. Raises KeyError for a name that the run does not know."""
@@ -259,60 +241,48 @@ class FlowContext(Waits):
 
     # --- how a step is made ------------------------------------------------------------------------------------------
 
-    def _recorded(self, worker: Worker, elements: str = "") -> Recorded:
-        if not isinstance(worker, Worker):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"run.ask takes a Worker, not {worker!r}")
-        known = self._named.setdefault(worker.name, worker)
-        if (known.base or known) != (worker.base or worker):
-            raise FlowMisuse(f"two different workers are called {worker.name!r}: give them different names")
-        return worker.recorded(elements=elements) if elements else worker.recorded()
-
     def step(
         self,
-        recorded: Recorded,
+        asked: Worker | Recorded,
         *,
-        key: str,
         input: Mapping[str, Any],
+        key: str | None = None,
         kind: str = "ask",
-        worker: Worker | None = None,
         tools: Sequence[str] | None = None,
         model: str | None = None,
+        elements: str = "",
         optional: bool = False,
         final: bool = False,
         early: bool = False,
         details: Details = PLAIN,
-        code: Code | None = None,
     ) -> Pending[Result]:
-        """Ask a worker as the log records it, with the details of the step; built-in flows do so.
-
-        ``worker`` is the one of the program. ``code`` carries the step out if the worker's loop says so.
-        """
+        """Ask a worker of the program, or one as the log records it, with the ``details`` of the step."""
         if isinstance(tools, str):
             raise TypeError("`tools` is one text: give a list of names")
-        worker = worker or self.own.get(recorded.fingerprint) or self.own.get(recorded.name)
+        worker, recorded = self._recorded(asked, elements)
+        key = key or recorded.name
         if self._inside:
             key, input = f"{self._inside}/{key}", input or {"request": self.request}
-        written = {str(field): encoded(value, str(field)) for field, value in input.items()}
-        digested: dict[str, Json] = {field: each.digested for field, each in written.items()} or {"": self.request}
+        logged, digested, needs = encoded(input)
+        digested = digested or {"": self.request}
         if tools is not None or model is not None:
             digested = {"input": digested, "tools": None if tools is None else sorted(tools), "model": model}
-        of, now = (kind, key, sha(digested)), self._pass
+        of, now = (kind, key, sha(digested)), self.of
         known = (now.early.get(of) or now.asked(of)) if early else now.early.pop(of, None)
         if known is not None:
             known.optional = known.optional if early else optional
             return known
         output = None if worker is None else worker.output
         id_, place = now.identity(of, output, early=early)
-        commands: tuple[do.Command, ...] = ()
+        command: do.Command | None = None
         if id_ not in now.state.steps:
-            worker_key, definition = self._version(recorded)
-            logged: dict[str, Json] = {field: each.logged for field, each in written.items()}
+            name, definition = self._version(recorded)
             step = Step(
                 step_id=id_,
-                worker=worker_key,
+                worker=name,
                 title=details.title or key.rpartition("/")[2],
                 input=logged,
-                needs=tuple(dict.fromkeys(needed for each in written.values() for needed in each.steps)),
+                needs=tuple(needs),
                 tools=None if tools is None else tuple(tools),
                 model=model,
                 counts=recorded.counts,
@@ -328,15 +298,26 @@ class FlowContext(Waits):
                 judges=details.judges,
                 parent=attempt_id(self._inside, 1) if self._inside else None,
             )
-            commands = (do.IssueStep(step, definition),)
-        pending = Pending(id_, commands, lambda now: self._result(now, id_, output))
-        pending.worker, pending.recorded, pending.optional = worker, recorded, optional
-        pending.details, pending.code = details, code
+            command = do.IssueStep(step, definition)
+        pending = Pending(id_, command, partial(self._result, key=id_, output=output))
+        pending.worker, pending.recorded, pending.details, pending.optional = worker, recorded, details, optional
         if early:
             now.early[of] = pending
         return now.add(pending)
 
-    def _instructions(self, worker: Worker | None, given: dict[str, Json]) -> str | None:
+    def _recorded(self, asked: Worker | Recorded, elements: str) -> tuple[Worker | None, Recorded]:
+        """Return a worker of the program, if it is one, and as the log records it."""
+        if isinstance(asked, Recorded):
+            known = self._own.get(asked.fingerprint) or self._own.get(asked.name)
+            return known, asked
+        if not isinstance(asked, Worker):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"run.ask takes a Worker, not {asked!r}")
+        known = self._named.setdefault(asked.name, asked)
+        if (known.base or known) != (asked.base or asked):
+            raise FlowMisuse(f"two different workers are called {asked.name!r}: give them different names")
+        return asked, asked.recorded(elements=elements) if elements else asked.recorded()
+
+    def _instructions(self, worker: Worker | None, given: Mapping[str, Json]) -> str | None:
         """Return the instructions that a worker has for one step alone, with those that the run gives it."""
         if worker is None or isinstance(worker.instructions, str):
             return None
@@ -345,27 +326,21 @@ class FlowContext(Waits):
 
     def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:
         """Return the name under which the run knows a worker, and its definition if the run does not know it yet."""
-        for name in (recorded.name, version_of(recorded)):
-            known = self.state.worker(name) or self._defined.get(name)
-            if known is None:  # the first step of the worker defines it
-                self._defined[name] = found = recorded.evolve(name=name)
-                return name, found
-            if known.fingerprint == recorded.fingerprint:
-                return name, None
-        raise FlowMisuse(f"two versions of the worker {recorded.name} have one fingerprint")
+
+        def known(name: str) -> Recorded | None:
+            return self.state.worker(name) or self._defined.get(name)
+
+        name = name_in(known, recorded)
+        if known(name) is not None:
+            return name, None
+        self._defined[name] = recorded.evolve(name=name)  # its first step defines it
+        return name, self._defined[name]
 
     def _result(self, state: RunState, key: str, output: Any = None) -> Result:
-        """Return the result of a step; its large data has to be loaded before."""
         step = state.steps[key]
-        raw = step.data.raw if step.data is not None else None
-        if not _refers(raw):
-            return Result(step, output)
-        loaded = self._pass.loaded.get((key, step.attempts))
-        if loaded is None:
-            self._pass.missing[key] = step
-        return Result(step, output, loaded)
+        return Result(step, output, self.of.loaded.get((key, step.attempts)))
 
 
-def _refers(raw: Json) -> bool:
-    """Whether data of tools refers to large values that are not in the state."""
-    return blob_of(raw) is not None or any(blob_of(each) is not None for each in object_of(raw).values())
+def _caller(tool: str) -> Recorded:
+    """Return who calls a tool without a model."""
+    return fingerprinted(Recorded(name=f"call.{tool}", loop="code", tools=(tool,), counts=True))

@@ -1,14 +1,16 @@
-"""What a built-in flow says of a step besides its input: how it is shown, and what code does with its answer."""
+"""What a flow says of a step besides its input: how it is shown, and what code does with its answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json
-from leadhand.flows.flow import ProposedCall, Result
+from leadhand.flows.flow import Code, ProposedCall, Result
+
+Checks = Callable[[RunState, StepState, Result], Sequence[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +21,8 @@ class Details:
     about. ``shows`` returns what the worker is given instead of the input, ``schema`` the JSON schema that its answer
     is asked for with, ``checks`` why an answer is not accepted, ``keeps`` the value to record of one (the value and
     what the worker was given are passed), ``proposes`` the calls of which the arguments are validated, and ``draft``
-    whether the text of ``answer`` is shown while it is written. ``children`` are the details of the steps that its
-    calls ask for.
+    whether the text of ``answer`` is shown while it is written. ``code`` carries the step out if the worker's loop says
+    so. ``children`` are the details of the steps that its calls ask for.
     """
 
     title: str = ""
@@ -28,16 +30,13 @@ class Details:
     instructions: str | None = None
     judges: str = ""
     shows: Callable[[RunState, StepState], dict[str, Any]] | None = None
-    schema: Callable[[RunState, StepState], dict[str, Any] | None] | None = None
-    checks: Callable[[RunState, StepState, Result], Sequence[str]] | None = None
-    keeps: Callable[[RunState, StepState, Result], Json] | None = None
-    proposes: Callable[[RunState, StepState, Json], Sequence[ProposedCall]] | None = None
-    draft: Callable[[RunState, StepState], Callable[[Json], bool] | None] | None = None
+    schema: Callable[[RunState, StepState], dict[str, Any] | None] = lambda _state, _step: None
+    checks: Checks | None = None
+    keeps: Callable[[RunState, StepState, Result], Json] = lambda _state, _step, said: said.value
+    proposes: Callable[[RunState, StepState, Json], Sequence[ProposedCall]] = lambda _state, _step, _said: ()
+    draft: Callable[[RunState, StepState], Callable[[Json], bool] | None] = lambda _state, _step: None
+    code: Code | None = None
     children: Details | None = None
-
-    def of(self, **changes: Any) -> Details:
-        """Return the details with changes."""
-        return replace(self, **changes)
 
 
 PLAIN = Details()

@@ -1,13 +1,15 @@
-"""Flows that are functions: what the decorator makes of one."""
+"""Flows that are functions: what the decorator makes of one, with its options and the workers that it names."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import cached_property
-from typing import Any, overload
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import chain
+from types import CodeType, FunctionType, SimpleNamespace
+from typing import Any, cast, get_type_hints, overload
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from leadhand.core.errors import UsageError
 from leadhand.core.events import Entry
@@ -16,23 +18,30 @@ from leadhand.core.value import Value, shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.refused_options import refusal
 
-from .definition import RESERVED, Function, options_of, reached_values
 from .results import FlowAnswer
 from .worker import Worker, with_tools
+
+Function = Callable[..., Coroutine[Any, Any, Any]]
+Rule = Callable[..., Any]
+RESERVED = ("request", "flow", "options", "limits", "deps", "worker")
+"""Names of what every door takes besides the options of a flow."""
 
 
 class FunctionFlow:
     """A flow that is an async function; calling it in another flow makes it a part of that one.
 
     ``plans``: its runs make a plan that a person can approve; ``reads_artifacts``: they can read the files that earlier
-    runs of this flow wrote under ``memory/``; ``offline`` are the rules of the built-in model, by worker.
+    runs of this flow wrote under ``memory/``; ``offline`` are the rules of the built-in model, by worker. ``workers``
+    are those of a built-in flow, or with some options (None: the workers that the function names). ``unfinished``
+    returns the answer of a run that ends before its function returns, ``own`` are the workers of the program that it
+    knows by name.
     """
 
     def __init__(
         self,
         function: Function,
         name: str = "",
-        offline: Mapping[Worker, Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        offline: Mapping[Worker, Rule] | Mapping[str, Rule] | None = None,
         workers: Callable[[Any], Sequence[Recorded]] | Sequence[Recorded] | None = None,
         *,
         plans: bool = True,
@@ -40,20 +49,15 @@ class FunctionFlow:
         unfinished: Callable[[RunState], FlowAnswer] | None = None,
         own: Mapping[str, Worker] | None = None,
     ) -> None:
-        """``workers`` are those of a built-in flow, or with some options (None: the workers that the function names).
-        ``unfinished`` returns the answer of a run that ends before its function returns, ``own`` are the workers of
-        the program that it knows by name."""
-        self.function = function
+        if not inspect.iscoroutinefunction(function):
+            raise UsageError(f"{shown(function)} is not a coroutine function", "Write @flow above `async def`.")
+        self.function, self.file = function, function.__code__.co_filename
         self.name = name or function.__name__.replace("_", "-")
         self.description = inspect.getdoc(function) or ""
-        rules = (offline or {}).items()
-        self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in rules}
-        self.plans, self.reads_artifacts = plans, reads_artifacts
-        self.unfinished = unfinished
-        taken = RESERVED if workers is None else frozenset[str]()
-        self.Options = options_of(self.name, function, taken)
-        self._own = own
-        self._workers = workers
+        self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in (offline or {}).items()}
+        self.plans, self.reads_artifacts, self.unfinished = plans, reads_artifacts, unfinished
+        self._own, self._workers = own, workers
+        self.Options = _options_of(self.name, function, RESERVED if workers is None else ())
         self.__wrapped__ = function
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
 
@@ -66,10 +70,10 @@ class FunctionFlow:
         try:
             return self.Options.model_validate(dict(given))
         except ValidationError as error:
-            raise refusal(self.name, self.Options, given, error) from error
+            raise refusal(self.name, self.Options, error) from error
 
     def workers(self, options: Any) -> Sequence[Recorded]:
-        """Return the workers that the function names as globals or from its closure, with the one of subtasks."""
+        """Return the workers that a run with these options has from its beginning."""
         if self._workers is not None:
             return self._workers(options) if callable(self._workers) else self._workers
         tools = {inner.name for each in self.named for inner in each.workers}
@@ -79,9 +83,8 @@ class FunctionFlow:
     def named(self) -> Sequence[Worker]:
         """The workers that the function reaches, with those among their tools; the first of each name."""
         found: dict[str, Worker] = {}
-        for each in reached_values(self.function, FunctionFlow) if self._workers is None else ():
-            if isinstance(each, Worker):
-                found |= {one.name: one for one in with_tools((each,)) if one.name not in found}
+        for each in _workers_in(self.function) if self._workers is None else ():
+            found |= {one.name: one for one in with_tools((each,)) if one.name not in found}
         return tuple(found.values())
 
     @property
@@ -107,10 +110,7 @@ def flow(function: Function, /) -> FunctionFlow: ...
 
 @overload
 def flow(
-    *,
-    name: str = "",
-    offline: Mapping[Worker, Callable[..., Any]] | None = None,
-    reads_artifacts: bool = False,
+    *, name: str = "", offline: Mapping[Worker, Rule] | None = None, reads_artifacts: bool = False
 ) -> Callable[[Function], FunctionFlow]: ...
 
 
@@ -121,12 +121,53 @@ def flow(function: Function | None = None, /, **given: Any) -> Any:
     for workers. With ``reads_artifacts``, runs can read the files that earlier runs of the flow wrote under
     ``memory/``. Raises UsageError for a function that cannot be a flow.
     """
-    if function is None:
+    return partial(FunctionFlow, **given) if function is None else FunctionFlow(function, **given)
 
-        def made(each: Function) -> FunctionFlow:
-            return FunctionFlow(each, **given)
 
-        return made
-    if not callable(function):
-        raise UsageError(f"{shown(function)} is not a function", "Write @flow above `async def`.")
-    return FunctionFlow(function, **given)
+def _options_of(name: str, function: Function, taken: Sequence[str]) -> type[BaseModel]:
+    """Return the options of a flow: the parameters of its function after the first, with no name that is ``taken``."""
+    parameters = [*inspect.signature(function).parameters.values()]
+    if not parameters:
+        raise UsageError(f"the flow {name} takes no argument", "Its first parameter is the run: `async def flow(run)`.")
+    written = {each.name: each.annotation for each in parameters[1:] if each.annotation is not each.empty}
+    around = inspect.getclosurevars(function).nonlocals
+    try:  # the annotation of the run need not be defined where the function is
+        kinds = get_type_hints(SimpleNamespace(__annotations__=written), function.__globals__, {**around}, True)
+    except NameError as error:
+        raise UsageError(f"the flow {name} has an option of an unknown type: {error}", "Import the type.") from error
+    fields: dict[str, Any] = {}
+    for each in parameters[1:]:
+        if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY) or each.name in taken:
+            odd = repr(each.name) if each.name in taken else str(each)
+            raise UsageError(f"the flow {name} cannot have an option {odd}", "Give it another name of its own.")
+        fields[each.name] = (kinds.get(each.name, Any), ... if each.default is each.empty else each.default)
+    return create_model(f"Options of {name}", __config__=ConfigDict(extra="forbid", frozen=True), **fields)
+
+
+def _workers_in(function: Function) -> Iterator[Worker]:
+    """Yield the workers that a function names as globals or from its closure, also in lists, tuples and dicts, and
+    those that the functions of its module and the flows that it names name."""
+    functions: list[Any] = [function]
+    for each in functions:  # it grows
+        values = _named(each)
+        for value in (*values, *chain.from_iterable(_members(value) for value in values)):
+            if isinstance(value, Worker):
+                yield value
+            called: object = value.function if isinstance(value, FunctionFlow) else value
+            is_near = called is not value or getattr(called, "__module__", "") == function.__module__
+            if isinstance(called, FunctionType) and is_near and called not in functions:
+                functions.append(called)
+
+
+def _named(function: Function) -> list[object]:
+    codes: list[CodeType] = [function.__code__]
+    for code in codes:  # it grows
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    names, known = dict.fromkeys(name for code in codes for name in code.co_names), function.__globals__
+    return [*(known[name] for name in names if name in known), *inspect.getclosurevars(function).nonlocals.values()]
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return cast("Mapping[object, object]", value).values()
+    return cast("Iterable[object]", value) if isinstance(value, list | tuple) else ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from enum import Enum
 from typing import Any, NamedTuple, cast
@@ -26,24 +26,31 @@ RESULT = "$step"
 
 
 class Encoded(NamedTuple):
-    """A value of an input: as the log has it, as its digest is made of it, and the steps whose results are in it."""
+    """The fields of an input: as the log has them, as their digest is made of them, and the steps whose results are in
+    them."""
 
-    logged: Json
-    digested: Json
-    steps: dict[str, None]
+    logged: dict[str, Json]
+    digested: dict[str, Json]
+    steps: Sequence[str]
 
 
-def encoded(value: object, name: str) -> Encoded:
-    """Return a value of an input, the argument ``name``. Raises TypeError for what has no stable form as JSON."""
+def encoded(fields: Mapping[str, object]) -> Encoded:
+    """Return the fields of an input. Raises TypeError for what has no stable form as JSON."""
     steps: dict[str, None] = {}
-    try:
-        logged, digested = _encoded(value, name, steps)
-    except (RecursionError, ValueError) as error:  # pydantic's errors are ValueErrors
-        why = TOO_DEEP if isinstance(error, RecursionError) else one_line(error)
-        raise TypeError(f"`{name}` cannot be stored as JSON: {why}") from error
-    if problem := json_problem([logged]):  # the input encloses it, too
-        raise TypeError(f"`{name}` cannot be stored as JSON: {problem}")
-    return Encoded(logged, digested, steps)
+    pairs: dict[str, tuple[Json, Json]] = {}
+    for name, value in fields.items():
+        try:
+            pairs[str(name)] = pair = _encoded(value, name, steps)
+            problem = json_problem([pair[0]])  # the input encloses it, too
+        except (RecursionError, ValueError) as error:  # pydantic's errors are ValueErrors
+            problem = TOO_DEEP if isinstance(error, RecursionError) else one_line(error)
+        if problem:
+            raise TypeError(f"`{name}` cannot be stored as JSON: {problem}")
+    return Encoded(_each(pairs, 0), _each(pairs, 1), tuple(steps))
+
+
+def _each(pairs: Mapping[str, tuple[Json, Json]], form: int) -> dict[str, Json]:
+    return {key: pair[form] for key, pair in pairs.items()}
 
 
 def _encoded(value: Any, name: str, steps: dict[str, None]) -> tuple[Json, Json]:
@@ -64,9 +71,10 @@ def _encoded(value: Any, name: str, steps: dict[str, None]) -> tuple[Json, Json]
     elif isinstance(value, datetime | date):
         value = value.isoformat()
     if isinstance(value, Mapping):
-        fields = cast("Mapping[object, object]", value)
-        pairs = {_text(key): _encoded(each, name, steps) for key, each in fields.items()}
-        return {key: pair[0] for key, pair in pairs.items()}, {key: pair[1] for key, pair in pairs.items()}
+        fields = cast("Mapping[object, object]", value).items()
+        keys = (str(key.value if isinstance(key, Enum) else key) for key, _ in fields)
+        pairs = dict(zip(keys, (_encoded(each, name, steps) for _, each in fields), strict=True))
+        return _each(pairs, 0), _each(pairs, 1)
     if isinstance(value, list | tuple):
         both = [_encoded(each, name, steps) for each in cast("list[object]", value)]
         return [each[0] for each in both], [each[1] for each in both]
@@ -76,10 +84,6 @@ def _encoded(value: Any, name: str, steps: dict[str, None]) -> tuple[Json, Json]
         return value, value
     kind = "NaN or an infinite number" if isinstance(value, float) else f"a {type(value).__name__}"
     raise TypeError(f"`{name}` holds {kind}, which has no stable form: give JSON, a pydantic model or a result")
-
-
-def _text(key: object) -> str:
-    return str(key.value if isinstance(key, Enum) else key)
 
 
 def is_same(logged: Json, given: Json) -> bool:

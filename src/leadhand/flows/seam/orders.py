@@ -99,7 +99,7 @@ def asked_order(
 
     ``asked`` are the orders that the pass has asked for. Raises ValueError for an order that cannot be carried out.
     """
-    written = [object_of(encoded(each, "subtasks").logged) for each in subtasks]
+    written = [object_of(encoded({"subtasks": each}).logged["subtasks"]) for each in subtasks]
     instead_of = [text_of(each.pop("repairs_subtask", None)) or None for each in written]
     proposed = [ProposedSubtask.model_validate(each) for each in written]
 
@@ -107,39 +107,31 @@ def asked_order(
         workers = state.definition.declared
         return issue(proposed, key, goal, repairs, workers=workers, instead_of=instead_of, keys=keys)
 
-    logged = ((each.order, issued(key, each.order.keys)) for key, each in state.orders.items() if key not in asked)
-    same = (order for order, mine in logged if is_same(order.model_dump(mode="json"), mine.model_dump(mode="json")))
-    known = next(same, None)
-    if known is not None:
-        return known
+    for key in [key for key in state.orders if key not in asked]:
+        known = state.orders[key].order
+        if is_same(known.model_dump(mode="json"), issued(key, known.keys).model_dump(mode="json")):
+            return known
+    number = len({*state.orders, *asked}) + 1
     earlier = {key for each in asked.values() for key in each.subtask_keys()}
-    fresh = order_id(len({*state.orders, *asked}) + 1)
-    problems = order_problems(state.definition, proposed, earlier, len({*state.orders, *asked}) + 1)
+    problems = order_problems(state.definition, proposed, earlier, number)
     if len(asked) >= (most := state.definition.limits.max_steps):
         problems.append(f"the run is limited to {most} orders")
     if problems:
         raise ValueError("; ".join(problems))
-    order = issued(fresh)
-    keys = _claimed(state, order)
-    return issued(fresh, keys) if keys else order
+    order = issued(order_id(number))
+    return order if number > 1 else issued(order.work_order_id, _claimed(state, order))
 
 
 def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
     """Return the keys of an order's subtasks if some have begun under other keys than their own; () if none have."""
-    if order.work_order_id != order_id(1):
-        return ()
     begun = {key: each.subtask for key, each in state.steps.items() if each.is_early}
-    own = dict(zip(order.subtask_keys(), order.subtasks, strict=True))
-    if all(own.get(key) == subtask for key, subtask in begun.items()):
-        return ()
-    fresh = (subtask_key(order.work_order_id, n) for n in count(len(own)))
-    free = (key for key in fresh if key not in state.steps)
+    fresh = (subtask_key(order.work_order_id, n) for n in count(len(order.subtasks)))
+    free = (key for key in fresh if key not in begun)
     keys: list[str] = []
-    for key, subtask in own.items():
-        same = next((each for each in (key, *begun) if begun.get(each) == subtask), "")
-        begun.pop(same, None)
-        keys.append(same or (key if key not in begun and key not in keys else next(free)))
-    return tuple(keys)
+    for own, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
+        same = [key for key in (own, *begun) if begun.get(key) == subtask and key not in keys]
+        keys.append(same[0] if same else own if own not in (*begun, *keys) else next(free))
+    return () if keys == [*order.subtask_keys()] else tuple(keys)
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------
@@ -160,29 +152,25 @@ def order_problems(
         for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
         for problem in _subtask_problems(definition, subtask)
     ]
-    return [_by_index(order, problem) for problem in (*found, *tie_problems(order, known))]
-
-
-def _by_index(order: WorkOrder, problem: str) -> str:
-    return re.sub(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?", r"subtask \1", problem)
+    key_in_text = re.compile(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?")
+    return [key_in_text.sub(r"subtask \1", problem) for problem in (*found, *tie_problems(order, known))]
 
 
 def _subtask_problems(definition: RunDefinition, subtask: Subtask) -> Iterator[str]:
     tools = {each.name: each for each in definition.tools}
     tool = tools.get(subtask.tool or "")
     if subtask.tool is not None and tool is None:
-        names = ", ".join(sorted(tools)) or "none"
-        yield f"names the tool {subtask.tool!r}, which does not exist; there are: {names}"
+        yield f"names the tool {subtask.tool!r}, which does not exist; there are: {', '.join(sorted(tools)) or 'none'}"
     elif tool is not None and tool.parallel:
         yield f"names {subtask.tool}, which lists calls: a subtask names one call"
     elif tool is not None and not subtask.needs and (missing := tool.required - set(subtask.args)):
         yield f"lacks {', '.join(sorted(missing))}, and nothing that it needs supplies it"
     if subtask.worker is None:
         return
-    names = [each.name for each in definition.declared]
-    worker = next((each for each in definition.declared if each.name == subtask.worker), None)
+    workers = {each.name: each for each in definition.declared}
+    worker = workers.get(subtask.worker)
     if worker is None:
-        known = f"there are: {', '.join(names) or 'none'}.{did_you_mean(subtask.worker, names)}"
+        known = f"there are: {', '.join(workers) or 'none'}.{did_you_mean(subtask.worker, workers)}"
         yield f"names the worker {subtask.worker!r}, which does not exist; {known}"
     elif subtask.tool is not None and subtask.tool not in worker.tools and ALL_TOOLS not in worker.tools:
         yield f"names the tool {subtask.tool}, which the worker {subtask.worker} may not use"

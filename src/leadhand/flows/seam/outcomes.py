@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
 from pydantic import BaseModel
 
@@ -11,6 +11,8 @@ from leadhand.core.commands import Outcome
 from leadhand.core.outcome import gap_of
 from leadhand.core.state import RunState
 from leadhand.core.value import compact_json, plain_json
+from leadhand.core.work_order import Step
+from leadhand.core.worker import Worker
 
 from .passes import Pass
 from .pending import Join, Pending
@@ -45,6 +47,16 @@ def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
     )
 
 
+class NoFlow:
+    """Stands for a flow that is not in this process, to stop its run."""
+
+    def outcome(self, state: RunState) -> Outcome:
+        return Outcome(uses=[each.key for each in state.steps.values() if each.counts and each.ok])
+
+    def changed_worker(self, state: RunState, key: str) -> Worker | None:
+        return None
+
+
 def steps_asked(state: RunState, key: str) -> Sequence[str]:
     """Return the steps of what a flow asks for: itself, or the subtasks of an order."""
     if (order := state.orders.get(key)) is not None:
@@ -59,7 +71,8 @@ def outcome_with(now: Pass, made: object, state: RunState | None = None) -> Outc
     if answer.uses is not None:
         used = [each.key for each in answer.uses]
     else:
-        used = [each.key for each in _received(now) if each.ok and _may_be_evidence(each)]
+        received = (each for pending in now.steps.values() for each in pending.results())
+        used = [each.key for each in received if each.ok and _may_be_evidence(each.state.step)]
         if made is None or answer.failure is not None:
             steps = (state or now.state).steps
             used += [key for key, each in steps.items() if each.step.subtask is not None and each.ok]
@@ -74,14 +87,7 @@ def outcome_with(now: Pass, made: object, state: RunState | None = None) -> Outc
     )
 
 
-def _received(now: Pass) -> Iterator[Result]:
-    for each in now.steps.values():
-        results = cast("list[Any]", each.result) if isinstance(each.result, list) else [each.result]
-        yield from (found for found in results if isinstance(found, Result))
-
-
-def _may_be_evidence(result: Result) -> bool:
-    step = result.state.step
+def _may_be_evidence(step: Step) -> bool:
     return (step.counts or step.final) and not step.judges
 
 

@@ -14,7 +14,7 @@ import heapq
 import sys
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from inspect import iscoroutine
 from itertools import islice, takewhile
 from types import FrameType
@@ -28,7 +28,7 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
 from leadhand.core.work_order import Subtask, WorkOrder
 
-from .lines import blocked, place, waits_at
+from .lines import LONG_S, blocked, place, waits_at
 from .pending import Asking, Pending, Task, Waited
 from .results import FlowMisuse, Result
 
@@ -51,10 +51,12 @@ class Pass:
         state: RunState,
         begin: Callable[[Pass], Coroutine[Any, Any, Any]],
         file: str,
-        clock: Callable[[], float] = lambda: 0.0,
+        loaded: Mapping[tuple[str, int], Json],
+        clock: Callable[[], float],
     ) -> None:
-        """``clock`` tells how long the function blocks the loop, in seconds."""
-        self.state, self.file, self.clock = state, file, clock
+        """``loaded`` is large data of results, by step and number of attempts; ``clock`` tells how long the function
+        blocks the loop, in seconds."""
+        self.state, self.file, self.loaded, self.clock = state, file, loaded, clock
         self.now = state.created_at
         self.closed = False
         self.steps: dict[str, Pending[Any]] = {}
@@ -69,7 +71,7 @@ class Pass:
         """Steps that are new although steps of the log have not been asked for, with their lines."""
         self.slow: list[str] = []
         """Lines at which the function blocked the loop, with the seconds."""
-        self.concluded: dict[str, Sequence[Command]] = {}
+        self.concluded: dict[str, Command] = {}
         """What settles the flows inside of this one that have ended."""
         self.failure: Failure | None = None
         """Why the run ends early, as the function says."""
@@ -77,10 +79,6 @@ class Pass:
         """The work orders that were asked for."""
         self.begins: dict[str, Subtask] = {}
         """The subtasks of the first order that can begin before it, by key."""
-        self.missing: dict[str, StepState] = {}
-        """Steps whose large data has to be loaded before their results can be handed over."""
-        self.loaded: dict[tuple[str, int], Json] = {}
-        """Large data by step and number of attempts."""
         self.kept: Any = None
         """What a built-in flow keeps of the pass, for doors and for a run that ends early."""
         self._equals: dict[Identity, dict[str, str]] = {}
@@ -95,13 +93,11 @@ class Pass:
         self._read: dict[tuple[str, str, int], Any] = {}
         self._ready: list[tuple[int, str]] = []
         self._open: dict[str, Pending[Any]] = {}
-        self._tasks: dict[int, Task] = {}
-        self._runnable: deque[Task] = deque()
         self._cursor, self._redone, self._learned = state.seq, state.redone, 0
         self._learn(state)
         self.unclaimed |= dict.fromkeys(state.orders)
         self.current = self.main = Task(begin(self))
-        self._start(self.main)
+        self._tasks, self._runnable = [self.main], deque([self.main])
 
     # --- what the context asks for -----------------------------------------------------------------------------------
 
@@ -114,9 +110,8 @@ class Pass:
         equals, path = self._equals.setdefault(of, {}), self.current.path
         self._numbers[of, path] += not early
         place = f"{path}#{'early' if early else self._numbers[of, path]}"
-        free = [key for key in equals if key not in self.steps]
-        here = [key for key in free if equals[key] == place]
-        key = next((each for each in (*here, *free) if self._fits(each, output)), "")
+        free = sorted((key for key in equals if key not in self.steps), key=lambda key: equals[key] != place)
+        key = next((each for each in free if self._fits(each, output)), "")
         if not key:
             key = self._new_key(of[1])
             equals[key] = place
@@ -150,23 +145,21 @@ class Pass:
         self.unclaimed.pop(key, None)
         if key in self.state.settled:
             self._settled(key)
-        elif pending.commands and not self.knows(key):
+        elif pending.command is not None and not self.knows(key):
             self.new.append(pending)
             if self.unclaimed:
                 self.strays.append((key, pending.line))
         return pending
-
-    def conclude(self, pending: Pending[Any], commands: Sequence[Command]) -> None:
-        """Settle a step of the log by what this pass came to, unless it is settled."""
-        if pending.key not in self.state.settled:
-            self.concluded[pending.key] = commands
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Task:
         """Begin a branch of a gather."""
         if not iscoroutine(coroutine):
             raise TypeError(f"run.gather takes steps and coroutines of the flow, not {type(coroutine).__name__}")
         self.current.branches += 1
-        return self._start(Task(coroutine, f"{self.current.path}/{self.current.branches}"))
+        branch = Task(coroutine, f"{self.current.path}/{self.current.branches}")
+        self._tasks.append(branch)
+        self._runnable.append(branch)
+        return branch
 
     # --- driving -----------------------------------------------------------------------------------------------------
 
@@ -175,13 +168,11 @@ class Pass:
         if state.redone != self._redone:
             self._redone = state.redone
             for key, version in self._used.items():
-                step = state.steps[key]
-                if not step.closed or _version(step) != version:
+                if not state.steps[key].closed or _version(state.steps[key]) != version:
                     raise Stale(key)
         self.state = state
         self._learn(state)
-        newest = takewhile(lambda item: item[1] > self._cursor, reversed(state.settled.items()))
-        for key, _ in list(newest):
+        for key, _ in takewhile(lambda item: item[1] > self._cursor, reversed(state.settled.items())):
             if key in self._open:
                 self._settled(key)
         self._cursor = state.seq
@@ -196,7 +187,7 @@ class Pass:
         in the log first."""
         newest = [*islice(reversed(state.steps.items()), len(state.steps) - self._learned)]
         self._learned = len(state.steps)
-        for key, each in reversed(newest):
+        for key, each in newest[::-1]:
             if each.step.digest and key not in self.steps:
                 identity = each.step.kind, each.step.key, each.step.digest
                 self._equals.setdefault(identity, {})[key] = each.step.place
@@ -206,15 +197,14 @@ class Pass:
         """Yield what issues the steps that are new."""
         state = self.state
         self.new = [each for each in self.new if not self.knows(each.key)]
-        for pending in self.new:
-            yield from pending.commands
+        yield from (each.command for each in self.new if each.command is not None)
         if self.begins and not self.orders:
             yield from self._early()
-        for key in [key for key in self.concluded if key in state.settled]:
-            del self.concluded[key]
-        for key, commands in self.concluded.items():
-            if key in state.steps:  # else it is issued first
-                yield from commands
+        for key, command in [*self.concluded.items()]:
+            if key in state.settled:
+                del self.concluded[key]
+            elif key in state.steps:  # it is issued first
+                yield command
 
     def _early(self) -> Iterator[Command]:
         """Yield what issues the subtasks that may begin before their order, as many as may run at once."""
@@ -225,17 +215,16 @@ class Pass:
 
     def knows(self, key: str) -> bool:
         """Whether the log has a step, an order, a question or a note."""
-        state = self.state
-        if key in state.steps or key in state.orders or key in state.settled:
-            return True
-        return key.startswith("?") and (key[1:] in state.approvals or key[1:] in state.questions)
+        state, asked = self.state, key[1:] if key[0] == "?" else ""
+        known = key in state.steps or key in state.orders or key in state.settled
+        return known or asked in state.approvals or asked in state.questions
 
     def close(self) -> None:
         """End the pass: its coroutines are closed."""
         self.closed = True
         for pending in self.steps.values():
             pending.closed = True
-        for task in list(self._tasks.values()):
+        for task in self._tasks:
             # An await in a `finally` raises, since nothing can answer it any more.
             with contextlib.suppress(Exception, GeneratorExit, SystemExit):
                 self._outside_the_loop(task.coroutine.close)
@@ -246,25 +235,20 @@ class Pass:
 
     def _deliver(self) -> bool:
         """Hand over the result that comes first in the log, of those that were asked for and not handed over."""
-        if not self._ready or self.missing:
+        if not self._ready:
             return False
-        key = self._ready[0][1]
+        _, key = heapq.heappop(self._ready)
         pending = self.steps[key]
         try:
             result = pending.read(self.state)
         except ValueError as error:  # a result that does not fit the output is asked for again by another pass
             raise Stale(key) from error
-        if self.missing:  # it is read again when its data has been loaded
-            return False
-        heapq.heappop(self._ready)
         pending.result, pending.done = result, True
         if (asked := self.state.questions.get(key[1:])) is not None and asked.answered_at is not None:
             self.now = max(self.now, asked.answered_at)
-        for each in cast("list[Any]", result) if isinstance(result, list) else [result]:
-            if isinstance(each, Result):
-                self._used[each.key] = _version(each.state)
-                if each.settled_at is not None:
-                    self.now = max(self.now, each.settled_at)
+        for each in pending.results():
+            self._used[each.key] = _version(each.state)
+            self.now = max([self.now, *(settled.at for settled in each.state.settlements[-1:])])
         self._wake(pending)
         return True
 
@@ -301,11 +285,6 @@ class Pass:
                 watcher.done = True
                 self._wake(watcher)
 
-    def _start(self, task: Task) -> Task:
-        self._tasks[id(task)] = task
-        self._runnable.append(task)
-        return task
-
     def _send(self, task: Task) -> None:
         """Run a task until it waits for something of the run, or ends."""
         self.current = task
@@ -319,14 +298,14 @@ class Pass:
             raise
         except BaseException as error:
             task.done, task.error = True, error
-            if _needs_loop(error):
-                task.error = FlowMisuse(f"the flow uses asyncio at line {self.raised_at(error)}: {HOW}")
-        if slow := blocked(waits_at(task.coroutine, self.file), self.clock() - began, HOW):
-            self.slow.append(slow)
+            if "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError":
+                task.error = FlowMisuse(f"the flow uses asyncio{self.raised_at(error)}: {HOW}")
+        if (took := self.clock() - began) > LONG_S:
+            self.slow.append(blocked(waits_at(task.coroutine, self.file), took, HOW))
+        if isinstance(waits, Waited):
+            cast("Waited[Any]", waits).watchers.append(task)
+            return
         if not task.done:
-            if isinstance(waits, Waited):
-                cast("Waited[Any]", waits).watchers.append(task)
-                return
             what = "asyncio.sleep(0)" if waits is None else f"a {type(waits).__module__}.{type(waits).__name__}"
             task.done = True
             task.error = FlowMisuse(f"the flow awaits {what} at line {waits_at(task.coroutine, self.file)}: {HOW}")
@@ -335,7 +314,6 @@ class Pass:
                 future.cancel()
                 future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             task.coroutine.close()
-        self._tasks.pop(id(task), None)
         if isinstance(task.error, FlowMisuse) and task is not self.main:  # no gather hides it
             self.main.done, self.main.error = True, task.error
         self._wake(task)
@@ -362,13 +340,10 @@ class Pass:
         return "" if frame is None else place(frame.f_code.co_filename, frame.f_lineno)
 
     def raised_at(self, error: BaseException) -> str:
-        """Return the innermost line of the file of the flow at which an error was raised."""
+        """Return the innermost line of the file of the flow at which an error was raised: `` at line 12 of flow.py``;
+        "" without one."""
         lines = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == self.file]
-        return place(self.file, lines[-1].lineno or 0) if lines else "?"
-
-
-def _needs_loop(error: BaseException) -> bool:
-    return "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError"
+        return f" at line {place(self.file, lines[-1].lineno or 0)}" if lines else ""
 
 
 def _version(step: StepState) -> tuple[int, int]:

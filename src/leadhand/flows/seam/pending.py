@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from leadhand.core.commands import Command
 from leadhand.core.state import RunState
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.desk import Code
 
 from .details import PLAIN
 from .results import FlowMisuse, Result, StepFailed
@@ -30,9 +30,8 @@ class Waited(Generic[_T]):
         self.done = False
         self.watchers: list[Task | Join] = []
 
-    def outcome(self) -> _T:
+    def outcome(self) -> Any:
         """Return what it came to. Raises what it failed with."""
-        raise NotImplementedError
 
     def __await__(self) -> Generator[Any, None, _T]:
         while not self.done:
@@ -59,17 +58,16 @@ class Task(Waited[Any]):
 class Pending(Waited[_T]):
     """A step that was asked for. It is issued at once; awaiting it gives its result.
 
-    ``key`` is its key in ``RunState.settled``, ``commands`` issue it, ``read`` returns its result once it is settled.
+    ``key`` is its key in ``RunState.settled``, ``command`` issues it, ``read`` returns its result once it is settled.
     """
 
-    def __init__(self, key: str, commands: Sequence[Command], read: Callable[[RunState], _T]) -> None:
+    def __init__(self, key: str, command: Command | None, read: Callable[[RunState], _T]) -> None:
         super().__init__()
-        self.key, self.commands, self.read = key, commands, read
+        self.key, self.command, self.read = key, command, read
         self.worker: Worker | None = None
         self.recorded: Recorded | None = None
         """What the log would record of the worker today."""
         self.details = PLAIN
-        self.code: Code | None = None
         self.optional = self.waived = self.awaited = self.closed = False
         self.line = ""
         self.result: _T | None = None
@@ -79,11 +77,14 @@ class Pending(Waited[_T]):
         self.awaited = True
         result: Any = self.result
         if isinstance(result, Result) and not result.ok and not self.optional:
-            raise StepFailed(result, self._waive)
+            raise StepFailed(result, partial(setattr, self, "waived", True))
         return cast("_T", result)
 
-    def _waive(self) -> None:
-        self.waived = True
+    def results(self) -> Sequence[Result]:
+        """Return the results that it came to: several of an order."""
+        result: Any = self.result
+        every = cast("list[Any]", result) if isinstance(result, list) else [result]
+        return [each for each in every if isinstance(each, Result)]
 
     def __await__(self) -> Generator[Any, None, _T]:
         if asyncio._get_running_loop() is not None and not self.closed:  # else the garbage collector ends its flow
@@ -106,17 +107,16 @@ class Join(Waited[list[Any]]):
 
     def outcome(self) -> list[Any]:
         found: list[Any] = []
-        failed: BaseException | None = None
+        failed: list[BaseException] = []
         for part in self._parts:
             try:
                 found.append(part.outcome())
-            except StepFailed as error:
-                found.append(error.result)
-                failed = failed or error
             except BaseException as error:
-                failed = failed if failed is not None and not isinstance(failed, StepFailed) else error
-        if failed is not None and not (self._return_failures and isinstance(failed, StepFailed)):
-            raise failed
+                found.append(error.result if isinstance(error, StepFailed) else None)
+                failed.append(error)
+        failed.sort(key=lambda error: isinstance(error, StepFailed))  # another error comes first
+        if failed and not (self._return_failures and isinstance(failed[0], StepFailed)):
+            raise failed[0]
         return found
 
 
@@ -152,9 +152,6 @@ class Asking(Waited[None]):
         if self.over:
             raise StopAsyncIteration
         return self.value
-
-    def outcome(self) -> None:
-        pass
 
     async def result(self) -> Result:
         """Return the whole result."""

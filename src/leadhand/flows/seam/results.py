@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from leadhand.core.artifact import blob_of
 from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Source
-from leadhand.core.value import Json
+from leadhand.core.value import Json, object_of
 from leadhand.core.work_result import Judgement
 from leadhand.verify.material import Material
 
@@ -25,6 +25,11 @@ def sha(value: Json) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of a JSON value."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def refers(raw: Json) -> bool:
+    """Whether data of tools refers to large values that are not in the state."""
+    return blob_of(raw) is not None or any(blob_of(each) is not None for each in object_of(raw).values())
 
 
 class FlowMisuse(Exception):
@@ -76,10 +81,6 @@ class Result:
 
     def __setattr__(self, name: str, _: object) -> None:
         raise AttributeError(f"the {name} of a result cannot be changed")
-
-    @property
-    def settled_at(self) -> datetime | None:
-        return self.state.settlements[-1].at if self.state.settlements else None
 
     @property
     def by(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any, TypeVar
 
 from leadhand.core import commands as do
@@ -28,13 +29,14 @@ class Waits:
     """The part of a run as its flow sees it that waits."""
 
     def __init__(self, of: Pass) -> None:
-        self._pass = of
+        self.of = of
+        """The pass that this context belongs to."""
         self._numbers = of.numbered
 
     @property
     def state(self) -> RunState:
         """The full state of the run, for built-in flows; its shape can change between releases."""
-        return self._pass.state
+        return self.of.state
 
     def person(
         self,
@@ -60,7 +62,7 @@ class Waits:
         Time in which a run only waits does not count towards its time limit.
         """
         until = until.total_seconds() if isinstance(until, timedelta) else until
-        id_ = f"t-{sha(encoded(until, 'until').logged)[:8]}"
+        id_ = f"t-{sha(encoded({'until': until}).logged['until'])[:8]}"
         if isinstance(until, datetime):
             at = until if until.tzinfo is not None else until.replace(tzinfo=UTC)
             return self._waits(Question(id=id_, kind="timer", text="", expires_at=at), None, lambda _: None)
@@ -80,7 +82,7 @@ class Waits:
         def read(now: RunState) -> _T:
             return value(now.questions[asked.id].reply or "")
 
-        return self._pass.add(Pending(f"?{asked.id}", [do.Ask(asked, timeout_s)], read))
+        return self.of.add(Pending(f"?{asked.id}", do.Ask(asked, timeout_s), read))
 
     async def approve(
         self, plan: Result | Mapping[str, Any], *, key: str = "", of: Result | None = None
@@ -91,16 +93,12 @@ class Waits:
         """
         if not is_gated(self.state):
             return Approved()
-        given: Any = (plan.value or plan.text) if isinstance(plan, Result) else plan
-        shown = encoded(given, "plan").logged
         step = plan if isinstance(plan, Result) else of
-        args = shown if is_object(shown) else {"plan": shown}
-        number, known = 1, self.state.approvals
-        while not key:
-            name = page_id(1, number)
-            is_other = name in known and not is_same(known[name].args, args)
-            key = "" if name in self._numbers or is_other else name
-            number += 1
+        args = encoded({"plan": (plan.value or plan.text) if isinstance(plan, Result) else plan}).logged
+        args = args["plan"] if is_object(args["plan"]) else args
+        known = self.state.approvals
+        free = (each for n in count(1) if (each := page_id(1, n)) not in self._numbers)
+        key = key or next(each for each in free if each not in known or is_same(known[each].args, args))
         self._numbers[key] += 1
         attempt = "" if step is None else attempt_id(step.key, max(step.attempt, 1))
         asked = Approval(
@@ -123,7 +121,7 @@ class Waits:
             late = "nobody approved the plan in time" if answered.status is ApprovalStatus.EXPIRED else ""
             return Denied(answered.reason or late, answered.by, late=bool(late))
 
-        return await self._pass.add(Pending(f"?{key}", [ask], read))
+        return await self.of.add(Pending(f"?{key}", ask, read))
 
     def _numbered(self, key: str) -> str:
         """Return a key of a question or a note, with a number if this pass has used it before."""

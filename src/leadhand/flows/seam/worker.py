@@ -65,17 +65,18 @@ class Worker:
         return hash(self.name)
 
     def __post_init__(self) -> None:
-        _check_names("limit", self.name, self.limits, LIMITS)
-        _check_names("setting", self.name, self.settings, tuple(CallSettings.model_fields))
-        if isinstance(self.tools, str):
-            raise UsageError(f"the tools of the worker {self.name} are one text", "Give a list of names.")
-        if self.model is not None and not self.models:
-            raise UsageError(f"the list of models of the worker {self.name} is empty", "Name one, or leave it out.")
-        for each in self.workers:
-            if callable(each.instructions):
-                what = f"the worker {each.name} is a tool of {self.name}, and its instructions are a function"
-                raise UsageError(what, "Give it instructions as text.")
+        named = (("limit", self.limits, LIMITS), ("setting", self.settings, CallSettings.model_fields))
+        for what, given, known in named:
+            if unknown := sorted({*(given or {})} - {*known}):
+                how = f"Choose from: {', '.join(known)}."
+                raise UsageError(f"the worker {self.name} has no {what} {unknown[0]!r}", how)
         try:
+            if isinstance(self.tools, str):
+                raise ValueError("its tools are one text, not a list of names")
+            if self.model is not None and not self.models:
+                raise ValueError("its list of models is empty")
+            if odd := [each.name for each in self.workers if callable(each.instructions)]:
+                raise ValueError(f"its tool {odd[0]} is a worker whose instructions are a function")
             self.recorded()
         except ValueError as error:
             raise UsageError(f"the worker {self.name!r} cannot be used: {one_line(error)}", "Correct it.") from error
@@ -158,11 +159,6 @@ def as_tool(worker: Recorded) -> ToolSpec:
     )
 
 
-def _check_names(what: str, worker: str, given: Mapping[str, Any] | None, known: Sequence[str]) -> None:
-    if unknown := sorted({*(given or {})} - {*known}):
-        raise UsageError(f"the worker {worker} has no {what} {unknown[0]!r}", f"Choose from: {', '.join(known)}.")
-
-
 def _tool_name(tool: object) -> str:
     name = tool if isinstance(tool, str) else getattr(tool, "name", None) or getattr(tool, "__name__", None)
     if not isinstance(name, str):
@@ -170,6 +166,8 @@ def _tool_name(tool: object) -> str:
     return name
 
 
-def version_of(worker: Recorded) -> str:
-    """Return the name of another version of a worker in a run."""
-    return f"{worker.name}.{worker.fingerprint}"
+def name_in(known: Callable[[str], Recorded | None], worker: Recorded) -> str:
+    """Return the name of a worker in a run that has these: its own, unless that is the name of another version."""
+    first = known(worker.name)
+    is_first = first is None or first.fingerprint == worker.fingerprint
+    return worker.name if is_first else f"{worker.name}.{worker.fingerprint}"
