@@ -1468,7 +1468,6 @@ export interface components {
       readonly model: string | null;
       readonly name: string;
       readonly tools: readonly string[] | null;
-      readonly worker?: string | null;
     };
     readonly Step: {
       readonly counts: boolean;

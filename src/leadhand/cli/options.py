@@ -41,7 +41,7 @@ RunId = Annotated[str, RUN]
 Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
 Documents = Annotated[str | None, Flag("Let web_search and web_fetch read this directory, too.", "DIR")]
 OnlyDocuments = Annotated[
-    bool, Flag("Search these documents only: web_search sends no query anywhere, and there is no web_fetch.")
+    bool, Flag("Search these documents only: web_search sends no query anywhere, and web_fetch is left out.")
 ]
 ProjectFile = Annotated[
     str | None, Flag("Use the project of this leadhand.toml, or none; by default the nearest one upwards.", "FILE")

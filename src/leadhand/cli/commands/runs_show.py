@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import webbrowser
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from leadhand.app.document import event_line
 from leadhand.app.formatting import GLYPHS, LONGEST_LINE, age, clean, count, folded, label, one_line, shortened
@@ -137,8 +135,6 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWa
     if state.answers:
         earlier = ", ".join(f"{answer.number} ({answer.status.value})" for answer in state.answers)
         yield f"answers  earlier: {earlier}; see earlier_answers in --json"
-    if definition.priority:
-        yield f"priority {definition.priority}"
     if wait.reason:
         place = f"position {wait.position:,} in the queue; " if wait.position is not None else ""
         yield f"waits    {place}{wait.reason}"
@@ -230,14 +226,6 @@ async def runs_open(
     """Open a run in the console of a running server."""
     async with open_reader(store) as runtime:
         found = (await find_run(runtime.store, run_id)).run_id
-    address = urlsplit(url)
-    try:
-        port = address.port or (443 if address.scheme == "https" else 80)
-        _, writer = await asyncio.open_connection(address.hostname, port)
-    except (OSError, ValueError) as error:
-        how = f"Start one: {store.command('serve', '--open')}. If it has another address, name it with --url."
-        raise UsageError(f"no server answers at {url}", how) from error
-    writer.close()
     page = f"{url.rstrip('/')}/runs/{found}"
     write_line(page)
     if not webbrowser.open(page):

@@ -78,11 +78,6 @@ def _lines(spec: ToolSpec) -> Iterator[str]:
     yield from (spec.name, *spec.description.splitlines(), "")
     yield f"effect   {spec.effect.value}: {EFFECTS[spec.effect]}"
     yield f"timeout  {duration(spec.timeout_s)} a call, {count(spec.retries, 'retry', 'retries')} of temporary errors"
-    limits = [f"{count(spec.concurrency, 'call')} at once"] if spec.concurrency is not None else []
-    limits += [f"{spec.rate} calls"] if spec.rate else []
-    limits += [f"results are used again for {duration(spec.cache_s)}"] if spec.cache_s is not None else []
-    if limits:
-        yield f"limits   {', '.join(limits)}"
     yield f"code     {spec.import_path}"
     properties: dict[str, dict[str, Any]] = spec.parameters.get("properties", {})
     yield from ("", "arguments" if properties else "no arguments")
