@@ -78,7 +78,7 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
     clock = SystemClock()
     toolbox = Toolbox([piece(seconds)])
     redactor = Redactor()
-    host = Host(store, ModelCalls(ScriptedLead(count), store, clock), ToolCalls(toolbox, _no_web, clock), redactor)
+    host = Host(store, ModelCalls(ScriptedLead(count), store, clock), ToolCalls(toolbox, _no_web, clock, store), redactor)
     dispatcher = LocalDispatcher(host, clock)
     definition = RunDefinition(
         request="benchmark",

@@ -16,13 +16,13 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import Limits, SharedBudget, nanousd
-from leadhand.core.run import HIGHEST_PRIORITY
+from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.value import Json, Unfit, json_problem, one_line, plain_json, shown
 from leadhand.ports import Toolbox
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
-from leadhand.ports.runs import RunFilter
+from leadhand.ports.runs import RunFilter, RunSort
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters, and those that change the direction of the text around them."""
@@ -197,6 +197,7 @@ _STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs
 @cache
 def _filters() -> type[BaseModel]:
     kinds: dict[str, Any] = {key: (kind, None) for key, kind in get_type_hints(RunFilter).items()}
+    kinds |= {"status": (RunStatus | None, None), "sort": (RunSort, RunSort.CREATED)}
     return create_model("RunFilter", **kinds)
 
 

@@ -96,10 +96,10 @@ class Work:
         """Return the gaps besides failed subtasks: what was not judged or is missing, and what no tool can do."""
         more, steps = more_steps(self.run.state), self.run.state.steps  # where a place in the order is known
         why = "no further work order was allowed" if self._is_used_up else "what was ordered before gave nothing more"
-        unjudged = {key: each for key, each in self.failures.items() if self.may_be_used(key)}
         found = [
             gap(steps[key], FailureClass.INSUFFICIENT, f"{UNJUDGED}: {each.message}", each.next_action or ASK_AGAIN)
-            for key, each in unjudged.items()
+            for key, each in self.failures.items()
+            if self.may_be_used(key) and key not in self.verdicts  # else a person has decided
         ]
         found += [_part(each.name, f"it is missing, and {why}", more) for each in self.review.missing]
         found += [_part(each.what, each.reason, UNSUPPORTED, FailureClass.UNAVAILABLE) for each in self.cannot]
