@@ -1680,7 +1680,7 @@ export interface components {
       readonly passages: {
         readonly [key: string]: components["schemas"]["CitedPassage"];
       };
-      readonly plan: components["schemas"]["Plan"] | null;
+      readonly plan: components["schemas"]["Plan"] | unknown;
       readonly research: readonly components["schemas"]["ResearchedQuestion"][];
       readonly revisions: number;
       readonly stages: readonly components["schemas"]["Stage"][];

@@ -238,6 +238,23 @@ async def test_a_class_plans_and_the_research_of_a_class_can_be_text(home: Path)
     assert answer.status is RunStatus.SUCCEEDED
 
 
+async def test_a_plan_and_research_of_classes_can_be_text(home: Path):
+    class Searching(Agent):
+        name = "researcher"
+
+        async def run(self, task: Task) -> AgentResult:
+            return AgentResult(updates={"research": f"{task.plan} It needs 9 kW."})
+
+    scripted = model(writer="It needs 9 kW [p1].")
+    answer = await lead(home, scripted, agents=[Vague, Searching]).run(
+        TOPIC, flow="report", agents=["planner", "researcher"]
+    )
+    (brief,) = briefs(scripted, "draft-1")
+    assert brief["plan"] == answer.document["task"]["plan"] == "First the size, then the costs."
+    assert brief["passages"]["p1"]["text"].endswith("It needs 9 kW.")
+    assert answer.status is RunStatus.SUCCEEDED
+
+
 async def test_a_plan_of_a_class_that_has_no_sections_ends_the_run_with_what_is_wrong(home: Path):
     answer = await lead(home, model(), agents=[Vague]).run(TOPIC, flow="report", agents=["planner"])
     assert answer.status is RunStatus.FAILED

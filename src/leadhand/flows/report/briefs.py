@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from leadhand.core.artifact import blob_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json
@@ -15,7 +17,7 @@ from leadhand.flows.flow import Given as Result
 from leadhand.flows.passages import Passage, passages_in
 
 from .progress import Draft, Report
-from .shapes import MOST_QUESTIONS, Findings
+from .shapes import MOST_QUESTIONS, Findings, Plan
 from .stages import REVIEWER, WRITER, Stage
 
 TOKENS_PER_WORD = 2
@@ -34,7 +36,7 @@ def shown_to(report: Report, stage: Stage, draft: Draft | None, more: Mapping[st
         case "writer":
             return {**facts, **_for_writer(report, draft)}
         case _ if draft is None:
-            return {**facts, **({} if report.plan is None else {"plan": report.plan.model_dump(mode="json")})}
+            return {**facts, **({} if report.plan is None else {"plan": to_jsonable_python(report.plan)})}
         case _:
             return {**facts, **_for_stage(report, stage, draft)}
 
@@ -76,8 +78,9 @@ def _for_stage(report: Report, stage: Stage, draft: Draft) -> dict[str, Any]:
 
 def _outline(report: Report) -> dict[str, Any]:
     """Return the headings of the plan, and the questions that have no findings."""
-    sections = report.plan.sections if report.plan is not None else ()
-    facts = {"title": report.title, "sections": [section.heading for section in sections]}
+    plan = report.plan
+    facts: dict[str, Any] = {"title": report.title}
+    facts |= {"sections": [each.heading for each in plan.sections]} if isinstance(plan, Plan) else {"plan": plan}
     return {**facts, "missing": report.missing} if report.missing else facts
 
 

@@ -15,13 +15,14 @@ from types import MappingProxyType
 from typing import Annotated, Any, cast
 
 from pydantic import Field
+from pydantic_core import to_jsonable_python
 
 from leadhand.core.commands import FlowError
-from leadhand.core.errors import UsageError
+from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import object_of
+from leadhand.core.value import is_object, object_of
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import Desk
 from leadhand.flows.plan_gate import denial, page_id
@@ -36,7 +37,7 @@ from .agents import AgentResult, BoundAgent, worker_of
 from .briefs import research_problems, shown_to, with_passages
 from .offline import RULES
 from .progress import Draft, Report
-from .shapes import Research, Section, Task, Verdict
+from .shapes import Plan, Research, Section, Task, Verdict
 from .stages import PLANNER, RESEARCHER, WRITER, Stage, stages_of
 from .task import answer_of, report_task
 
@@ -132,7 +133,8 @@ class _Writing(Report):
         while True:
             for stage in self._before[:first]:
                 await self._carry_out(stage, more={"denied": [*denied]} if denied else {})
-            plan = {} if self.plan is None else self.plan.model_dump(mode="json")
+            plan = to_jsonable_python(self.plan)
+            plan = plan if is_object(plan) else {"plan": plan}
             said = await self.run.approve(plan, of=[*self.results.values()][-1])
             if not isinstance(said, Denied):
                 break
@@ -161,7 +163,11 @@ class _Writing(Report):
     async def _carry_out(self, stage: Stage, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING) -> None:
         """Carry out a stage other than the writer: on a draft, or before there is one."""
         if stage.name == RESEARCHER and not stage.agent:
-            sections = enumerate(self.plan.sections if self.plan is not None else (), start=1)
+            if not isinstance(self.plan, Plan):
+                how = "Give it a title and sections, or research with a class of your own, too."
+                what = "the plan has no title and sections, which the researcher needs"
+                raise FlowError(Failure.of(what, "no_plan", FailureClass.INVALID, how))
+            sections = enumerate(self.plan.sections, start=1)
             found: list[Result] = await self.run.gather([self._research(stage, *each) for each in sections])
             self.results |= {each.key: each for each in found}
             return

@@ -7,9 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from leadhand.core.commands import FlowError
-from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.value import compact_json, is_list, list_of, object_of, one_line
+from leadhand.core.value import compact_json, is_list, list_of, object_of
 from leadhand.flows.draft_rounds import DraftRounds, ReportFinding
 from leadhand.flows.passages import Passage
 from leadhand.flows.seam.context import FlowContext
@@ -17,7 +15,7 @@ from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Result, sha
 
 from .shapes import DraftFinding, DraftReview, Finding, Plan, Research, Verdict
-from .stages import PLANNER, Stage
+from .stages import Stage
 
 
 class Draft(DraftRounds):
@@ -68,7 +66,8 @@ class Report:
 
     def __init__(self, run: FlowContext, stages: Sequence[Stage], max_revisions: int) -> None:
         self.run, self.stages, self.max_revisions = run, stages, max_revisions
-        self.plan: Plan | None = None
+        self.plan: Any = None
+        """A Plan, or what a class of the user gave instead."""
         self.results: dict[str, Result] = {}
         """What the stages before the writer gave, by step, and those that researched."""
         self.found: dict[str, Research] = {}
@@ -77,7 +76,7 @@ class Report:
 
     @property
     def title(self) -> str:
-        return self.run.request if self.plan is None else self.plan.title
+        return self.plan.title if isinstance(self.plan, Plan) else self.run.request
 
     @property
     def passages(self) -> dict[str, Passage]:
@@ -99,8 +98,11 @@ class Report:
     def take(self, stage: Stage, result: Result, draft: Draft | None = None) -> None:
         """Note what a stage gives. The research that a class gives replaces what was found before."""
         given = given_by(stage, result)
-        if "plan" in given or stage.name == PLANNER:
-            self.plan = _plan(stage, given.get("plan"))
+        if "plan" in given:
+            try:
+                self.plan = Plan.model_validate(given["plan"])
+            except ValidationError:
+                self.plan = given["plan"]
         if research := given.get("research"):
             known = {each.id: each for each in self.passages.values()}
             found = _researched(research, result.key, result.state.by or stage.name, known)
@@ -121,14 +123,6 @@ def given_by(stage: Stage, result: Result) -> Mapping[str, Any]:
     value = object_of(result.value)
     updates, said = object_of(value.get("updates")), {name: value.get(name) for name in ("verdict", "findings")}
     return {**updates, "feedback": {**object_of(updates.get("feedback")), **{k: v for k, v in said.items() if v}}}
-
-
-def _plan(stage: Stage, given: Any) -> Plan:
-    try:
-        return Plan.model_validate(given)
-    except ValidationError as error:
-        what, how = f"the {stage.name} gave no plan with a title and sections: {one_line(error)}", "Correct the stage."
-        raise FlowError(Failure.of(what, "no_plan", FailureClass.INVALID, how)) from error
 
 
 def _researched(given: Any, key: str, by: str, known: Mapping[str, Passage]) -> dict[str, Research]:

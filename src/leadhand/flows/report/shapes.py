@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from leadhand.core.run import StepStatus
-from leadhand.core.value import Value
+from leadhand.core.value import Json, Value
 from leadhand.core.work_result import Doubt, JudgedClaim
 from leadhand.flows.draft_rounds import ReportFinding
 from leadhand.flows.passages import Passage
@@ -143,16 +143,16 @@ class ReportDraft(ReportFeedback):
 class Task(BaseModel):
     """The work on a report. A stage gets its own copy when it begins; which of the fields it changes is recorded.
 
-    ``plan`` has a title and sections, ``research`` what was found for each question; that of your own stages can be any
-    JSON. ``draft`` is the latest text with its citations (``[p1]``), ``feedback`` the verdict on it and its findings.
-    ``claims`` are the claims of the draft with their verdicts, ``passages`` what they can cite, by id. ``events`` are
-    the lines that the stages reported: before this one began.
+    ``plan`` has a title and sections, ``research`` what was found for each question; those of your own stages can be
+    text or any JSON. ``draft`` is the latest text with its citations (``[p1]``), ``feedback`` the verdict on it and its
+    findings. ``claims`` are the claims of the draft with their verdicts, ``passages`` what they can cite, by id.
+    ``events`` are the lines that the stages reported: before this one began.
     """
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     topic: str = ""
-    plan: Plan | None = None
+    plan: Plan | Json = Field(default=None, union_mode="left_to_right")
     research: tuple[ResearchedQuestion, ...] = ()
     draft: str | None = None
     feedback: ReportFeedback | None = None
