@@ -37,7 +37,7 @@ from leadhand.core.tool import Source
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.engine import snapshots
-from leadhand.flows.work_order.roles import roles
+from leadhand.flows.work_order.roles import ROLES
 from leadhand.stores.opening import open_store
 from leadhand.tools.toolbox import Toolbox
 
@@ -86,7 +86,7 @@ async def write(home: Path) -> None:
     definition = RunDefinition(
         request="benchmark",
         flow="work-order",
-        workers=roles(),
+        workers=ROLES,
         models=ModelChoice(default="scripted"),
         tools=Toolbox([piece(0.0)]).specs(),
         limits=Limits(max_workers=100, timeout_s=None),

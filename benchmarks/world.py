@@ -17,13 +17,13 @@ from leadhand.core.state import RunState
 from leadhand.core.tool import ToolReturn
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.controller import Controller
-from leadhand.engine.host import Host
+from leadhand.engine.attempts.host import Host
 from leadhand.engine.log import RunLog
-from leadhand.engine.model_calls import ModelCalls
+from leadhand.engine.calls.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.tool_calls import ToolCalls
+from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.flows.work_order.flow import WORK_ORDER
-from leadhand.flows.work_order.roles import roles
+from leadhand.flows.work_order.roles import ROLES
 from leadhand.ports import ContextStore
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from leadhand.tools.decorator import Tool, tool
@@ -78,12 +78,12 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
     clock = SystemClock()
     toolbox = Toolbox([piece(seconds)])
     redactor = Redactor()
-    host = Host(store, ModelCalls(ScriptedLead(count), store, clock), ToolCalls(toolbox, _no_web, clock), redactor)
+    host = Host(store, ModelCalls(ScriptedLead(count), store, clock), ToolCalls(toolbox, _no_web, clock, store), redactor)
     dispatcher = LocalDispatcher(host, clock)
     definition = RunDefinition(
         request="benchmark",
         flow="work-order",
-        workers=roles(),
+        workers=ROLES,
         models=ModelChoice(default="scripted", windows={"scripted": 1_000_000}),  # one call composes the answer
         tools=toolbox.specs(),
         limits=Limits(max_workers=count, max_output_tokens=20_000),

@@ -16,7 +16,7 @@ async def main() -> int:
         run = await lead.start(REQUEST)
         async for entry in run:
             event = entry.event
-            print(f"{entry.seq:>4}  {entry.at:%H:%M:%S.%f}  {event.kind:<11}  {event.type:<20}  {event.subject}")
+            print(f"{entry.seq:>4}  {entry.at:%H:%M:%S.%f}  {event.type:<20}  {event.subject}")
         answer = await run.answer()
     print(f"\n{answer}")
     return 0 if answer.status == "succeeded" else 1

@@ -36,7 +36,7 @@ from leadhand.server.app import routed
 IMPORTED = (
     "aiohttp",
     "anyio._backends._asyncio",
-    "leadhand.app.cluster",
+    "leadhand.app.driving.cluster",
     "leadhand.server.serving",
     "leadhand.stores.postgres",
     "leadhand.testing.scripted_model",

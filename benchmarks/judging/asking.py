@@ -14,8 +14,8 @@ from leadhand import Leadhand
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AttemptReturned, ModelCallReturned, StepSettled
 from leadhand.core.ids import step_of
-from leadhand.core.work_result import Claim
 from leadhand.core.value import Json, compact_json
+from leadhand.core.work_result import Claim
 from leadhand.flows import FlowContext
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.judging import calls_shown, shards_of, verifying
@@ -118,7 +118,8 @@ def questions_about(drafts: Iterable[Draft], room: int) -> Iterator[Question]:
         calls = calls_shown(draft.material.calls, left // 4)
         for numbers, pieces in shards_of(draft.claims, draft.material, left - tokens(calls)):
             claims = [each for each in draft.claims if each.n in numbers]
-            yield Question(draft, claims, judge_facts(claims, pieces, draft.material, draft.request, calls))
+            facts = {**judge_facts(claims, pieces, draft.material, draft.request), "calls": calls}
+            yield Question(draft, claims, facts)
 
 
 def _schema(question: Question) -> dict[str, Any]:

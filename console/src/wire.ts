@@ -689,6 +689,14 @@ export interface components {
         readonly [key: string]: string | null;
       };
     };
+    readonly leadhand__core__work_result__Verdict: {
+      readonly reason: string;
+      readonly replacement: components["schemas"]["ProposedSubtask"] | null;
+      readonly subtask: string;
+      readonly verdict: components["schemas"]["VerdictKind"];
+    };
+    /** @enum {string} */
+    readonly leadhand__flows__report__shapes__Verdict: "APPROVED" | "NEEDS_REVISION";
     readonly Limits: {
       readonly approval_timeout_s: number | null;
       readonly attempt_timeout_s: number;
@@ -899,7 +907,6 @@ export interface components {
     readonly PhasePart: {
       readonly step: string;
       readonly text: string;
-      readonly worker: string;
       readonly written?: number;
     };
     readonly Plan: {
@@ -989,56 +996,30 @@ export interface components {
       readonly question_id?: string;
       readonly text: string;
     };
-    readonly ReportClaim: {
-      readonly cites?: readonly string[];
-      readonly end?: number | null;
-      readonly header?: string;
-      readonly n: number;
-      readonly path?: string;
-      readonly start?: number | null;
-      readonly text: string;
-      readonly verdict: components["schemas"]["ClaimVerdict"];
-      readonly why: string | null;
-    };
     readonly ReportDraft: {
-      readonly claims: readonly components["schemas"]["ReportClaim"][];
+      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly doubts: readonly components["schemas"]["Doubt"][];
       readonly error: string | null;
       readonly findings: readonly components["schemas"]["ReportFinding"][];
       readonly key: string;
       readonly number: number;
       readonly research: readonly string[];
-      readonly reviews: readonly components["schemas"]["StageReview"][];
       readonly revises: string | null;
       readonly status: components["schemas"]["StepStatus"];
       readonly text: string | null;
       readonly unreviewed: readonly string[];
-      readonly verdict: ("APPROVED" | "NEEDS_REVISION") | null;
+      readonly verdict: components["schemas"]["leadhand__flows__report__shapes__Verdict"] | null;
     };
     readonly ReportFeedback: {
       readonly findings: readonly components["schemas"]["ReportFinding"][];
       readonly unreviewed: readonly string[];
-      readonly verdict: ("APPROVED" | "NEEDS_REVISION") | null;
+      readonly verdict: components["schemas"]["leadhand__flows__report__shapes__Verdict"] | null;
     };
     readonly ReportFinding: {
       readonly by: string;
       readonly claim: number | null;
       readonly problem: string;
       readonly text: string | null;
-    };
-    readonly ReportTask: {
-      readonly claims: readonly components["schemas"]["ReportClaim"][];
-      readonly draft: string | null;
-      readonly drafts: readonly components["schemas"]["ReportDraft"][];
-      readonly events: readonly components["schemas"]["TaskEvent"][];
-      readonly feedback: components["schemas"]["ReportFeedback"] | null;
-      readonly final_report: string | null;
-      readonly passages: {
-        readonly [key: string]: components["schemas"]["CitedPassage"];
-      };
-      readonly plan: components["schemas"]["Plan"] | unknown;
-      readonly research: readonly components["schemas"]["ResearchedQuestion"][];
-      readonly revisions: number;
-      readonly stages: readonly components["schemas"]["StageState"][];
     };
     readonly RequestDecided: {
       readonly args?: {
@@ -1109,7 +1090,7 @@ export interface components {
       readonly cannot: readonly components["schemas"]["Unsupported"][];
       readonly complete: boolean;
       readonly missing: readonly components["schemas"]["ProposedSubtask"][];
-      readonly verdicts: readonly components["schemas"]["Verdict"][];
+      readonly verdicts: readonly components["schemas"]["leadhand__core__work_result__Verdict"][];
     };
     readonly ReviewPart: {
       readonly complete: boolean;
@@ -1256,7 +1237,7 @@ export interface components {
       readonly tags: {
         readonly [key: string]: string;
       };
-      readonly task: components["schemas"]["ReportTask"] | null;
+      readonly task: components["schemas"]["Task"] | null;
       readonly todos: readonly components["schemas"]["Todo"][];
       readonly tools: readonly string[];
       readonly usage: components["schemas"]["RunUsage"];
@@ -1475,17 +1456,18 @@ export interface components {
       readonly tokens: number;
       readonly unpriced: boolean;
     };
-    readonly StageReview: {
-      readonly answer: unknown;
-      readonly error: string | null;
-      readonly key: string;
-      readonly stage: string;
-      readonly status: components["schemas"]["StepStatus"];
-    };
-    readonly StageState: {
+    readonly Stage: {
+      readonly after: string | null;
+      readonly agent: string | null;
+      readonly budget: number | null;
+      readonly gives: readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[];
+      readonly instructions: string | null;
+      readonly max_requests: number | null;
+      readonly max_tokens: number | null;
+      readonly max_turns: number | null;
+      readonly model: string | null;
       readonly name: string;
-      readonly status: components["schemas"]["StepStatus"];
-      readonly steps: readonly string[];
+      readonly tools: readonly string[] | null;
     };
     readonly Step: {
       readonly counts: boolean;
@@ -1688,6 +1670,22 @@ export interface components {
       readonly role: "system";
       readonly text: string;
     };
+    readonly Task: {
+      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly draft: string | null;
+      readonly drafts: readonly components["schemas"]["ReportDraft"][];
+      readonly events: readonly components["schemas"]["TaskEvent"][];
+      readonly feedback: components["schemas"]["ReportFeedback"] | null;
+      readonly final_report: string | null;
+      readonly passages: {
+        readonly [key: string]: components["schemas"]["CitedPassage"];
+      };
+      readonly plan: components["schemas"]["Plan"] | unknown;
+      readonly research: readonly components["schemas"]["ResearchedQuestion"][];
+      readonly revisions: number;
+      readonly stages: readonly components["schemas"]["Stage"][];
+      readonly topic: string;
+    };
     readonly TaskEvent: {
       readonly agent: string;
       readonly message: string;
@@ -1863,12 +1861,6 @@ export interface components {
       readonly role: "user";
       readonly text: string;
     };
-    readonly Verdict: {
-      readonly reason: string;
-      readonly replacement: components["schemas"]["ProposedSubtask"] | null;
-      readonly subtask: string;
-      readonly verdict: components["schemas"]["VerdictKind"];
-    };
     /** @enum {string} */
     readonly VerdictKind: "accept" | "retry" | "replan" | "drop";
     readonly VerdictPart: {
@@ -1983,7 +1975,6 @@ export interface components {
       readonly text: string;
       readonly tools: readonly string[];
       readonly toolsets: readonly string[];
-      readonly version: number;
     };
     readonly WorkerPromotion: {
       readonly diff: string;
@@ -2111,6 +2102,10 @@ export type KeyCeilings = components["schemas"]["KeyCeilings"];
 export type KeyDocument = components["schemas"]["KeyDocument"];
 export type KeysList = components["schemas"]["KeysList"];
 export type Labels = components["schemas"]["Labels"];
+export type LeadhandCoreWorkResultVerdict =
+  components["schemas"]["leadhand__core__work_result__Verdict"];
+export type LeadhandFlowsReportShapesVerdict =
+  components["schemas"]["leadhand__flows__report__shapes__Verdict"];
 export type Limits = components["schemas"]["Limits"];
 export type LimitsBody = components["schemas"]["LimitsBody"];
 export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
@@ -2145,11 +2140,9 @@ export type QuestionAnswered = components["schemas"]["QuestionAnswered"];
 export type QuestionAsked = components["schemas"]["QuestionAsked"];
 export type QueueInfo = components["schemas"]["QueueInfo"];
 export type ReplyBody = components["schemas"]["ReplyBody"];
-export type ReportClaim = components["schemas"]["ReportClaim"];
 export type ReportDraft = components["schemas"]["ReportDraft"];
 export type ReportFeedback = components["schemas"]["ReportFeedback"];
 export type ReportFinding = components["schemas"]["ReportFinding"];
-export type ReportTask = components["schemas"]["ReportTask"];
 export type RequestDecided = components["schemas"]["RequestDecided"];
 export type ResearchedQuestion = components["schemas"]["ResearchedQuestion"];
 export type ResultData = components["schemas"]["ResultData"];
@@ -2188,8 +2181,7 @@ export type SignalSent = components["schemas"]["SignalSent"];
 export type SkipBody = components["schemas"]["SkipBody"];
 export type Source = components["schemas"]["Source"];
 export type SpendPart = components["schemas"]["SpendPart"];
-export type StageReview = components["schemas"]["StageReview"];
-export type StageState = components["schemas"]["StageState"];
+export type Stage = components["schemas"]["Stage"];
 export type Step = components["schemas"]["Step"];
 export type StepIssued = components["schemas"]["StepIssued"];
 export type StepLine = components["schemas"]["StepLine"];
@@ -2203,6 +2195,7 @@ export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
 export type SystemMessage = components["schemas"]["SystemMessage"];
+export type Task = components["schemas"]["Task"];
 export type TaskEvent = components["schemas"]["TaskEvent"];
 export type Todo = components["schemas"]["Todo"];
 export type TodoPart = components["schemas"]["TodoPart"];
@@ -2220,7 +2213,6 @@ export type TrialData = components["schemas"]["TrialData"];
 export type Unsupported = components["schemas"]["Unsupported"];
 export type Usage = components["schemas"]["Usage"];
 export type UserMessage = components["schemas"]["UserMessage"];
-export type Verdict = components["schemas"]["Verdict"];
 export type VerdictKind = components["schemas"]["VerdictKind"];
 export type VerdictPart = components["schemas"]["VerdictPart"];
 export type ViewDocument = components["schemas"]["ViewDocument"];

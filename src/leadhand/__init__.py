@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
-    from leadhand.app.approvals import OpenApproval
+    from leadhand.app.steering.approvals import OpenApproval
     from leadhand.core.approval import Approval
     from leadhand.core.errors import (
         ConfigurationError,
@@ -35,30 +35,22 @@ if TYPE_CHECKING:
     from leadhand.verify.judge import ClaimDoubt, MissingPart, Verdicts, Verifier
 
 _WHERE = {
-    "leadhand.api": ("Leadhand",),
-    "leadhand.core.approval": ("Approval",),
-    "leadhand.core.errors": (
-        "ConfigurationError",
-        "FailureClass",
-        "LeadhandError",
-        "NoSuchRun",
-        "RunOwned",
-        "StoreError",
-        "ToolError",
-        "UsageError",
-    ),
-    "leadhand.core.events": ("Entry",),
-    "leadhand.core.work_result": ("Claim",),
-    "leadhand.core.run": ("RunStatus",),
-    "leadhand.core.tool": ("Effect", "Source", "ToolReturn"),
-    "leadhand.flows.seam.worker": ("Worker",),
-    "leadhand.ports": ("ToolContext",),
-    "leadhand.app.approvals": ("OpenApproval",),
-    "leadhand.runs": ("Answer", "Run"),
-    "leadhand.tools.decorator": ("Tool", "tool"),
-    "leadhand.verify.judge": ("ClaimDoubt", "MissingPart", "Verdicts", "Verifier"),
+    "leadhand.api": "Leadhand",
+    "leadhand.app.steering.approvals": "OpenApproval",
+    "leadhand.core.approval": "Approval",
+    "leadhand.core.errors": "ConfigurationError FailureClass LeadhandError NoSuchRun RunOwned StoreError ToolError"
+    " UsageError",
+    "leadhand.core.events": "Entry",
+    "leadhand.core.work_result": "Claim",
+    "leadhand.core.run": "RunStatus",
+    "leadhand.core.tool": "Effect Source ToolReturn",
+    "leadhand.flows.seam.worker": "Worker",
+    "leadhand.ports": "ToolContext",
+    "leadhand.runs": "Answer Run",
+    "leadhand.tools.decorator": "Tool tool",
+    "leadhand.verify.judge": "ClaimDoubt MissingPart Verdicts Verifier",
 }
-_MODULE = {name: module for module, names in _WHERE.items() for name in names}
+_MODULE = {name: module for module, names in _WHERE.items() for name in names.split()}
 
 __all__ = [
     "Answer",

@@ -8,16 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from leadhand.app import approvals, arguments, operator, questions
+from leadhand.app import arguments
 from leadhand.app.answers import Wanted
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.flows import DEFAULT, MAP, REPORT, RESEARCH, FlowName, FlowRegistry
-from leadhand.app.led import led
 from leadhand.app.new_limits import NewLimits, known_limits
-from leadhand.app.report_agents import bound_agents
+from leadhand.app.project.source_files import bound_agents
 from leadhand.app.run_settings import AS_CONFIGURED, NewRun, RunTool, asked_settings, check_options
 from leadhand.app.runtime import Runtime, open_runtime
-from leadhand.app.settings import Settings, budget_source, settings, user
+from leadhand.app.settings import Settings, settings, user
+from leadhand.app.steering import approvals, operator, questions
+from leadhand.app.steering.approvals import OpenApproval
+from leadhand.app.steering.led import led
 from leadhand.app.toolsets import toolbox
 from leadhand.app.typed_answers import Output, answer_worker
 from leadhand.core.limits import Limits
@@ -37,7 +38,7 @@ from leadhand.tools.decorator import Tool
 from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
-    from leadhand.app.manifest import Project
+    from leadhand.app.project.manifest import Project
     from leadhand.flows.report.agents import Agent
 
 EXAMPLE = 'lead.run("What is the weather in Paris?")'
@@ -149,7 +150,7 @@ class Leadhand(InSync):
                 approval_timeout=approval_timeout,
             ),
             budgets=arguments.shared_budgets(budget_per_day, budget_total),
-            budget_from=budget_source(project, budget=budget, budget_per_day=budget_per_day, budget_total=budget_total),
+            budget_set=not all(map(arguments.is_usual, (budget, budget_per_day, budget_total))),
             check=check,
             worker_calls=worker_calls,
             **arguments.flags(offline=offline, no_cache=no_cache, allow_unknown_price=allow_unknown_price),
@@ -189,8 +190,8 @@ class Leadhand(InSync):
         ``path`` is a ``leadhand.toml``, or a directory: the nearest manifest there or above it is used. Raises
         UsageError for a missing one, ConfigurationError, with file and line, for one that cannot be used.
         """
-        from leadhand.app.config_files import find_manifest
-        from leadhand.app.manifest import load_project  # most processes have no project
+        from leadhand.app.project.config_files import find_manifest
+        from leadhand.app.project.manifest import load_project  # most processes have no project
 
         named = Path(path)
         project = load_project((find_manifest(named) if named.is_dir() else None) or named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from leadhand.app.answers import Wanted
@@ -10,16 +10,19 @@ from leadhand.app.blocking import Driven, T, answer_of
 from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowName
 from leadhand.app.new_limits import NewLimits
 from leadhand.app.runtime import Runtime
+from leadhand.app.steering.led import listed
 from leadhand.core.errors import UsageError
-from leadhand.mapping import MapsInputs
-from leadhand.runs import Answer, Run, ValueT
+from leadhand.flows.seam.results import Result
+from leadhand.flows.seam.worker import Worker
+from leadhand.mapping import Mapped
+from leadhand.runs import Answer, Answering, Run, ValueT
 
 if TYPE_CHECKING:
     from leadhand.flows.report.agents import BoundAgent
 
 
-class InSync(MapsInputs):
-    """What :class:`~leadhand.Leadhand` offers code without an event loop, and notebooks."""
+class InSync(Answering):
+    """What :class:`~leadhand.Leadhand` offers code without an event loop, and notebooks; and maps."""
 
     agents: Mapping[str, BoundAgent]
     _runtime: Runtime | None
@@ -35,6 +38,24 @@ class InSync(MapsInputs):
 
     async def aclose(self) -> None:
         raise NotImplementedError
+
+    async def _mapped(self, worker: Worker | str, items: Any, given: dict[str, Any]) -> Mapped:
+        raise NotImplementedError
+
+    async def map(self, worker: Worker | str, items: Any, **given: Any) -> AsyncIterator[Result]:
+        """Have a worker carry out each of the ``items`` in one run, and yield the results in the order of the items.
+
+        An item is text, an object as JSON or a pydantic model. The result of a failed one is not ``ok`` and has a
+        ``failure``. ``given`` are further arguments of :meth:`~leadhand.Leadhand.start`, such as ``limits``; the
+        results are judged only with ``check="judge"``. Raises as that method does.
+        """
+        mapped = await self._mapped(worker, await listed(items), given)
+        async for each in mapped.results():
+            yield each
+
+    def map_sync(self, worker: Worker | str, items: Iterable[Any], **given: Any) -> list[Result]:
+        """Call :meth:`map` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
+        return self._sync(self._mapped(worker, items, given))
 
     def run_sync(
         self, request: str, *, flow: FlowName | str = DEFAULT, output: Wanted[ValueT] = None, **options: Any
@@ -63,7 +84,6 @@ class InSync(MapsInputs):
         """Drive a run to its rest. On KeyboardInterrupt it is paused, and the error says how to resume it."""
         if self._runtime is not None:
             starting.close()
-            raise UsageError(
-                "this Leadhand is open in a running loop", "Await run() there, or use another Leadhand for run_sync()."
-            )
+            how = "Await run() there, or use another Leadhand for run_sync()."
+            raise UsageError("this Leadhand is open in a running loop", how)
         return answer_of(starting, self.aclose)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from leadhand.app.blocking import Driven, T
-from leadhand.app.led import listed
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import ENDED
@@ -16,8 +14,7 @@ from leadhand.core.value import Json
 from leadhand.core.work_order import Step
 from leadhand.flows.map import steps_of
 from leadhand.flows.seam.results import Result
-from leadhand.flows.seam.worker import Worker
-from leadhand.runs import Answering, Run
+from leadhand.runs import Run
 
 
 class Mapped:
@@ -76,28 +73,3 @@ def _cause(state: RunState, step: StepState) -> Failure:
         return Failure.of(gap.reason, "not_carried_out", gap.class_, gap.next_action)
     message, how = f"the run {state.run_id} is {state.status.value}", f"leadhand runs resume {state.run_id}"
     return Failure.of(message, "not_finished", FailureClass.EXHAUSTED, f"continue it: {how}")
-
-
-class MapsInputs(Answering):
-    """The methods of a Leadhand that have one worker carry out many inputs."""
-
-    async def _mapped(self, worker: Worker | str, items: Any, given: dict[str, Any]) -> Mapped:
-        raise NotImplementedError
-
-    def _sync(self, starting: Coroutine[Any, Any, Driven[T]]) -> T:
-        raise NotImplementedError
-
-    async def map(self, worker: Worker | str, items: Any, **given: Any) -> AsyncIterator[Result]:
-        """Have a worker carry out each of the ``items`` in one run, and yield the results in the order of the items.
-
-        An item is text, an object as JSON or a pydantic model. The result of a failed one is not ``ok`` and has a
-        ``failure``. ``given`` are further arguments of :meth:`~leadhand.Leadhand.start`, such as ``limits``; the
-        results are judged only with ``check="judge"``. Raises as that method does.
-        """
-        mapped = await self._mapped(worker, await listed(items), given)
-        async for each in mapped.results():
-            yield each
-
-    def map_sync(self, worker: Worker | str, items: Iterable[Any], **given: Any) -> list[Result]:
-        """Call :meth:`map` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        return self._sync(self._mapped(worker, items, given))

@@ -18,9 +18,9 @@
 from __future__ import annotations
 
 from leadhand.flows.passages import Passage, passages_in
-from leadhand.flows.report.agents import Agent, AgentResult, Task
+from leadhand.flows.report.agents import Agent, AgentResult
 from leadhand.flows.report.shapes import DraftFinding as Finding
-from leadhand.flows.report.shapes import Plan, Research, TaskEvent, Verdict
+from leadhand.flows.report.shapes import Plan, Research, Task, TaskEvent, Verdict
 from leadhand.ports import ModelError
 
 __all__ = [

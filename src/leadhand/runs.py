@@ -8,15 +8,15 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Generic, Unpack
 
-from leadhand.app import approvals, follow_ups, operator, questions
 from leadhand.app.answers import Answer as Answer
 from leadhand.app.answers import ValueT as ValueT
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.arguments import check_request
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.run_settings import NewRun
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
+from leadhand.app.steering import approvals, follow_ups, operator, questions
+from leadhand.app.steering.approvals import OpenApproval
 from leadhand.app.typed_answers import Output
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval
@@ -26,7 +26,6 @@ from leadhand.core.relations import open_approvals
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
-from leadhand.ports.runs import RunListing
 
 AT_REST = ENDED | {RunStatus.PAUSED, RunStatus.WAITING}
 LOOK_EVERY_S = 0.1
@@ -161,19 +160,30 @@ class Run(Answering, Generic[ValueT]):
 
     async def __aiter__(self) -> AsyncGenerator[ev.Entry]:
         """Every event of the run, from the first; ends when the run ends, is paused, or waits for people."""
-        rest = _Rest()
+        seq, resting, claimed = 0, False, False  # who takes over a run at rest may release it without an event
         async with contextlib.aclosing(self._runtime.store.follow(self.run_id)) as batches:
             reading: asyncio.Future[list[ev.Entry]] | None = None
             try:
                 while True:
                     reading = reading or asyncio.ensure_future(anext(batches))
-                    await asyncio.wait({reading}, timeout=LOOK_EVERY_S if rest.doubtful else None)
+                    await asyncio.wait({reading}, timeout=LOOK_EVERY_S if claimed else None)
                     if reading.done():
                         batch, reading = reading.result(), None
                         for entry in batch:
                             yield entry
-                            rest.take(entry)
-                    if (rest.resting or rest.doubtful) and rest.reached(await self._runtime.store.run(self.run_id)):
+                            seq = entry.seq
+                            match entry.event:
+                                case ev.RunFinished() | ev.RunStatusSet(status=RunStatus.PAUSED | RunStatus.WAITING):
+                                    resting, claimed = True, False
+                                case ev.RunStatusSet():
+                                    resting = claimed = False
+                                case ev.RunClaimed():
+                                    claimed = resting
+                                case _:
+                                    pass
+                    run = await self._runtime.store.run(self.run_id) if resting else None
+                    released = run is not None and run.owner is None and run.status in AT_REST
+                    if run is not None and run.head_seq == seq and (released or not claimed):
                         return
             finally:
                 if reading is not None:
@@ -335,33 +345,3 @@ class Run(Answering, Generic[ValueT]):
             self._driving = self._runtime.driving(state, self._note)
         elif self._driving is not None and self._driving.done():
             self._driving = None  # another process drives it, or will do so
-
-
-class _Rest:
-    """Whether a run is at rest according to its events: ended, paused or waiting for people.
-
-    ``doubtful``: a process took over the run at rest, so it may continue, or be released without an event.
-    """
-
-    def __init__(self) -> None:
-        self.resting = False
-        self.doubtful = False
-        self._seq = 0
-
-    def take(self, entry: ev.Entry) -> None:
-        self._seq = entry.seq
-        match entry.event:
-            case ev.RunFinished() | ev.RunStatusSet(status=RunStatus.PAUSED | RunStatus.WAITING):
-                self.resting, self.doubtful = True, False
-            case ev.RunStatusSet():
-                self.resting = self.doubtful = False
-            case ev.RunClaimed():
-                self.resting, self.doubtful = False, self.resting or self.doubtful
-            case _:
-                pass
-
-    def reached(self, listing: RunListing) -> bool:
-        """Whether no further events of the run will follow."""
-        if listing.head_seq != self._seq:
-            return False
-        return self.resting or (listing.owner is None and listing.status in AT_REST)

@@ -2,14 +2,5 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from leadhand.app.worker_files import load_worker_file as _load
-from leadhand.flows.seam.worker import Worker
-
-__all__ = ["Worker", "load_worker_file"]
-
-
-def load_worker_file(path: Path | str) -> Worker:
-    """Return the worker that a file defines. Raises ConfigurationError, with the line, for a malformed file."""
-    return _load(Path(path))
+from leadhand.app.project.worker_files import load_worker_file as load_worker_file
+from leadhand.flows.seam.worker import Worker as Worker

@@ -12,7 +12,7 @@ from api.absent import orphaned, three
 from server.doors import door
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, UsageError
-from leadhand.app import operator
+from leadhand.app.steering import operator
 from leadhand.cli.app import main
 from leadhand.core.events import RunRequested, StepRequested
 from leadhand.core.run import ENDED

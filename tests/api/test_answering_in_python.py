@@ -11,7 +11,7 @@ import pytest
 from api.conftest import LeadOf
 
 from leadhand import Leadhand, NoSuchRun, RunStatus, ToolContext, ToolReturn, UsageError, tool
-from leadhand.app.approvals import OpenApproval
+from leadhand.app.steering.approvals import OpenApproval
 
 
 class Bank:

@@ -270,8 +270,8 @@ async def test_without_money_no_model_that_costs_any_is_asked(lead_of: Any, home
 
 def test_the_usual_budget_is_told_from_one_that_was_asked_for(home: Path) -> None:
     assert isinstance(USUAL_BUDGET, Usual)
-    assert not Leadhand(offline=True, home=home).settings.budget_from
-    assert Leadhand(offline=True, home=home, budget=1.0).settings.budget_from
+    assert not Leadhand(offline=True, home=home).settings.budget_set
+    assert Leadhand(offline=True, home=home, budget=1.0).settings.budget_set
     answer = Leadhand(offline=True, home=home, budget=0).run_sync("Weather in Paris?")
     assert answer.status is RunStatus.SUCCEEDED
 

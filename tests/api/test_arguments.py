@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from pathlib import Path
 from typing import Any
@@ -140,7 +139,7 @@ async def test_a_setting_of_all_runs_is_pointed_to_where_it_belongs(home: Path) 
             with pytest.raises(UsageError) as refused:
                 await lead.start("Weather in Paris?", **wrong)
             assert two_lines(refused.value)
-        filters: list[dict[str, Any]] = [{"colour": "red"}, {"asking": "x"}, {"ascending": 1}]
+        filters: list[dict[str, Any]] = [{"colour": "red"}, {"asking": "x"}, {"ascending": "x"}]
         for wrong in filters:
             with pytest.raises(UsageError) as refused:
                 await lead.runs(**wrong)
@@ -249,40 +248,3 @@ async def test_a_model_that_the_program_brings_along_is_not_looked_for_elsewhere
             await other.resume(run.run_id)
     async with Leadhand(models=models, tools=[step], home=home) as lead:
         assert (await (await lead.resume(run.run_id)).answer()).status is RunStatus.SUCCEEDED
-
-
-async def test_a_tool_that_has_changed_since_the_run_began_is_logged_when_it_is_resumed(
-    home: Path, lead_of: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    begun = asyncio.Event()
-
-    def first() -> Any:
-        @tool
-        async def step(n: int) -> ToolReturn:
-            """Hangs."""
-            begun.set()
-            await asyncio.Event().wait()
-            return ToolReturn(raw=n)
-
-        return step
-
-    def second() -> Any:
-        @tool
-        async def step(n: int) -> ToolReturn:
-            """Mended."""
-            return ToolReturn(raw=n, summary="done")
-
-        return step
-
-    models = lead_of("step", [{"n": 0}])
-    async with Leadhand(models=models, tools=[first()], home=home) as lead:
-        run = await lead.start("one step")
-        await begun.wait()
-        await run.pause()
-        await run.answer()
-    async with Leadhand(models=models, tools=[second()], home=home) as lead:
-        with caplog.at_level(logging.WARNING, logger="leadhand"):
-            answer = await (await lead.resume(run.run_id)).answer()
-    assert answer.status is RunStatus.SUCCEEDED
-    (record,) = [record for record in caplog.records if record.name == "leadhand"]
-    assert "step" in record.getMessage()

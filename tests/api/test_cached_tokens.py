@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from leadhand import Leadhand
-from leadhand.app.html_export import page
+from leadhand.app.export.pages import page
 from leadhand.cli.terminal.messages import spending
 from leadhand.core.events import ModelCallReturned
 from leadhand.core.view import Projection

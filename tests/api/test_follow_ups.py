@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
-from leadhand.app import follow_ups
-from leadhand.app.retention import delete_runs
+from leadhand.app.steering import follow_ups
+from leadhand.app.steering.questions import delete_runs
 from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import Usage

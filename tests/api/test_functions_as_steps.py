@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from leadhand import Answer, Leadhand, Run, RunStatus, ToolError, Worker, tool
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import NoteEmitted
-from leadhand.engine.tool_calls import THREADS
+from leadhand.engine.calls.tool_calls import THREADS
 from leadhand.flows import FlowContext, StepFailed, flow
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.testing.scripted_model import ScriptedModel

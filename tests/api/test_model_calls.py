@@ -8,7 +8,7 @@ import pytest
 from api.test_code_workers import Facts, coded
 
 from leadhand import Leadhand
-from leadhand.app.model_calls import model_call
+from leadhand.app.steering.model_calls import model_call
 from leadhand.core.errors import UsageError
 from leadhand.flows.flow import Desk
 from leadhand.testing.scripted_model import ScriptedModel, gives, says

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from leadhand import ConfigurationError, Leadhand, Worker
-from leadhand.app import operator
 from leadhand.app.document.run_document import run_line
+from leadhand.app.steering import operator
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage

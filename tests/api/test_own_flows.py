@@ -15,7 +15,7 @@ from leadhand.app import flows as registry
 from leadhand.app import toolsets
 from leadhand.app.clock import SystemClock
 from leadhand.app.flows import FlowRegistry
-from leadhand.app.source_files import all_flows
+from leadhand.app.project.source_files import all_flows
 from leadhand.flows import FlowContext, Retry, flow
 from leadhand.testing.scripted_model import ScriptedModel
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
-from leadhand.app.model_calls import model_call
+from leadhand.app.steering.model_calls import model_call
 from leadhand.flows import FlowContext, Retry, flow
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, gives, plans, says, subtask
 
@@ -73,7 +73,7 @@ async def test_the_value_is_an_instance_of_the_model_and_the_text_stays(tmp_path
     assert answer.document["value"] == GOOD
     brief = brief_of(shapings(models)[0])
     assert brief["answer"] == answer.text
-    assert brief["results"][0]["data"] == {"shop": "Blum", "price_eur": 12.5, "delivered": "2026-03-01"}
+    assert brief["results"][0]["raw"] == {"shop": "Blum", "price_eur": 12.5, "delivered": "2026-03-01"}
 
 
 async def test_the_prompt_of_the_shaping_call_can_be_looked_at(tmp_path: Path) -> None:

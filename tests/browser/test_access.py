@@ -9,7 +9,7 @@ from playwright.async_api import Page, expect
 from browser.conftest import OpenServer, Visit
 from browser.serving import Served
 from browser.visiting import Visitor
-from leadhand.app.keys import make_key
+from leadhand.app.steering.keys import make_key
 from leadhand.ports import in_database
 from leadhand.ports.access import ApiKey, Scope
 from leadhand.server.app import Doors

@@ -10,7 +10,7 @@ from playwright.async_api import expect
 from browser.conftest import OpenServer, Visit
 from browser.judging import check_accessible
 from leadhand import tool
-from leadhand.app.manifest import load_project
+from leadhand.app.project.manifest import load_project
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 
 ORCHESTRATOR = """---

@@ -115,15 +115,11 @@ def test_a_new_project_is_served_with_a_model_whose_price_is_not_known(leadhand:
 
 
 @pytest.mark.parametrize("key", ["run", "per_day", "total"])
-def test_a_budget_of_a_project_refuses_them_and_is_named_with_its_line(leadhand: Any, project: Path, key: str) -> None:
+def test_a_budget_of_a_project_refuses_them(leadhand: Any, project: Path, key: str) -> None:
     manifest = project / "leadhand.toml"
     manifest.write_text(manifest.read_text().replace("[budget]\n", f"[budget]\n{key} = 2.5\n"))
-    line = 1 + manifest.read_text().splitlines().index(f"{key} = 2.5")
 
-    refused = leadhand("run", "opening hours on Saturday")
-    assert refused.code == 6
-    assert f"{manifest}:{line}" in refused.err.splitlines()[0]
-    with pytest.raises(ConfigurationError, match=f"{manifest}:{line}"):
-        Leadhand.of_project(project).run_sync("opening hours on Saturday")
-    with pytest.raises(ConfigurationError, match=f"{key.replace('run', 'budget')}"):
-        Leadhand.of_project(project, **{"budget" if key == "run" else f"budget_{key}": 3.5}).run_sync("opening hours")
+    assert leadhand("run", "opening hours on Saturday").code == 6
+    for more in ({}, {"budget" if key == "run" else f"budget_{key}": 3.5}):
+        with pytest.raises(ConfigurationError, match="budget"):
+            Leadhand.of_project(project, **more).run_sync("opening hours on Saturday")

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.shell_completion import get_completion_class
@@ -60,15 +59,6 @@ def test_bash_completes_commands_flags_and_values(bash_script: Path) -> None:
     assert completed(bash_script, "completion", "") == ["bash", "zsh", "fish"]
     assert completed(bash_script, "run", "--tools", "t") == [], "bash then completes the names of files"
     assert completed(bash_script, "run", "--name-of-nothing", "x") == []
-
-
-@pytest.mark.slow
-def test_bash_completes_the_short_ids_of_runs(bash_script: Path, leadhand: Any) -> None:
-    assert leadhand("run", "--offline", "What is the weather in Paris?").code == 0
-    short = leadhand.listing()["run_id"][4:16]
-    assert completed(bash_script, "runs", "show", "") == [short]
-    assert completed(bash_script, "run", "--continue", short[:5]) == [short]
-    assert leadhand("runs", "show", short).code == 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

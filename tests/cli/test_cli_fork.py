@@ -11,7 +11,7 @@ import pytest
 from cli.power import Planned, Power, failed_in_part, newest
 from cli.terminals import Terminal, rest_of
 
-from leadhand.testing.faults import served_by, served_fault
+from leadhand.testing.faults import fault, served_by
 from leadhand.testing.model_server import ScriptedServer
 
 
@@ -78,7 +78,7 @@ async def test_a_cancel_from_another_process_ends_hanging_tools_and_requests_lon
         {"name": "waits", "tool": "wait_tool", "args": {"how": "long"}},
         {"name": "thinks", "tool": None, "args": {"of": "nothing"}},
     )
-    server = ScriptedServer(served_by(models)).inject(served_fault("hang"), worker="work")
+    server = ScriptedServer(served_by(models)).inject(fault("hang").serve(), worker="work")
     async with server:
         monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
         driving = leadhand.start(

@@ -7,7 +7,7 @@ import re
 from contextlib import aclosing
 from typing import Any
 
-from leadhand.app.keys import digest_of, find_key
+from leadhand.app.steering.keys import digest_of, find_key
 from leadhand.ports.access import ApiKey
 from leadhand.stores.opening import open_store
 

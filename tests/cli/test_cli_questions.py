@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cli.terminals import ESCAPES, MENU, Terminal, rest_of
 
-from leadhand.app.approvals import OpenApproval
+from leadhand.app.steering.approvals import OpenApproval
 from leadhand.cli.terminal.approval_card import card
 from leadhand.cli.terminal.prompt import WENT_THROUGH
 from leadhand.core.approval import Approval

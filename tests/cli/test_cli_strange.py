@@ -204,19 +204,3 @@ def test_used_up_time_is_a_matter_of_the_time_limit_alone(leadhand: Any) -> None
     assert "timeout (it was 1)" in advice
     assert "budget" not in advice
     assert "max_steps" not in advice
-
-
-def test_a_tool_that_has_changed_is_said_in_a_line_when_its_run_is_resumed(leadhand: Any) -> None:
-    tools = leadhand.own_tools()
-    process = leadhand.start("run", "--offline", "--tools", str(tools), "Measure the noise in Rome")
-    leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
-    process.terminate()
-    process.communicate(timeout=90)
-    tools.write_text(tools.read_text().replace("40 dB", "50 dB"))
-    leadhand.open_gate()
-
-    resumed = leadhand("runs", "resume", leadhand.listing()["run_id"], "--tools", str(tools))
-
-    assert resumed.code == 0
-    (warning,) = [line for line in resumed.err.splitlines() if line.startswith("Warning: ")]
-    assert "measure_tool" in warning

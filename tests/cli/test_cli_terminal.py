@@ -131,20 +131,6 @@ def test_no_color_is_kept(leadhand: Any, terminal: Terminal) -> None:
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", written)
 
 
-def test_every_run_that_was_left_behind_is_mentioned_with_its_own_line(leadhand: Any, terminal: Terminal) -> None:
-    for _ in range(2):
-        process = leadhand.start("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Rome")
-        leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
-        process.kill()
-        process.wait(timeout=90)
-        (leadhand.folder / "calls.txt").unlink()
-
-    line = rf"leadhand runs resume \w{{12}} --tools {leadhand.tools}"
-    ask = ["run", "--offline", "Weather in Paris?"]
-    for command in (ask, ["runs", "list"]):
-        assert len(re.findall(line, rest_of(terminal(*command, columns=300)))) == 2
-
-
 # --- the picture -------------------------------------------------------------------------------------------------
 
 

@@ -177,10 +177,6 @@ def test_a_yes_is_told_as_going_on_and_not_as_a_change_of_owners() -> None:
     ]
     assert [step is None for step in steps[-2:]] == [True, False]
 
-    progress = Progress()
-    (*_, step) = [progress.take(entry) for entry in log_of(*begun("wo-001.0"), again)]
-    assert "vm-1-abc" in str(step)
-
 
 # --- what is asked for -------------------------------------------------------------------------------------------
 

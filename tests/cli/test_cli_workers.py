@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import runpy
 import shutil
@@ -15,8 +14,8 @@ from typing import Any
 import pytest
 from cli.terminals import MENU, Terminal, rest_of
 
-from leadhand.app import manifest
-from leadhand.app.worker_files import load_worker_file
+from leadhand.app.project import manifest
+from leadhand.app.project.worker_files import load_worker_file
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pitchdeck_eval"
 EVALUATE = ("run", "--offline", "--worker", "orchestrator", "Evaluate the pitch decks")
@@ -333,21 +332,6 @@ def test_a_worker_that_was_made_is_called_by_the_process_that_takes_over(
     assert [file.name for file in (project / "generated" / run_id).iterdir()] == ["poet.worker"], "it is made once"
     events = leadhand("runs", "export", run_id, "--jsonl").out
     assert events.count('"worker_defined"') == 1
-
-
-def test_a_manifest_names_the_worker_of_a_stage(leadhand: Any, example: Path) -> None:
-    (example / "workers" / "stylist.worker").write_text(
-        "---\nname: stylist\ndescription: The style of the house.\n---\nWrite short sentences.\n"
-    )
-    manifest = example / "leadhand.toml"
-    manifest.write_text(manifest.read_text() + '\n[stages.writer]\nworker = "stylist"\n')
-    document = leadhand("report", "--offline", "--json", "Heat pumps in old houses").json
-    assert document["answer"].startswith("# ")
-    started = json.loads(leadhand("runs", "show", document["run_id"], "--seq", "1").out)
-    (writer,) = [worker for worker in started["definition"]["workers"] if worker["name"] == "writer"]
-    assert writer["instructions"].endswith("Write short sentences.")
-    wrong = leadhand("report", "--offline", "--stage", "writer.worker=stylst", "Heat pumps in old houses")
-    wrong.refused("'stylst'", "stylist")
 
 
 def test_tools_are_listed_with_those_of_the_project(leadhand: Any, example: Path) -> None:

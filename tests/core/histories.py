@@ -30,10 +30,10 @@ from leadhand.core.work_order import OpenCall, result_reference
 from leadhand.core.work_result import Check, ResultData, WorkResult
 from leadhand.engine.work import kept_after
 from leadhand.flows.closing import policy_of
-from leadhand.flows.flow import Result as Returned
+from leadhand.flows.flow import Given
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.work_order.flow import WORK_ORDER
-from leadhand.flows.work_order.roles import RoleName, roles
+from leadhand.flows.work_order.roles import ROLES, RoleName
 from leadhand.verify.judge import CONFIRM, JUDGE, judging_workers
 
 NOON = datetime(2025, 12, 16, 10, tzinfo=UTC)
@@ -61,7 +61,7 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
     return RunDefinition(
         request="look, write and send",
         flow="work-order",
-        workers=(*roles(), *judging),
+        workers=(*ROLES, *judging),
         models=ModelChoice(default="fake"),
         tools=TOOLS,
         limits=Limits.model_validate({"max_requests": 40, "max_tokens": 40_000, "budget_nanousd": 4_000, **limits}),
@@ -322,7 +322,7 @@ class History:
             return
         self.model_answers(attempt.attempt, call_id, Usage(input_tokens=50, output_tokens=50, nanousd=10), value=value)
         given = self.state.steps[_step(attempt)]
-        returned = Returned(text, value, (), self.brief(attempt))
+        returned = Given(text, value, (), self.brief(attempt))
         recorded = self.policy.details(self.state, given.key).keeps(self.state, given, returned)
         value = None if recorded == value else recorded
         self.returns(attempt, WorkResult(task_name="thought", ok=True, data=ResultData(summary=text), value=value))

@@ -183,7 +183,7 @@ def _check_orders(state: RunState) -> None:
     early = [each for each in state.steps.values() if each.step.subtask is not None and not each.order]
     for number, (key, order) in enumerate(state.orders.items(), start=1):
         assert key == f"wo-{number:03d}"
-        subtasks = [state.steps[subtask] for subtask in order.order.subtask_keys()]
+        subtasks = [state.steps[subtask] for subtask in order.order.subtask_keys]
         assert order.open == sum(subtask.status not in SETTLED for subtask in subtasks)
         assert order.review is None or not order.open
     standing = [each for each in state.steps.values() if each.counts and each.superseded_by is None]

@@ -111,7 +111,7 @@ def test_the_evidence_of_a_subtask_is_in_the_context_store_and_is_about_it(histo
                 assert last is not None
                 assert last["result"] == "success"
                 assert last["content"]["summary"]
-    ordered = {key for order in history.state.orders.values() for key in order.order.subtask_keys()}
+    ordered = {key for order in history.state.orders.values() for key in order.order.subtask_keys}
     early = {event_id: event["refs"].get("step") for event_id, event in kept.items() if event_id not in cited}
     assert all(key.startswith("wo-001.") and key not in ordered for key in early.values()), "an event belongs to nobody"
     assert sorted([*cited, *early]) == sorted(kept), "an event belongs to two"

@@ -162,7 +162,7 @@ class CommandedAtWill(Explored):
     @rule(data=st.data())
     def an_order_is_judged(self, data: st.DataObject) -> None:
         order = data.draw(st.sampled_from(list(self.history.state.orders)))
-        covers = tuple(self.history.state.orders[order].order.subtask_keys())
+        covers = tuple(self.history.state.orders[order].order.subtask_keys)
         review = moves.proposed_review(lambda options: data.draw(st.sampled_from(options)), self.history, covers)
         self.history.command(do.Judge(work_order_id=order, review=Review.model_validate(review)))
 

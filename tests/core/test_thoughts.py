@@ -15,7 +15,8 @@ from leadhand.core.errors import Failure
 from leadhand.core.outcome import unproven_call
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.flows.seam.results import Result
-from leadhand.flows.work_order.checks import plan_problems, review_problems
+from leadhand.flows.work_order.planning import plan_problems
+from leadhand.flows.work_order.reviewing import review_problems
 from leadhand.flows.work_order.work import Work
 
 
@@ -34,11 +35,10 @@ def over(*oks: bool) -> History:
 
 
 def problems(history: History, review: Any) -> list[str]:
-    order = history.state.orders["wo-001"].order
+    keys = history.state.orders["wo-001"].order.subtask_keys
     run: Any = SimpleNamespace(state=history.state)
-    work = Work(run)
-    work.ordered(order)
-    results = [Result(history.state.steps[key]) for key in order.subtask_keys()]
+    work, results = Work(run), [Result(history.state.steps[key]) for key in keys]
+    work.carried_out("wo-001", results)
     return review_problems(work, results, review, whole=True)
 
 

@@ -168,7 +168,7 @@ def long_log(subtasks: int) -> list[ev.Entry]:
         goal="all of it",
         subtasks=tuple(Subtask(name=f"look_{n}", tool="look", args={"n": n}) for n in range(subtasks)),
     )
-    keys = order.subtask_keys()
+    keys = order.subtask_keys
     each: list[ev.AnyEvent] = [ev.RunStarted(definition=definition()), ev.OrderIssued(order=order)]
     each += [ev.StepIssued(step=Step(step_id=key, worker="work")) for key in keys]
     each += [ev.AttemptStarted(attempt=f"{key}/a1", host="host-1") for key in keys]

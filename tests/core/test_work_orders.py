@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from refusals import refused
 
 from core.histories import definition
-from leadhand.core.ids import split_key, subtask_key
+from leadhand.core.ids import subtask_key
 from leadhand.core.work_order import ProposedSubtask, Subtask, WorkOrder, result_reference, tie_problems
-from leadhand.flows.seam.orders import issue
-from leadhand.flows.work_order.checks import order_problems
+from leadhand.flows.seam.orders import issue, order_problems
 
 RUN = definition()
 
@@ -59,7 +57,7 @@ def test_a_circle_of_needs_is_found_if_and_only_if_there_is_one(graph: list[list
         circle = found[0].partition(": ")[2].split(" -> ")
         assert circle[0] == circle[-1]
         for key, following in pairwise(circle):
-            assert following in made.subtasks[split_key(key)[1]].needs
+            assert following in made.subtasks[made.subtask_keys.index(key)].needs
 
 
 @pytest.mark.slow
@@ -161,17 +159,6 @@ def test_only_what_names_a_subtask_is_a_reference(value: Any):
     if reference is not None:
         path = inner.get("path") if isinstance(inner, dict) else None
         assert reference[1] == (path if isinstance(path, str) else None)
-
-
-@pytest.mark.parametrize("key", ["wo-001", "wo-001.", "wo-001.x", ".", "", "wo-001.²"])
-def test_what_is_no_key_of_a_subtask_is_refused(key: str):
-    with refused(ValueError, key):
-        split_key(key)
-
-
-@given(st.integers(1, 9_999), st.integers(0, 9_999))
-def test_a_key_is_read_as_it_was_made(number: int, index: int):
-    assert split_key(subtask_key(f"wo-{number:03d}", index)) == (f"wo-{number:03d}", index)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, StoreError, Tool, ToolContext, ToolReturn, tool
-from leadhand.app import work_order_file
+from leadhand.app import document
 from leadhand.core.evolve import replay
 from leadhand.core.run import StepStatus
 from leadhand.stores import sqlite
@@ -194,7 +194,7 @@ async def test_the_work_order_for_people_may_be_impossible_to_write(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(work_order_file.os, "replace", full)
+    monkeypatch.setattr(document.os, "replace", full)
     disk = Disk(tmp_path, int, int, "")
     async with disk.lead() as lead:
         answer = await lead.run("do the pieces")

@@ -15,7 +15,7 @@ from processes import Process, run
 DRIVER = """
 import asyncio, sys
 from leadhand import Leadhand
-from leadhand.app.retention import delete_runs
+from leadhand.app.steering.questions import delete_runs
 
 
 async def other(lead, deleting):

@@ -17,7 +17,7 @@ from leadhand.core.events import ModelCallBegan, ModelCallReturned, RunRequested
 from leadhand.core.evolve import apply_entry, draft, replay
 from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.run import RunStatus
-from leadhand.engine.model_calls import MOST_FORMS
+from leadhand.engine.calls.model_calls import MOST_FORMS
 from leadhand.ports import FormRefused, ModelError
 from leadhand.ports.models import ModelProfile
 

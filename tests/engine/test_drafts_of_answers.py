@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.limits import Usage
-from leadhand.engine.elements import DraftText
+from leadhand.engine.attempts.elements import DraftText
 from leadhand.ports.models import ModelReply, ModelRequest
 from leadhand.testing.steps import worker_of
 

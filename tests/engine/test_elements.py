@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.engine.elements import Elements
+from leadhand.engine.attempts.elements import Elements
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text('ab"\\{}[],: \n€𝄞é', max_size=6),

@@ -141,21 +141,6 @@ async def test_a_review_with_a_verdict_missing_is_asked_for_again(open_world: An
     assert "wo-001.1" in models.requests("review")[1].messages[-1].text
 
 
-async def test_what_a_review_left_out_is_reviewed_by_itself(open_world: Any):
-    def too_few(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
-        review = judged(request, facts)
-        return {**review, "verdicts": review["verdicts"][:1]}
-
-    subtasks = [{**ask(name, "look", n=n), "expected_output": "it"} for n, name in enumerate("abc")]
-    models = FakeModels(plan(*subtasks), review=[too_few, judged])
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    first, second = ([each["subtask"] for each in facts["subtasks"]] for facts in models.facts("review"))
-    assert (len(first), second) == (3, first[1:])
-
-
 async def test_a_review_that_stays_bad_leaves_gaps_beside_the_results(open_world: Any):
     models = FakeModels(
         plan({**ask("a", "look", n=1), "expected_output": "it"}), review={"verdicts": [], "complete": True}

@@ -14,7 +14,7 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.events import NoteEmitted
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.engine.model_calls import MOST_INTERRUPTED
+from leadhand.engine.calls.model_calls import MOST_INTERRUPTED
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelReply, ModelRequest
 from leadhand.testing.steps import worker_of

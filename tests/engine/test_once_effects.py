@@ -20,8 +20,8 @@ from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import INDETERMINATE, ApprovalPolicy
 from leadhand.core.work_result import WorkResult
+from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.log import RunLog
-from leadhand.engine.tool_calls import ToolCalls
 from leadhand.ports import Caller
 from leadhand.tools.decorator import tool
 

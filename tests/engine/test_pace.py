@@ -14,8 +14,8 @@ from engine.worlds import ask, plan
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.engine.pace import Pace
-from leadhand.engine.slots import Slots
+from leadhand.engine.calls.pace import Pace
+from leadhand.engine.calls.slots import Slots
 from leadhand.ports.models import ModelProfile
 
 

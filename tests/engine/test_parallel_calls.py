@@ -18,7 +18,7 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.events import AttemptParked, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.engine.conversation_turn import Turn
+from leadhand.engine.attempts.conversation_turn import Turn
 from leadhand.engine.forking import fork
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool

@@ -15,7 +15,7 @@ from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import instructions_in
-from leadhand.flows.work_order.roles import roles
+from leadhand.flows.work_order.roles import ROLES
 
 WORKERS = ("plan", "work", "review", "compose")
 PROMPTS = (*WORKERS, "section", "workers")
@@ -95,7 +95,7 @@ def test_a_prompt_names_every_fact_that_it_comes_with():
 
 
 @pytest.mark.parametrize(
-    "worker", [worker for worker in roles() if worker.output is not None], ids=lambda worker: worker.name
+    "worker", [worker for worker in ROLES if worker.output is not None], ids=lambda worker: worker.name
 )
 def test_a_prompt_names_every_field_of_the_answer_it_asks_for(worker: Worker):
     fields = set(worker.output["properties"])
@@ -128,7 +128,7 @@ async def test_a_run_keeps_the_instructions_that_it_was_started_with(open_world:
     models = FakeModels(plan(ask("a", "look", n=1)))
     world = open_world(models, [Bench().look])
     world.workers = tuple(
-        worker.evolve(instructions="Answer in verse.") if worker.name == "plan" else worker for worker in roles()
+        worker.evolve(instructions="Answer in verse.") if worker.name == "plan" else worker for worker in ROLES
     )
     await world.run()
 

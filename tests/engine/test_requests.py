@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from typing import Any
 
-import jsonschema_rs
 import pytest
 
-from engine.fakes import FakeModels, judged
+from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand import tool
-from leadhand.core.work_result import Review
-from leadhand.flows.work_order.plans import Plan
 from leadhand.models.openai.capabilities import Abilities
 from leadhand.models.openai.wire import chat_body, encode
-from leadhand.ports.models import ModelRequest
 
 
 @tool
 async def silent(n: int) -> dict[str, int]:
     """Say nothing in words."""
     return {"n": n}
-
-
-def fits(request: ModelRequest, value: dict[str, Any]) -> bool:
-    """Whether constrained decoding could have written this answer."""
-    assert request.output is not None
-    return jsonschema_rs.validator_for(closed(request.output.schema_)).is_valid(value)
-
-
-def closed(schema: Any) -> Any:
-    """A schema as constrained decoding reads it: an object has the properties that are named, and no others."""
-    if isinstance(schema, list):
-        return [closed(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inner = {name: closed(each) for name, each in schema.items()}
-    return {**inner, "additionalProperties": False} if "properties" in schema and "anyOf" not in schema else inner
 
 
 async def test_the_workers_of_a_run_share_the_beginning_of_their_prompts(open_world: Any):
@@ -65,35 +44,6 @@ async def test_a_worker_that_chooses_is_shown_the_request_and_all_tools(open_wor
     ]
 
 
-async def test_a_plan_that_fits_the_schema_shown_to_the_lead_is_valid(open_world: Any):
-    models = FakeModels(plan(ask("a", "look", n=1)))
-    await open_world(models, [silent, Bench().look]).run()
-    (request,) = models.requests("plan")
-    page = plan(
-        ask("a", "look", n=1),
-        {**ask("b", "silent", n={"$result": {"subtask": "0", "path": "/raw/n"}}), "needs": [0]},
-        {"name": "c", "tool": None, "expected_output": "a rhyme"},
-    )
-    for value in (page, {"answer": "4"}, {"question": "Which?"}, {"cannot": [{"what": "fly", "reason": "no tool"}]}):
-        assert fits(request, value)
-        assert Plan.model_validate(value)
-    subtask = {"name": "a", "tool": "look", "args": {"n": 1}}
-    for wrong in (
-        {"tool": "Bike"},
-        {"args": {}},
-        {"args": {"n": "many"}},
-        {"args": {"n": 1, "speed": 2}},
-        {"needs": ["date is today."]},
-        {"needs": [50]},
-        {"name": ""},
-        {"checks": []},
-        {"worker": "me"},
-    ):
-        assert not fits(request, {"goal": "all", "subtasks": [{**subtask, **wrong}]}), wrong
-    assert not fits(request, {"goal": "all", "subtasks": []})
-    assert not any(word in json.dumps(request.output.schema_) for word in ("title", "description", "worker", "checks"))
-
-
 async def test_a_reference_to_a_result_is_a_need(open_world: Any):
     referring = ask("b", "look", n={"$result": {"subtask": "0", "path": "/raw/n"}})
     models = FakeModels(plan(ask("a", "silent", n=3), referring))
@@ -101,26 +51,6 @@ async def test_a_reference_to_a_result_is_a_need(open_world: Any):
 
     assert state.steps["wo-001.1"].subtask.needs == ("wo-001.0",)
     assert "saw 3" in state.finished.answer
-
-
-async def test_a_review_that_fits_the_schema_names_its_own_subtasks_and_accepts_nothing_that_failed(open_world: Any):
-    broken = Bench().broken(ValueError("no"), retries=0)
-    models = FakeModels(plan(ask("a", "look", n=1), ask("b", "broken")), work="CANNOT: no", review=judged)
-    await open_world(models, [Bench().look, broken]).run()
-    request = models.requests("review")[0]
-
-    def says(key: str, verdict: str, **more: Any) -> bool:
-        value = {"verdicts": [{"subtask": key, "verdict": verdict, "reason": "so", **more}], "complete": False}
-        return fits(request, value)
-
-    assert says("wo-001.0", "accept")
-    assert says("wo-001.1", "drop")
-    assert says("wo-001.1", "replan", replacement={"name": "b", "tool": "look", "args": {"n": 2}})
-    assert not says("wo-001.1", "accept")
-    assert not says("wo-001.1", "replan")
-    assert not says("wo-001.7", "accept")
-    assert not says("wo-001.0,1,1,1", "accept")
-    assert Review.model_validate({"verdicts": []}).complete is False
 
 
 async def test_a_verified_result_is_accepted_unless_the_review_objects(open_world: Any):

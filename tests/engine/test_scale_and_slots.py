@@ -17,11 +17,11 @@ from leadhand.app.clock import SystemClock
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
-from leadhand.engine.attempt import Attempt
-from leadhand.engine.conversation import Conversation
-from leadhand.engine.slots import Bounded, Slots, TimeIsUp, without_slot
+from leadhand.engine.attempts.attempt import Attempt
+from leadhand.engine.attempts.conversation import Conversation
+from leadhand.engine.attempts.turns import Turns
+from leadhand.engine.calls.slots import Bounded, Slots, TimeIsUp, without_slot
 from leadhand.engine.threads import Threads
-from leadhand.engine.turns import Turns
 from leadhand.ports.models import ModelProfile
 from leadhand.tools.decorator import tool
 

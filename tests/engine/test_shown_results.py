@@ -12,7 +12,7 @@ from engine.worlds import ask, plan
 from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.tool import CallState, Delegate, Source, ToolReturn
-from leadhand.engine.conversation_turn import Turn, content_of
+from leadhand.engine.attempts.conversation_turn import Turn, content_of
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 

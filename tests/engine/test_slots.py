@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from leadhand.engine.slots import Bounded, Slots, without_slot
+from leadhand.engine.calls.slots import Bounded, Slots, without_slot
 
 
 async def turns(count: int = 20) -> None:

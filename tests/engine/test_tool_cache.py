@@ -16,9 +16,9 @@ from leadhand.core.errors import FailureClass, StoreError, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
-from leadhand.engine import tool_calls
+from leadhand.engine.calls import tool_calls
+from leadhand.engine.calls.tool_cache import may_keep
 from leadhand.engine.log import RunLog
-from leadhand.engine.tool_cache import may_keep
 from leadhand.stores.opening import open_store
 from leadhand.tools.decorator import Tool, tool
 

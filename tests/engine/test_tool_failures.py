@@ -314,7 +314,7 @@ async def test_the_error_shape_of_the_seeds_tools_is_a_failure(open_world: Any):
 async def test_a_defect_of_ours_costs_one_subtask_is_seen_in_the_log_and_not_repeated(
     open_world: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    from leadhand.engine import attempt
+    from leadhand.engine.attempts import attempt
 
     whole = attempt.completed
 

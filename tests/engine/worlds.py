@@ -20,15 +20,15 @@ from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.work_result import Check
 from leadhand.dispatch.local import LocalDispatcher
+from leadhand.engine.attempts.host import Host
+from leadhand.engine.calls.model_calls import ModelCalls
+from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.controller import Controller
-from leadhand.engine.host import Host
 from leadhand.engine.log import RunLog
-from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.shared_limits import SharedLimits
-from leadhand.engine.tool_calls import ToolCalls
 from leadhand.flows.work_order.flow import WORK_ORDER
-from leadhand.flows.work_order.roles import roles
+from leadhand.flows.work_order.roles import ROLES
 from leadhand.ports.heads import head_of
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import judging_workers
@@ -82,7 +82,7 @@ class World:
         self.redactor = Redactor(secrets)
         self.limits = limits or Limits()
         self._approve = approve
-        self.workers = roles()
+        self.workers = ROLES
         self._held_back = held_back
         self._held_back_s = held_back_s
         self._sound = sound

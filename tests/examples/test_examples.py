@@ -106,7 +106,7 @@ def test_events_prints_the_log_from_its_first_entry_to_its_last(environment: dic
     assert ran.returncode == 0, ran.stderr
     rows = [line.split() for line in ran.stdout.split("\n\n")[0].splitlines()]
     assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1))
-    assert (rows[0][3], rows[-1][3]) == ("run_started", "run_finished")
+    assert (rows[0][2], rows[-1][2]) == ("run_started", "run_finished")
     assert ran.stderr == ""
 
 

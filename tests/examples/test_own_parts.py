@@ -45,7 +45,7 @@ def run(*command: str, home: Path, **more: Any) -> subprocess.CompletedProcess[s
     [
         ("flows/approve_plan.py", "Lille, Hauts-de-France"),
         ("flows/ask_first.py", "In which tone shall I reply?"),
-        ("flows/compare_weather.py", "Nice is the warmest."),
+        ("flows/compare_weather.py", "is the warmest."),
         ("flows/critic.py", "A poem about the sea, draft 2."),
         ("flows/orders.py", "A-2 is sent."),
         ("flows/translate.py", "Dutch: Good morning"),

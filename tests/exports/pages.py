@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from leadhand import Leadhand
-from leadhand.app.export import Format, export
+from leadhand.app.export.export import Format, export
 
 ALLOWED = {"html", "head", "meta", "title", "style", "body", "header", "main", "section", "dl", "dt", "dd", "div", "p"}
 ALLOWED |= {"h1", "h2", "h3", "h4", "h5", "h6", "span", "a", "ol", "ul", "li", "blockquote", "details", "summary"}

@@ -11,7 +11,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.run import AttemptStatus
 from leadhand.core.state import AttemptState
 from leadhand.core.work_result import WorkResult
-from leadhand.flows.flow import Result as Returned
+from leadhand.flows.flow import Given
 
 
 def look(name: str = "look", n: int = 1, **more: Any) -> dict[str, Any]:
@@ -87,15 +87,6 @@ class Script(History):
             self.works(self.attempt(key))
         self.decide_all()
 
-    def chose(self, *keys: str) -> None:
-        """Subtasks that name no tool come back, each after a call that its worker chose."""
-        for key in keys:
-            attempt = self.attempt(key)
-            self.starts(attempt)
-            self.calls_tool(attempt, self.state.tools["look"], ok=True)
-            self.works(self.attempt(key))
-        self.decide_all()
-
     def failed(self, key: str, class_: str = "unavailable") -> None:
         """A subtask fails, however often it is tried."""
         while key in self.under_way:
@@ -129,7 +120,7 @@ class Script(History):
     def problems(self, step: str, value: Any) -> list[str]:
         """Why an answer of a step is not accepted."""
         checks = self.policy.details(self.state, step).checks
-        return [] if checks is None else [*checks(self.state, self.state.steps[step], Returned("", value))]
+        return [] if checks is None else [*checks(self.state, self.state.steps[step], Given("", value))]
 
     @property
     def finished(self) -> ev.RunFinished:

@@ -17,7 +17,7 @@ from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.tool import Source
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.flows import FlowAnswer, FlowContext, Retry, StepFailed, flow
-from leadhand.flows.flow import Result as Returned
+from leadhand.flows.flow import Given
 from leadhand.flows.seam.function import FunctionFlow
 
 LANGUAGES = ["French", "German"]
@@ -350,7 +350,7 @@ def test_a_check_that_raises_is_no_fault_of_the_worker_and_fails_its_step():
     checks = run.policy.details(run.state, "researcher").checks
     assert checks is not None
     with pytest.raises(FlowError, match=r"KeyError at line .*: 'text'") as error:
-        checks(run.state, run.state.steps["researcher"], Returned("sun"))
+        checks(run.state, run.state.steps["researcher"], Given("sun"))
     assert error.value.failure.class_ is FailureClass.UNAVAILABLE
 
 

@@ -9,7 +9,7 @@ from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass
 from leadhand.core.relations import tools_of
 from leadhand.core.run import RunStatus
-from leadhand.flows.work_order.plans import Plan
+from leadhand.flows.work_order.roles import Plan
 
 
 def test_a_run_begins_with_a_plan_and_nothing_else():

@@ -85,6 +85,7 @@ def test_when_all_is_there_review_and_answer_are_one_thought():
     script.done("wo-001.0")
     brief = script.facts("review-wo-001-0")
     assert brief["compose"] is True
+    assert "gaps" not in brief
     assert brief["sources"] == [{"n": 1, "title": "A page", "url": "https://example.org/a"}]
 
     script.reviewed(accept("wo-001.0"), answer="All is well [1].")
@@ -282,7 +283,7 @@ def test_whatever_a_sound_review_says_its_repair_order_can_be_issued_and_carried
     assert not script.stuck
     order = script.state.orders.get("wo-002")
     if order is not None:
-        again = [script.state.steps[key] for key in order.order.subtask_keys()]
+        again = [script.state.steps[key] for key in order.order.subtask_keys]
         assert not any(each.given_up for each in again if each.subtask.repairs_subtask)
     assert script.finished.failure is None or script.finished.failure.type != "flow_error"
 

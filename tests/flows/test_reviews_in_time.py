@@ -1,4 +1,4 @@
-"""A shard is reviewed once its subtasks are done, while others of its order still run."""
+"""An order is reviewed shard by shard once its subtasks are done, and a shard again if its results change."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from leadhand.core import events as ev
 from leadhand.core.run import RunStatus
 
 
-def order_of(count: int, *failed: int, late: int = 1) -> tuple[Script, list[str], list[str]]:
-    """An order in which the first ``late`` subtasks still run, those at ``failed`` have failed and the rest is done."""
+def order_of(count: int, *failed: int) -> tuple[Script, list[str]]:
+    """An order in which the subtasks at ``failed`` have failed and the rest is done."""
     script = Script(*(judged(f"s{number}", number) for number in range(count)))
     keys = script.under_way
     for number in failed:
         script.failed(keys[number])
-    script.done(*(key for number, key in enumerate(keys) if number >= late and number not in failed))
-    return script, keys, keys[:late]
+    script.done(*(key for number, key in enumerate(keys) if number not in failed))
+    return script, keys
 
 
 def covers(script: Script) -> dict[str, list[str]]:
@@ -37,41 +37,6 @@ def verdicts(script: Script, review: str) -> dict[str, Any]:
     return {"verdicts": [*accept(*done), *drop(*failed)], "complete": not failed}
 
 
-def test_a_block_is_reviewed_while_subtasks_of_others_run_and_all_is_judged_as_one():
-    script, keys, late = order_of(60)
-    assert script.under_way == [*late, "review-wo-001-1", "review-wo-001-2"]
-    early = [script.facts(f"review-wo-001-{number}") for number in (1, 2)]
-    assert [len(each["subtasks"]) for each in early] == [25, 10]
-    assert all(each["judge_only"] for each in early), "the request as a whole was judged before all was done"
-
-    for number in (1, 2):
-        script.think(f"review-wo-001-{number}", verdicts(script, f"review-wo-001-{number}"))
-    assert script.under_way == late
-    assert all(each.verdict is None for each in script.state.steps.values()), "a verdict counts before the rest"
-
-    script.done(*late)
-    assert script.under_way == ["review-wo-001-0"]
-    last = script.facts("review-wo-001-0")
-    assert [each["subtask"] for each in last["subtasks"]] == keys[:25]
-    assert "judge_only" not in last
-    assert "compose" not in last
-    script.think("review-wo-001-0", verdicts(script, "review-wo-001-0"))
-    script.think("compose")
-    assert script.finished.status is RunStatus.SUCCEEDED
-
-
-def test_what_an_early_review_wants_again_is_done_once_all_is_judged():
-    script, keys, late = order_of(60)
-    script.think("review-wo-001-1", {"verdicts": [*retry(keys[25]), *accept(*keys[26:50])]})
-    script.think("review-wo-001-2", verdicts(script, "review-wo-001-2"))
-    assert list(script.state.orders) == ["wo-001"]
-    script.done(*late)
-    script.think("review-wo-001-0", verdicts(script, "review-wo-001-0"))
-
-    assert script.state.order is not None
-    assert [each.repairs_subtask for each in script.state.order.order.subtasks] == [keys[25]]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 25, 100])
 def test_nothing_is_reviewed_early_that_fits_one_shard(count: int):
@@ -85,13 +50,6 @@ def test_nothing_is_reviewed_early_that_fits_one_shard(count: int):
     assert script.facts("review-wo-001-0")["compose"]
 
 
-def test_a_review_that_was_too_large_is_halved_while_the_last_subtask_runs():
-    script, keys, late = order_of(60)
-    script.think_fails("review-wo-001-1", "too_large")
-    assert script.under_way == [*late, "review-wo-001-2", "review-wo-001-1a", "review-wo-001-1b"]
-    assert covers(script)["review-wo-001-1a"] + covers(script)["review-wo-001-1b"] == keys[25:50]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("returned", [False, True], ids=["while it runs", "after it"])
 @pytest.mark.parametrize(
@@ -103,7 +61,7 @@ def test_a_review_that_was_too_large_is_halved_while_the_last_subtask_runs():
     ids=["supplied", "skipped"],
 )
 def test_a_shard_is_reviewed_again_after_a_person_settles_one_of_its_subtasks(request_: Any, *, returned: bool):
-    script, keys, late = order_of(60, 30)
+    script, keys = order_of(60, 30)
     first = covers(script)["review-wo-001-1"]
     assert keys[30] in first
     if returned:
@@ -112,7 +70,6 @@ def test_a_shard_is_reviewed_again_after_a_person_settles_one_of_its_subtasks(re
         )
     script.write(request_)
     script.decide_all()
-    script.done(*late)
 
     run = script.policy
     for name in [name for name in script.under_way if name.startswith("review-") and run.wants(script.state, name)]:
@@ -120,14 +77,14 @@ def test_a_shard_is_reviewed_again_after_a_person_settles_one_of_its_subtasks(re
     order = script.state.orders["wo-001"]
     assert order.review is not None
     assert [each.subtask for each in order.review.verdicts] == keys, "each is judged once"
-    assert len(covers(script)) == 4, "only the shard whose evidence changed is reviewed again"
+    assert len(covers(script)) == 5, "only the shard whose evidence changed, and the order as a whole, is judged again"
     assert {key for key in keys if not script.state.steps[key].accepted} == (
         {keys[30]} if getattr(request_, "what", "") == "skip" else set()
     )
 
 
 def test_a_cancelled_run_ends_although_its_reviews_are_not_complete():
-    script, _, _ = order_of(60)
+    script, _ = order_of(60)
     script.write(ev.RunRequested(what="cancel", by="Ann"))
     script.decide_all()
     assert script.finished.status is RunStatus.CANCELLED

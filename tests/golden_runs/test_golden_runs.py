@@ -17,7 +17,7 @@ from flows.research import runs as researching
 from golden import check_golden, normalized
 
 from leadhand import FailureClass, Leadhand, ToolError, ToolReturn, tool
-from leadhand.app.manifest import load_project
+from leadhand.app.project.manifest import load_project
 from leadhand.testing.scripted_model import ScriptedModel, calls, gives, plans, reviews, says, subtask
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ from leadhand.core.tool import ToolSpec
 from leadhand.core.work_result import Review
 from leadhand.flows.offline.rule import OfflineRequest
 from leadhand.flows.work_order import offline
-from leadhand.flows.work_order.plans import Plan
+from leadhand.flows.work_order.roles import Plan
 from leadhand.ports.models import ModelRequest, OutputSpec
 
 TODAY = "2026-11-21"  # a Saturday

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.core.errors import NEXT_ACTION, FailureClass
+from leadhand.core.errors import FailureClass
 from leadhand.ports import ModelError
 from leadhand.testing.faults import FAULTS, Fault, Served, fault
 from leadhand.testing.model_contract import COMPOSE, PATIENCE_S, WORK, ModelsContract, Opened
@@ -91,7 +91,7 @@ class FaultyModelsContract(ModelsContract):
         for line in (failure.message, failure.next_action):
             assert line.strip() == line != ""
             assert "\n" not in line
-        assert failure.next_action != NEXT_ACTION[FailureClass.INVALID], "that is advice about tools"
+        assert failure.next_action != FailureClass.INVALID.action, "that is advice about tools"
         if fault.retry_after_s is None:
             assert failure.retry_after_s is None
         else:

@@ -35,7 +35,7 @@ class TestOfflineModelsOverHttp(ModelsContract):
 class TestScriptedModel(FaultyModelsContract):
     @asynccontextmanager
     async def serving(self, *answers: Step) -> AsyncIterator[Opened]:
-        async with ScriptedModel(answers) as models:
+        with ScriptedModel(answers) as models:
             yield _scripted(models)
 
     @asynccontextmanager
@@ -49,7 +49,7 @@ class TestScriptedModel(FaultyModelsContract):
             after_saying="half an answer" if fault.streamed else "",
         )
         late = says("late").after(3_600)
-        async with ScriptedModel([late if fault.slow and not fault.streamed else failure, AFTER]) as models:
+        with ScriptedModel([late if fault.slow and not fault.streamed else failure, AFTER]) as models:
             yield _scripted(models)
 
 

@@ -13,7 +13,7 @@ from asking import asking, planning
 from leadhand.models.offline import OfflineModels
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
-from leadhand.testing.faults import FAULTS, Way, fault, rate_limited, served_by, served_fault, status
+from leadhand.testing.faults import FAULTS, Way, fault, rate_limited, served_by, status
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import ScriptError
 from leadhand.testing.steps import fails, says
@@ -98,15 +98,9 @@ class TestInjection:
             codes = [(await post(server))[0] for _ in range(4)]
         assert codes == [200, 500, 200, 200]
 
-    async def test_a_fault_may_come_back_every_so_many_calls(self) -> None:
-        always = ScriptedServer(lambda _: "x").inject("http_503", nth=2, every=3, times=2)
-        async with always as server:
-            codes = [(await post(server))[0] for _ in range(9)]
-        assert codes == [200, 503, 200, 200, 503, 200, 200, 200, 200]
-
-    async def test_a_fault_may_look_for_words_or_for_what_a_call_is_for(self) -> None:
+    async def test_a_fault_may_be_for_one_worker(self) -> None:
         server = ScriptedServer(served_by(OfflineModels()))
-        server.inject(rate_limited(1), needle="Lyon").inject(status(401), worker="compose")
+        server.inject(rate_limited(1), nth=2, worker="plan").inject(status(401), worker="compose")
         compose = asking({"task": "compose", "results": [{"summary": "s"}]}, model="openai_compatible:m")
         async with server:
             models = OpenAICompatible(server.base_url)
@@ -124,12 +118,12 @@ class TestInjection:
 
     async def test_a_fault_that_met_nothing_fails(self) -> None:
         with pytest.raises(ScriptError, match="1 faults"):
-            async with ScriptedServer(["x"]).inject(status(500), needle="nowhere") as server:
+            async with ScriptedServer(["x"]).inject(status(500), nth=9) as server:
                 await post(server)
 
 
 async def test_it_counts_who_waits_and_who_goes_away() -> None:
-    async with ScriptedServer(lambda _: served_fault("hang")) as server:
+    async with ScriptedServer(lambda _: fault("hang").serve()) as server:
         waiting = [asyncio.create_task(post(server)) for _ in range(3)]
         await server.arrived(3)
         assert (server.in_flight, server.most_at_once, server.abandoned) == (3, 3, 0)
@@ -152,4 +146,4 @@ def test_every_fault_has_a_name_and_a_shape() -> None:
     assert fault("hang").slow
     assert [known.serve().way for known in FAULTS if known.name == "hang"] == [Way.HANG]
     with pytest.raises(KeyError):
-        served_fault("nobody's")
+        fault("nobody's").serve()

@@ -19,8 +19,8 @@ from core.histories import definition
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.flows.work_order.checks import order_problems
-from leadhand.flows.work_order.plans import Plan
+from leadhand.flows.seam.orders import order_problems
+from leadhand.flows.work_order.roles import Plan
 
 _TOOLS = [*SHIPPED, HOTELS, offer("lookup", "key"), offer("dice", "n", n={"type": "integer"}), offer("odd", "a", "b")]
 _VOCABULARY = """weather Paris paris, Texas . from to via between and then in tomorrow Friday the A 10

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from asking import HOTELS, WEATHER, args_of, offer, planned, planning, ways
+from asking import HOTELS, WEATHER, args_of, offer, planned, ways
 
-from leadhand.core.conversation import UserMessage
 from leadhand.flows.offline.words import read_words
-from leadhand.models.offline import OfflineModels
 from leadhand.tools.gazetteer import sights_named, towns_named
 
 
@@ -195,17 +193,6 @@ def test_of_a_call_that_would_miss_something_no_half_is_carried_out(request_text
     made = planned(request_text, [tool])
     assert made.subtasks == ()
     assert len(made.cannot) == 1
-
-
-async def test_a_plan_that_was_refused_is_not_made_again() -> None:
-    models = OfflineModels()
-    first = await models.ask(planning("weather in Paris and Lyon"))
-    names = [subtask["name"] for subtask in first.value["subtasks"]]
-    told = UserMessage(text=f"The plan cannot be carried out: wo-001.1 ({names[1]}) lacks day.")
-    request = planning("weather in Paris and Lyon")
-    again = await models.ask(request.evolve(messages=(*request.messages, first.message, told)))
-    assert [subtask["name"] for subtask in again.value["subtasks"]] == ["check_weather_paris"]
-    assert len(again.value["cannot"]) == 1
 
 
 @pytest.mark.slow

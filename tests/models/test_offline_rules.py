@@ -31,7 +31,7 @@ def translate(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None
 
 
 async def test_a_flow_brings_the_rule_for_its_worker() -> None:
-    models = OfflineModels(rules=[{"translator": translate}])
+    models = OfflineModels(lambda _flow: [{"translator": translate}])
     reply = await models.ask(wanting(asking({"text": "hello"}), "translator", text={"type": "string"}))
     assert reply.value == {"text": "HELLO", "worker": "translator"}
 
@@ -40,7 +40,7 @@ async def test_a_rule_may_call_a_tool() -> None:
     def watch(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
         return Call(request.tools[0].name, {"harbour": facts["place"]})
 
-    models = OfflineModels(rules=[{"watch": watch}])
+    models = OfflineModels(lambda _flow: [{"watch": watch}])
     reply = await models.ask(asking({"task": "watch", "place": "Dover"}, tools=[spec(TIDE), spec(NOTE)]))
     assert [(call.name, call.arguments) for call in reply.message.tool_calls] == [("tide_tool", {"harbour": "Dover"})]
 
@@ -49,14 +49,15 @@ async def test_two_flows_may_name_a_worker_alike() -> None:
     def plan(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
         return {"steps": ["dig"]}
 
-    models = OfflineModels(rules=[{"plan": plan}])
-    own = await models.ask(wanting(asking({"request": "weather in Paris"}), "plan", steps={"type": "array"}))
+    models = OfflineModels(lambda flow: [{"plan": plan}] if flow == "dig" else [])
+    request = asking({"request": "weather in Paris"}).evolve(flow="dig")
+    own = await models.ask(wanting(request, "plan", steps={"type": "array"}))
     assert own.value == {"steps": ["dig"]}
     assert "subtasks" in (await models.ask(planning("weather in Paris"))).value
 
 
 async def test_a_worker_without_a_rule_is_a_failure_that_says_what_to_do() -> None:
-    for models in (OfflineModels(), OfflineModels(rules=[{"translator": translate}])):
+    for models in (OfflineModels(), OfflineModels(lambda _flow: [{"translator": translate}])):
         request = wanting(asking({"sentence": "hello"}), "translator", text={"type": "string"})
         with pytest.raises(ModelError, match="'translator'") as caught:
             await models.ask(request)

@@ -15,7 +15,7 @@ from leadhand.core.limits import Usage
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.faults import Served, broken_off, drip, rate_limited, served_fault, status, web_page
+from leadhand.testing.faults import Served, broken_off, drip, fault, rate_limited, status, web_page
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import calls_all, gives, says
 
@@ -68,12 +68,12 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("served", "class_", "type_"),
         [
-            (served_fault("truncated"), "transient", "bad_body"),
+            (fault("truncated").serve(), "transient", "bad_body"),
             (broken_off(), "transient", "broken_off"),
-            (served_fault("empty_answer"), "transient", "empty_answer"),
-            (served_fault("no_choices"), "transient", "empty_answer"),
+            (fault("empty_answer").serve(), "transient", "empty_answer"),
+            (fault("no_choices").serve(), "transient", "empty_answer"),
             (rate_limited(1.5), "rate_limited", "rate_limited"),
-            (served_fault("out_of_quota"), "unavailable", "quota"),
+            (fault("out_of_quota").serve(), "unavailable", "quota"),
             (status(401, f"bad key {KEY}"), "unavailable", "bad_key"),
             (status(404, "no such model"), "unavailable", "unknown_model"),
             (status(400, "m", kind="context_length_exceeded"), "too_large", "context_length"),
@@ -83,7 +83,7 @@ class TestFaults:
             (web_page(), "unavailable", "not_an_api"),
             (web_page(404), "unavailable", "not_an_api"),
             (web_page(502), "transient", "http_502"),
-            (served_fault("huge"), "invalid", "too_long_answer"),
+            (fault("huge").serve(), "invalid", "too_long_answer"),
         ],
     )
     async def test_each_fault_is_one_classed_failure(self, served: Any, class_: str, type_: str) -> None:
@@ -111,14 +111,14 @@ class TestFaults:
         assert caught.value.usage == Usage(requests=1, nanousd=0)
 
     async def test_what_was_refused_cost_nothing_and_what_broke_off_is_unknown(self) -> None:
-        async with ScriptedServer([status(500), served_fault("truncated")]) as server, client(server) as models:
+        async with ScriptedServer([status(500), fault("truncated").serve()]) as server, client(server) as models:
             for usage in (Usage(requests=1, nanousd=0), None):
                 with pytest.raises(ModelError) as caught:
                     await models.ask(TALK)
                 assert caught.value.usage == usage
 
     async def test_cancelling_closes_the_request(self) -> None:
-        async with ScriptedServer([served_fault("hang"), says("next")]) as server, client(server) as models:
+        async with ScriptedServer([fault("hang").serve(), says("next")]) as server, client(server) as models:
             task = asyncio.create_task(models.ask(TALK))
             while not server.requests:  # noqa: ASYNC110 - the server says nothing else
                 await asyncio.sleep(0.005)
@@ -129,7 +129,7 @@ class TestFaults:
         assert server.abandoned == 1
 
     async def test_a_time_out_from_outside_is_not_taken_for_ones_own(self) -> None:
-        async with ScriptedServer([served_fault("hang")]) as server, client(server) as models:
+        async with ScriptedServer([fault("hang").serve()]) as server, client(server) as models:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.05):
                     await models.ask(TALK)

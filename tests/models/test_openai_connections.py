@@ -16,7 +16,7 @@ from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.openai.connections import proxy_for
 from leadhand.ports import ModelError
-from leadhand.testing.faults import served_fault
+from leadhand.testing.faults import fault
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import says
 
@@ -44,7 +44,7 @@ async def test_a_name_that_cannot_be_one_is_no_crash(host: str) -> None:
 
 
 async def test_a_connection_that_is_closed_without_an_answer_may_have_cost_something() -> None:
-    async with ScriptedServer([served_fault("hang_up")]) as server:
+    async with ScriptedServer([fault("hang_up").serve()]) as server:
         models = OpenAICompatible(server.base_url)
         with pytest.raises(ModelError) as caught:
             await models.ask(TALK)

@@ -20,7 +20,7 @@ from leadhand.models.failures import LARGEST_BODY
 from leadhand.models.openai import connections, http
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
-from leadhand.testing.faults import drip, hang_body, refuses, served_fault
+from leadhand.testing.faults import Served, drip, fault, hang_body, refuses
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import gives, says
 
@@ -57,12 +57,12 @@ async def failure_of(
 @pytest.mark.parametrize(
     ("served", "streamed", "options", "said"),
     [
-        (served_fault("hang"), False, {"first_byte_timeout_s": 0.1}, "0.1 s"),
-        (served_fault("hang"), True, {"first_byte_timeout_s": 0.1}, "0.1 s"),
+        (fault("hang").serve(), False, {"first_byte_timeout_s": 0.1}, "0.1 s"),
+        (fault("hang").serve(), True, {"first_byte_timeout_s": 0.1}, "0.1 s"),
         # headers are no answer: a gateway sends them before the model has read the prompt
         (hang_body(), False, {"first_byte_timeout_s": 0.2, "idle_timeout_s": 0.1}, "0.2 s"),
         (hang_body("a b c d"), True, {"idle_timeout_s": 0.1}, "0.1 s"),
-        (served_fault("hang"), False, {"deadline_s": 0.1}, "0.1 s"),
+        (fault("hang").serve(), False, {"deadline_s": 0.1}, "0.1 s"),
         (drip("x" * 9_000, 0.02), False, {"deadline_s": 0.2}, "0.2 s"),
     ],
 )
@@ -95,7 +95,7 @@ async def test_a_model_may_think_longer_than_the_idle_limit_after_the_server_has
 
 
 async def test_the_patience_of_a_request_holds_for_the_beginning_of_its_answer() -> None:
-    failure = await failure_of(served_fault("hang"), patience_s=0.1)
+    failure = await failure_of(fault("hang").serve(), patience_s=0.1)
     assert "0.1 s" in failure.message
     assert "--model-patience" in failure.next_action
 
@@ -109,7 +109,11 @@ async def test_an_idle_limit_longer_than_that_of_the_first_byte_holds() -> None:
 
 
 async def test_each_form_that_is_tried_has_the_whole_time_for_its_first_byte() -> None:
-    script = [refuses("response_format").after(0.2), gives({"n": 1}).after(0.2)]
+    async def refused_late(_body: dict[str, Any]) -> Served:
+        await asyncio.sleep(0.2)
+        return refuses("response_format")
+
+    script = [refused_late, gives({"n": 1}).after(0.2)]
     async with ScriptedServer(script) as server, client(server, first_byte_timeout_s=0.35) as models:
         assert (await models.ask(planning("x", model="openai_compatible:m"))).value == {"n": 1}
 
@@ -135,7 +139,7 @@ async def test_an_answer_without_end_is_left_and_fills_no_memory(
         monkeypatch.setattr(module, "LARGEST_BODY", megabytes * 1_000_000)
     tracemalloc.start()
     try:
-        failure = await failure_of(served_fault("endless"), streamed=streamed, deadline_s=100.0)
+        failure = await failure_of(fault("endless").serve(), streamed=streamed, deadline_s=100.0)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

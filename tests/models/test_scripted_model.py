@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from asking import WEATHER, asking, planning, spec
 
+from leadhand import Leadhand, Worker
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.work_result import Review
-from leadhand.flows.work_order.plans import Plan
+from leadhand.flows.work_order.roles import Plan
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import (
@@ -34,7 +36,7 @@ COMPOSE = asking({"task": "compose", "results": [{"summary": "a"}, {"summary": "
 
 
 async def test_takes_the_steps_in_order_and_records_the_requests() -> None:
-    async with ScriptedModel([plans(subtask("check", "weather_tool", location="Paris")), says("18 °C")]) as model:
+    with ScriptedModel([plans(subtask("check", "weather_tool", location="Paris")), says("18 °C")]) as model:
         plan = Plan.model_validate((await model.ask(planning("weather in Paris"))).value)
         assert plan.subtasks[0].args == {"location": "Paris"}
         assert (await model.ask(COMPOSE)).message.text == "18 °C"
@@ -83,9 +85,8 @@ async def test_a_step_nobody_asked_for_fails() -> None:
 
 
 async def test_an_error_inside_the_context_is_not_hidden_by_what_was_left() -> None:
-    with pytest.raises(ZeroDivisionError):
-        async with ScriptedModel([says("x")]):
-            raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), ScriptedModel([says("x")]):
+        raise ZeroDivisionError
 
 
 async def test_a_failure_is_raised_with_its_class() -> None:
@@ -199,3 +200,13 @@ async def test_a_failure_may_come_in_the_middle_of_what_it_says() -> None:
     with pytest.raises(ModelError):
         await model.ask(asking({}), heard.append)
     assert heard == ["half ", "an"]
+
+
+def test_a_run_says_what_its_script_lacks(tmp_path: Path) -> None:
+    lead = Leadhand(models=ScriptedModel(), tools=[], home=tmp_path)
+    answer = lead.run_sync("Hello", worker=Worker("greeter", "Greet."))
+    assert answer.failure is not None or answer.gaps
+    said = str(answer)
+    assert "the script has no reply to call 1, of greeter" in said
+    assert "add a reply to the script" in said
+    assert "report this" not in said

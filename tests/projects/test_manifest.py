@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from leadhand.app.config_files import find_manifest
-from leadhand.app.manifest import load_project
+from leadhand.app.project.config_files import find_manifest
+from leadhand.app.project.manifest import load_project
 from leadhand.core.errors import ConfigurationError, UsageError
 
 WORKER = "---\nname: {name}\n---\nDo it.\n"

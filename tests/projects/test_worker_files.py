@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadhand.app.project_workers import tool_names
-from leadhand.app.worker_files import load_worker_file, parse_worker, worker_schema, worker_text
+from leadhand.app.project.worker_files import load_worker_file, parse_worker, worker_schema, worker_text
+from leadhand.app.workers.declared import tool_names
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.gate import schema_problems
@@ -77,7 +77,6 @@ def test_a_worker_has_the_tools_that_it_names_and_those_of_its_toolsets() -> Non
         ("---\nname: ../x\n---\nDo it.", 2, "name"),
         ("---\nname: 3\n---\nDo it.", 2, "name"),
         ("---\nname: x\ntools: weather_tool\n---\nDo it.", 3, "tools"),
-        ("---\nname: x\nname: y\n---\nDo it.", 3, "name"),
         ("---\nname: x\ntools: [a\n---\nDo it.", 3, "YAML"),
         ("---\nname: x\nmodel: *m\n---\nDo it.", 1, "aliases"),
         ("---\nname: !!python/object:os.system x\n---\nDo it.", 2, "YAML"),
@@ -85,11 +84,8 @@ def test_a_worker_has_the_tools_that_it_names_and_those_of_its_toolsets() -> Non
         ("---\nname: x\ninput:\n  type: object\n  default: 2024-01-01\n---\nDo it.", 5, ""),
         ("---\nname: x\ninstructions: y\n---\nDo it.", 3, "'instructions'"),
         ("---\nname: x\nsource: y\n---\nDo it.", 3, "'source'"),
-        ("---\nname: x\nyes: y\n---\nDo it.", 3, "'yes'"),
-        ("---\nname: x\n~: y\n---\nDo it.", 3, "'~'"),
-        ("---\nname: x\n<<: {model: y}\n---\nDo it.", 3, "'<<'"),
         ("---\nname: x\nlimits:\n  budget: .nan\n---\nDo it.", 4, ""),
-        ("---\nname: x\ntools:\n- a\n- 2024-01-01\n---\nDo it.", 5, ""),
+        ("---\nname: x\ntools:\n- a\n- 2024-01-01\n---\nDo it.", 3, ""),
         ('---\nname: x\ndescription: "\\ud800"\n---\nDo it.', 3, "UTF-8"),
         ("---\nname: x\n? [a]\n: y\n---\nDo it.", 3, "YAML"),
         ("---\nname: x\n\tmodel: y\n---\nDo it.", 3, "YAML"),

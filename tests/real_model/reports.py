@@ -44,10 +44,10 @@ class Clippings(Agent):
 
     async def run(self, task: Task) -> AgentResult:
         found: list[dict[str, Any]] = []
-        for section in (task.plan or {})["sections"]:
-            passages = await self._passages(section["question"])
+        for section in task.plan.sections if task.plan is not None else ():
+            passages = await self._passages(section.question)
             findings = [{"statement": each["text"], "passages": [each["id"]]} for each in passages]
-            found.append({**section, "summary": "", "findings": findings, "passages": passages})
+            found.append({**section.model_dump(), "summary": "", "findings": findings, "passages": passages})
         return AgentResult(updates={"research": found})
 
     async def _passages(self, question: str) -> list[dict[str, Any]]:

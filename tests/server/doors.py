@@ -14,8 +14,8 @@ from fastapi import FastAPI
 from server.streams import Streamed, streamed
 
 from leadhand import Leadhand
-from leadhand.app.keys import make_key
 from leadhand.app.runtime import Runtime
+from leadhand.app.steering.keys import make_key
 from leadhand.ports import in_database
 from leadhand.ports.access import Scope
 from leadhand.server.app import Doors, create_app

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 from server.doors import OVER, Door
 
-from leadhand.app.keys import make_key
+from leadhand.app.steering.keys import make_key
 from leadhand.ports import in_database
 from leadhand.ports.access import KeyCeilings, Scope
 from leadhand.server.app import Doors

@@ -105,7 +105,7 @@ async def test_only_a_budget_that_the_request_sets_refuses_a_model_of_unknown_pr
     started = await keys.post("runner", "/api/runs", {"request": "measure Paris"})
 
     assert (refused.status_code, refused.json()["code"]) == (422, "configuration")
-    assert "limits.budget" in refused.json()["detail"]
+    assert "a budget of $0.5" in refused.json()["detail"]
     assert started.status_code == 202
     assert started.json()["limits"]["unpriced_models"] == ["custom"]
 

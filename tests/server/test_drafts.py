@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from server.streams import Streamed, Text
 
-from leadhand.engine.drafts import LONGEST, DraftWriter
+from leadhand.engine.attempts.drafts import LONGEST, DraftWriter
 from leadhand.engine.redaction import REDACTED, Redactor
 from leadhand.server.drafts import Draft, Piece, Reading
 

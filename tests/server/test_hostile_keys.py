@@ -10,7 +10,7 @@ from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office, team
 
 from leadhand import FailureClass, ToolError, ToolReturn, tool
-from leadhand.app import operator
+from leadhand.app.steering import operator
 from leadhand.core.errors import UsageError
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import Step, calls, calls_all, plans, says, subtask

@@ -26,7 +26,7 @@ async def report(api: Door, **options: Any) -> RunDefinition:
 
 def workers(run: RunDefinition) -> list[str]:
     """The stages of a run, in order."""
-    return [worker.name for worker in run.workers if worker.name not in run.closing]
+    return [worker.name for worker in run.workers if worker.name not in (run.shape, *run.judging)]
 
 
 async def test_flows_are_listed_with_the_schema_of_their_options(api: Door) -> None:
@@ -102,7 +102,7 @@ class PlainWriter(Agent):
     gives = ("draft",)
 
     async def run(self, task: Task) -> AgentResult:
-        lines = [f"{each['statement']} [p1]" for item in task.research for each in item["findings"]]
+        lines = [f"{each.statement} [p1]" for item in task.research for each in item.findings]
         return AgentResult(updates={"draft": "# Findings\n\n" + "\n\n".join(lines)})
 
 

@@ -10,7 +10,7 @@ from server.conftest import OpenServer
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office
 
-from leadhand.app.keys import make_key, user
+from leadhand.app.steering.keys import make_key, user
 from leadhand.core.errors import UsageError
 from leadhand.ports import in_database
 from leadhand.ports.access import Scope

@@ -9,7 +9,7 @@ import pytest
 from server.conftest import OpenDoor
 from server.doors import Door
 
-from leadhand.app.manifest import load_project
+from leadhand.app.project.manifest import load_project
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, fails, says
 

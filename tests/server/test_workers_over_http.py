@@ -11,7 +11,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 
 from leadhand import tool
-from leadhand.app.manifest import load_project
+from leadhand.app.project.manifest import load_project
 from leadhand.ports.access import Scope
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 
@@ -124,7 +124,6 @@ async def test_declared_and_generated_workers_are_listed_with_their_files(open_d
         "text": ORCHESTRATOR,
         "run_id": None,
         "made_by": None,
-        "version": 1,
         "runs": [run_id],
         "problem": None,
     }

@@ -343,8 +343,8 @@ def golden() -> list[str]:
 
     lines: list[str] = []
     for seq, event in enumerate(SAMPLES, start=1):
-        kind, type_, version, subject, body = encode(event).columns
-        row = {"seq": seq, "at": microseconds(AT) + seq, "epoch": 1, "kind": kind, "type": type_, "version": version}
+        type_, version, subject, body = encode(event).columns
+        row = {"seq": seq, "at": microseconds(AT) + seq, "epoch": 1, "type": type_, "version": version}
         lines.append(json.dumps({**row, "subject": subject, "body": body}))
     return lines
 

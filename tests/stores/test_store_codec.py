@@ -39,7 +39,7 @@ from leadhand.stores.transaction import Append, Create
 GOLDEN = Path(__file__).parent / "golden" / "log.jsonl"
 
 STARTED = events.RunStarted(definition=RunDefinition(request="r", flow="f", models=ModelChoice(default="offline")))
-COLUMNS = ("seq", "at", "epoch", "kind", "type", "version", "subject", "body")
+COLUMNS = ("seq", "at", "epoch", "type", "version", "subject", "body")
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def stored(connection: SqliteConnection, rows: list[dict[str, Any]]) -> None:
     connection.execute("UPDATE runs SET head_seq = ?", (len(rows),))
     for row in rows:
         values = ("old", *(row[name] for name in COLUMNS))
-        connection.execute(f"INSERT INTO events (run_id, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * 9)})", values)
+        connection.execute(f"INSERT INTO events (run_id, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * 8)})", values)
 
 
 # --- the golden log ---
@@ -81,7 +81,6 @@ def test_the_samples_are_written_as_the_golden_log_says() -> None:
 ROW = {
     "at": 0,
     "epoch": 1,
-    "kind": "decision",
     "type": "run_status_set",
     "version": 1,
     "subject": "",
@@ -281,7 +280,6 @@ def test_a_moment_is_kept_to_the_microsecond(number: int) -> None:
 
 def test_the_type_is_a_column_and_not_in_the_body() -> None:
     assert encode(events.RunStatusSet(status=RunStatus.PAUSED, reason="a")).columns == (
-        "decision",
         "run_status_set",
         1,
         "",
@@ -297,7 +295,7 @@ def test_what_json_cannot_say_is_refused() -> None:
 
 def test_a_number_that_is_none_becomes_null() -> None:
     event = events.ToolCallReturned(attempt="a", call_id="c", tool="t", ok=True, raw=[math.nan, math.inf])
-    assert json.loads(encode(event).columns[4])["raw"] == [None, None]
+    assert json.loads(encode(event).columns[3])["raw"] == [None, None]
 
 
 # --- what is written can be read back ---

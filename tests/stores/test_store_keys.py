@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from stores.contract import api_key
 
-from leadhand.app.keys import find_key, make_key, named_key
+from leadhand.app.steering.keys import find_key, make_key, named_key
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.engine.redaction import REDACTED, Redactor
 from leadhand.ports import DatabaseStore, in_database

@@ -12,7 +12,7 @@ import pytest
 from store_processes import process, until
 
 from leadhand.core.limits import SharedLimit
-from leadhand.engine.shared_limits import SharedLimits
+from leadhand.engine.calls.shared_limits import SharedLimits
 from leadhand.ports import DatabaseStore
 from leadhand.stores.opening import open_store
 
@@ -22,7 +22,7 @@ PREAMBLE = """
 import time
 from leadhand.ports.hosts import Announcement, HostKind
 from leadhand.core.limits import SharedLimit
-from leadhand.engine.shared_limits import SharedLimits
+from leadhand.engine.calls.shared_limits import SharedLimits
 THREE = SharedLimit(scope="the tool `x`", most=3)
 """
 

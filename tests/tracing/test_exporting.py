@@ -15,9 +15,9 @@ from engine.fakes import FakeModels
 from engine.worlds import ask, plan
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
-from leadhand.app import tracing as tracing_module
-from leadhand.app.spans import outermost
-from leadhand.app.tracing import tracing
+from leadhand.app.telemetry import tracing as tracing_module
+from leadhand.app.telemetry.spans import outermost
+from leadhand.app.telemetry.tracing import tracing
 
 from .collector import collecting
 

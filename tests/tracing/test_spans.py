@@ -13,7 +13,7 @@ from engine.worlds import World, ask, plan
 from opentelemetry.trace import SpanKind, StatusCode
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
-from leadhand.app.spans import outermost
+from leadhand.app.telemetry.spans import outermost
 from leadhand.core.events import Entry, RunClaimed, RunStarted, StepRequested, StepSettled, ToolCallBegan
 from leadhand.core.limits import Limits, Usage
 from leadhand.core.state import RunState
@@ -293,7 +293,7 @@ async def test_a_call_that_returns_after_its_begin_was_missed_is_as_long_as_it_s
     log = await log_of(open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look]))
     began = next(n for n, entry in enumerate(log) if isinstance(entry.event, ToolCallBegan))
     returned = log[began + 1]
-    log[began + 1] = returned.evolve(event=returned.event.evolve(duration_ms=250))
+    log[began + 1] = returned._replace(event=returned.event.evolve(duration_ms=250))
     spans.of_log(log, known=began + 1)
 
     call = spans.one("execute_tool look")
@@ -305,7 +305,7 @@ async def test_an_attempt_that_began_while_a_person_settled_its_subtask_is_withd
     log = await log_of(open_world(FakeModels(plan(ask("a", "look", n=1))), [Bench().look]))
     cut = 1 + next(n for n, entry in enumerate(log) if isinstance(entry.event, ToolCallBegan))
     settled = StepSettled(step="wo-001.0", ok=True, data=ResultData(summary="by hand"), by="me")
-    spans.of_log([*log[:cut], log[cut].evolve(event=settled)])
+    spans.of_log([*log[:cut], log[cut]._replace(event=settled)])
 
     withdrawn = spans.one(AGENT.format("look"))
     assert of(withdrawn, "leadhand.outcome", "error.type") == ("withdrawn", None)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from leadhand import Worker, tool
-from leadhand.app.manifest import load_project
+from leadhand.app.project.manifest import load_project
 from leadhand.core.conversation import ToolMessage
 from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelRequest

@@ -138,7 +138,7 @@ def test_requests_cover_all_claims_and_all_evidence_within_the_room(
     seen: dict[int, dict[str, list[str]]] = {n: {} for n in claims}
     for numbers, pieces in shards_of([*claims.values()], material, room):
         assert 0 < len(numbers) <= MOST_CLAIMS
-        brief = judge_facts([claims[n] for n in numbers], pieces, material, "", [])
+        brief = judge_facts([claims[n] for n in numbers], pieces, material, "")
         shown = {key: cut_to_part(each) for key, each in brief["evidence"].items()}
         longest = max(tokens(each.text + each.header) for each in claims.values())
         assert (
@@ -159,7 +159,7 @@ def test_parts_of_a_piece_of_evidence_are_never_in_one_request() -> None:
     facts = {"returned": " ".join(map(str, range(400)))}
     shards = list(shards_of(claims_of("One."), Material(evidence={"a": facts, "b": {"returned": 1}}), 480))
     assert [[each.key for each in pieces] for _, pieces in shards] == [["a"], ["a"], ["b"]]
-    briefs = (judge_facts([], pieces, Material(evidence={"a": facts}), "", []) for _, pieces in shards[:2])
+    briefs = (judge_facts([], pieces, Material(evidence={"a": facts}), "") for _, pieces in shards[:2])
     both = " ".join(cut_to_part(each["evidence"]["a"])["returned"] for each in briefs)
     assert all(str(n) in both.split() for n in range(1, 399))
 

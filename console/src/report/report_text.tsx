@@ -62,6 +62,7 @@ export function ReportText({ draft, task }: { draft: Draft; task: ReportTask }) 
       {shown && (
         <Passages
           shown={shown}
+          doubts={draft.doubts}
           numbers={content.numbers}
           onClose={() => {
             setShown(null);
@@ -127,11 +128,12 @@ function claimMarks(claims: readonly Claim[], task: ReportTask, show: Show): Mar
 
 interface PassagesProps {
   readonly shown: Shown;
+  readonly doubts: Draft["doubts"];
   readonly numbers: ReadonlyMap<string, number>;
   readonly onClose: () => void;
 }
 
-function Passages({ shown: { claim, passages }, numbers, onClose }: PassagesProps) {
+function Passages({ shown: { claim, passages }, doubts, numbers, onClose }: PassagesProps) {
   const aside = useRef<HTMLElement>(null);
   useEffect(() => aside.current?.focus({ preventScroll: true }), [claim, passages]);
   return (
@@ -150,7 +152,9 @@ function Passages({ shown: { claim, passages }, numbers, onClose }: PassagesProp
         {claim && <Verdict verdict={claim.verdict} />}
         <Button small kind="quiet" label="Close the passages" onClick={onClose}>Close</Button>
       </div>
-      {claim?.why && <p class="small" dir="auto">{claim.why}</p>}
+      {doubts.filter(({ n }) => n === claim?.n).map(({ why }, at) => (
+        <p key={at} class="small" dir="auto">{why}</p>
+      ))}
       {passages.length === 0 && <p class="muted small">The claim cites no stored passage.</p>}
       {passages.map((passage) => (
         <figure key={passage.id}>

@@ -45,7 +45,7 @@ const VERDICTS = {
 
 function DraftReviews({ draft }: { draft: Draft }) {
   const [glyph, words] = draft.verdict === null
-    ? ["pending", draft.reviews.length > 0 ? "No verdict" : "Not reviewed"]
+    ? ["pending", draft.unreviewed.length > 0 ? "No verdict" : "Not reviewed"]
     : VERDICTS[draft.verdict];
   return (
     <div class="draft-reviews">
@@ -55,17 +55,6 @@ function DraftReviews({ draft }: { draft: Draft }) {
           <span class="tone-asks">, unreviewed: {draft.unreviewed.join(", ")}</span>
         )}
       </p>
-      {draft.reviews.length > 0 && (
-        <p class="small muted">
-          Reviews: {draft.reviews.map(({ key, stage, status, error }, at) => (
-            <span key={key}>
-              {at > 0 && ", "}
-              <StatusGlyph status={status} /> <a href={workerLink(key)}>{stage} {key}</a>
-              {error && <span class="tone-bad">: {error}</span>}
-            </span>
-          ))}
-        </p>
-      )}
       {draft.findings.length > 0 && (
         <ol class="findings">
           {draft.findings.map((finding, at) => (

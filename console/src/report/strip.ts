@@ -1,7 +1,6 @@
 // The stages of a report as steps in the order in which they happened, with those to come.
 
 import type { StepStatus } from "../run/view.ts";
-import type { StageState } from "./task.ts";
 
 /** What the strip needs of a step. */
 export interface StepLane {
@@ -30,7 +29,7 @@ const LABELS: { readonly [stage: string]: string } = {
 /** Return the steps of a run whose stages are `stages`; `ended` is its status once it is over. */
 export function stepsOf(
   lanes: readonly StepLane[],
-  stages: readonly Pick<StageState, "name">[],
+  stages: readonly { readonly name: string }[],
   ended: string | null,
 ): Step[] {
   const names = stages.map(({ name }) => name);

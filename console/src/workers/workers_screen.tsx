@@ -84,7 +84,6 @@ function Worker({ worker, onChanged }: { worker: WorkerDocument; onChanged: () =
             <span aria-hidden="true">▲</span> Cannot be used
           </span>
         )}
-        {worker.version > 1 && <span class="badge">version {worker.version}</span>}
         {worker.model && <code class="muted">{worker.model}</code>}
       </summary>
       {open && (

@@ -35,6 +35,25 @@ class Answer(Generic[ValueT]):
     was done, what the answer rests on, each doubt with its reason, and what is missing.
     """
 
+    evidence: EvidencePart
+    """How many claims of the answer have each verdict, who judged them, and the doubts."""
+    done: tuple[DoneCall, ...]
+    """Every call with an effect, from the log."""
+    sources: tuple[CitedSource, ...]
+    """The sources of the answer; the first is cited as [1]."""
+    gaps: tuple[Gap, ...]
+    """The parts of the request that the answer lacks, with class, reason and next action."""
+    failure: Failure | None
+    """Why the run failed; None if it did not."""
+    question: OpenQuestion | None
+    """The oldest question that waits for an answer; see :meth:`Leadhand.reply`."""
+    outcome: OutcomePart
+    """How the run stands, why, and what a person can do next."""
+    usage: RunUsage
+    """The model calls, tokens and cost of the run."""
+    work_state: WorkState | None
+    """The state of the latest work order: ``work_state.subtask_state[0].status``; None for flows without orders."""
+
     def __init__(self, document: dict[str, Any], output: Output = None) -> None:
         self.document = document
         self._output = output
@@ -45,8 +64,13 @@ class Answer(Generic[ValueT]):
 
         return RunDocument.model_validate(self.document)
 
+    def __getattr__(self, name: str) -> Any:
+        if name not in Answer.__annotations__:
+            raise AttributeError(f"an answer has no {name!r}")
+        return getattr(self._parts, name)
+
     def __str__(self) -> str:
-        from leadhand.app.beside import cause_lines, lines_beside
+        from leadhand.app.document.beside import cause_lines, lines_beside
         from leadhand.app.document.outcome import causes_of
 
         asked = [f"Question: {self.question.text}"] if self.question is not None else []
@@ -80,54 +104,9 @@ class Answer(Generic[ValueT]):
         return RunStatus(self.document["status"])
 
     @property
-    def evidence(self) -> EvidencePart:
-        """How many claims of the answer have each verdict, who judged them, and the doubts."""
-        return self._parts.evidence
-
-    @property
     def doubts(self) -> tuple[Doubt, ...]:
         """The claims that are not confirmed or are contradicted, each with the reason. They do not change the text."""
         return self.evidence.doubts
-
-    @property
-    def done(self) -> tuple[DoneCall, ...]:
-        """Every call with an effect, from the log."""
-        return self._parts.done
-
-    @property
-    def sources(self) -> tuple[CitedSource, ...]:
-        """The sources of the answer; the first is cited as [1]."""
-        return self._parts.sources
-
-    @property
-    def gaps(self) -> tuple[Gap, ...]:
-        """The parts of the request that the answer lacks, with class, reason and next action."""
-        return self._parts.gaps
-
-    @property
-    def failure(self) -> Failure | None:
-        """Why the run failed; None if it did not."""
-        return self._parts.failure
-
-    @property
-    def question(self) -> OpenQuestion | None:
-        """The oldest question that waits for an answer; see :meth:`Leadhand.reply`."""
-        return self._parts.question
-
-    @property
-    def outcome(self) -> OutcomePart:
-        """How the run stands, why, and what a person can do next."""
-        return self._parts.outcome
-
-    @property
-    def usage(self) -> RunUsage:
-        """The model calls, tokens and cost of the run."""
-        return self._parts.usage
-
-    @property
-    def work_state(self) -> WorkState | None:
-        """The state of the latest work order: ``work_state.subtask_state[0].status``; None for flows without orders."""
-        return self._parts.work_state
 
     @property
     def plan(self) -> dict[str, Any] | None:

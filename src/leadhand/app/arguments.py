@@ -71,6 +71,11 @@ USUAL_BUDGET = Usual(1.0)
 """US dollars."""
 
 
+def is_usual(budget: float | None) -> bool:
+    """Whether nobody set a budget."""
+    return budget is None or isinstance(budget, Usual)
+
+
 def limits(usual: Limits, **given: Any) -> Limits:
     """Return limits with a caller's values, money in dollars and time in seconds, in place of the usual ones.
 
@@ -192,6 +197,7 @@ _STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs
 @cache
 def _filters() -> type[BaseModel]:
     kinds: dict[str, Any] = {key: (kind, None) for key, kind in get_type_hints(RunFilter).items()}
+    kinds |= {"status": (RunStatus | None, None), "sort": (RunSort, RunSort.CREATED)}
     return create_model("RunFilter", **kinds)
 
 
@@ -200,14 +206,9 @@ def check_filters(limit: object, filters: RunFilter) -> None:
     check_names("runs()", filters, RunFilter.__annotations__)
     if not isinstance(limit, int) or limit < 1:
         raise UsageError(f"invalid value for limit: {shown(limit)}", "Pass 1 or more.")
-    given: dict[str, object] = cast("Any", filters)
-    for key, kind in (("status", RunStatus), ("sort", RunSort)):
-        if given.get(key) is not None:
-            given[key] = next((each for each in kind if each == given[key]), given[key])
-            if not isinstance(given[key], kind):
-                raise UsageError(f"there is no {key} {shown(given[key])}", f"Choose from: {', '.join(kind)}.")
+    given: dict[str, Any] = cast("Any", filters)
     try:
-        _filters().model_validate(given, strict=True)
+        given |= _filters().model_validate(given).model_dump(exclude_unset=True)
     except ValidationError as error:
         found = error.errors(include_url=False)[0]
         what = f"invalid value for {found['loc'][0]}: {shown(found['input'])}"
@@ -243,17 +244,17 @@ def hooks(given: object) -> list[Hook]:
     return [_hook(each, how) for each in cast("Iterable[object]", given)]
 
 
-def _hook(given: object, how: str) -> Hook:
-    kind = cast("type[Any]", given)
+def _hook(given: Any, how: str) -> Hook:
     try:
-        made: Any = kind() if inspect.isclass(given) and issubclass(kind, Hook) else given
-    except TypeError as error:
-        name, file = kind.__name__, getattr(sys.modules.get(kind.__module__), "__file__", kind.__module__)
-        how = f"Pass an instance of it, {name}(…). In a file for --hooks, assign the instance to a name."
-        raise UsageError(f"the hook {name} ({file}) cannot be made without arguments: {error}", how) from error
+        made: Any = given() if inspect.isclass(given) and issubclass(given, Hook) else given
     except Exception as error:
-        what = f"the hook {kind.__name__} cannot be made: {type(error).__name__}: {one_line(error)}"
-        raise ConfigurationError(what, "Fix the error; --debug shows the traceback.") from error
+        name, file = given.__name__, getattr(sys.modules.get(given.__module__), "__file__", given.__module__)
+        what, why = f"the hook {name} ({file}) cannot be made", one_line(error)
+        if isinstance(error, TypeError):
+            how = f"Pass an instance of it, {name}(…). In a file for --hooks, assign the instance to a name."
+            raise UsageError(f"{what} without arguments: {why}", how) from error
+        how = "Fix the error; --debug shows the traceback."
+        raise ConfigurationError(f"{what}: {type(error).__name__}: {why}", how) from error
     if not isinstance(made, Hook):
         raise UsageError(f"{shown(made)} is not a hook", how)
     if not any(check_of(made, point) for point in POINTS):

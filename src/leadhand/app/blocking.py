@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
-from leadhand.core.errors import UsageError
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 
@@ -28,18 +27,11 @@ class Driven(Protocol[T_co]):
     async def answer(self) -> T_co: ...
 
 
-def answer_of(
-    starting: Coroutine[Any, Any, Driven[T]], close: Callable[[], Awaitable[None]], *, is_open: bool = False
-) -> T:
+def answer_of(starting: Coroutine[Any, Any, Driven[T]], close: Callable[[], Awaitable[None]]) -> T:
     """Start a run, drive it to its rest, ``close`` what was opened, and return the answer.
 
-    On KeyboardInterrupt the run is paused, and the error says how to resume it. Raises UsageError for a Leadhand that
-    ``is_open`` in a loop already.
+    On KeyboardInterrupt the run is paused, and the error says how to resume it.
     """
-    if is_open:
-        starting.close()
-        what = "this Leadhand is open in a running loop"
-        raise UsageError(what, "Await run() there, or use another Leadhand for run_sync().")
     driving: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
     paused: list[str] = []
 

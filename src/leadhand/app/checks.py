@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from leadhand.app.formatting import count
-from leadhand.app.listings import PAGE
+from leadhand.app.hosts.listings import PAGE
 from leadhand.app.model_selection import choose_models
 from leadhand.app.settings import Settings, make_home, tilde
 from leadhand.core.errors import ConfigurationError, LeadhandError, StoreError

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol
 
 from leadhand.app.arguments import check_rules
 from leadhand.app.flows import FlowRegistry, file_of
 from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
-from leadhand.app.project_workers import project_tools, run_workers, with_workers, worker_tools
-from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed, without_fetch
+from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import answer_worker
+from leadhand.app.workers.declared import project_tools, run_workers, worker_tools
 from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.run import Follows, ModelChoice, RunDefinition
 from leadhand.core.state import RunState
-from leadhand.core.text import did_you_mean
-from leadhand.core.tool import Source, ToolSpec
+from leadhand.core.tool import Source
 from leadhand.core.work_result import Check
-from leadhand.core.worker import WILDCARDS, Worker
+from leadhand.core.worker import Worker
 from leadhand.engine.hooks import Hooks
 from leadhand.ports import ContextStore
 from leadhand.ports.earlier_files import newest_files
@@ -30,6 +29,12 @@ from leadhand.verify.judge import Verifier, judging_workers
 LOGGER = logging.getLogger("leadhand")
 MOST_FILES = 200
 """Files of earlier runs that a run may read, at most."""
+
+
+OF_SETTINGS = ["limits", "approve", "offline", "documents", "only_documents", "strict", "budgets", "no_cache"]
+"""The fields that a run has as its settings have them."""
+OF_RUN = ["detached", "by", "key_id", "name", "priority", "instructions", "plan_only", "approve_plan", "traceparent"]
+"""The fields that a run has as only this run has them."""
 
 
 class Parts(Protocol):
@@ -60,7 +65,7 @@ async def definition_of_new(
     The other arguments are those of :meth:`~leadhand.app.runtime.Runtime.start`.
     """
     flows, toolbox, models = parts.flows, parts.toolbox, parts.models
-    checked = flows.options(flow, with_workers(wanted.project, toolbox, flow, options))
+    checked = flows.options(flow, options)
     used, of_flow = flows.get(flow), flows.workers(flow, checked)
     if follows is not None:
         run = run.following(follows.definition, used)
@@ -68,8 +73,7 @@ async def definition_of_new(
     of_program = flows.of_program(run.worker, flow, checked, wanted.project)
     every = (*of_flow, *run_workers(wanted.project, toolbox, flow, checked, of_flow, request, of_program))
     called = worker_tools(every)
-    check_workers(every, toolbox, models, called, offline=wanted.offline)
-    own_models = {name for worker in every for name in usable(worker, models)}
+    own_models = {name for worker in every for name in usable(worker, models, offline=wanted.offline)}
     more = unpriced_models(wanted, models, sorted(own_models - {*choice.models.names}))
     shape = answer_worker(run.output, every)
     check = check_of(wanted, choice.models)
@@ -80,12 +84,13 @@ async def definition_of_new(
         *called,
     )
     check_rules(wanted.approve_rules, catalogue, toolbox)
-    if wanted.only_documents:
-        catalogue, every = without_fetch(catalogue, every)
-    tools, workers = narrowed(catalogue, run.only_tools, every)
-    workers = instructed((*workers, *judging), run.instructions_by_worker)
+    tools, workers = narrowed(catalogue, run.tools, every, fetch=not wanted.only_documents)
+    workers = instructed((*workers, *judging), run.instructions)
     earlier = await files_to_read(parts, flow, run.key_id, follows, wanted) if used.reads_artifacts else ()
+    same = {name: getattr(wanted, name) for name in OF_SETTINGS} | {name: getattr(run, name) for name in OF_RUN}
     return RunDefinition(
+        **same,
+        needs_prices=wanted.needs_prices,
         request=request,
         flow=flow,
         flow_file=file_of(used),
@@ -95,37 +100,19 @@ async def definition_of_new(
         tools=tools,
         shape="" if shape is None else shape.name,
         check=check,
-        strict=wanted.strict,
         worker_calls=wanted.worker_calls or "auto",
         judging=tuple(each.name for each in judging),
         nested_workers=wanted.project is not None and wanted.project.manifest.nested_creation,
-        limits=wanted.limits,
-        approve=wanted.approve,
         approve_rules=dict(wanted.approve_rules),
-        offline=wanted.offline,
-        documents=wanted.documents,
-        only_documents=wanted.only_documents,
-        detached=run.detached,
         **reserves(wanted.limits, stages),
-        budgets=wanted.budgets,
-        needs_prices=wanted.needs_prices,
         unpriced=(*choice.unpriced, *more),
         concurrency=wanted.concurrency_of_runs,
-        no_cache=wanted.no_cache,
-        by=run.by,
-        key_id=run.key_id,
         submission=submission,
         follows=followed(follows) if follows is not None else None,
         earlier=earlier,
-        name=run.name,
         tags=dict(run.tags or {}),
-        priority=run.priority,
-        instructions=run.instructions_by_worker,
-        only_tools=run.only_tools,
+        only_tools=run.tools,
         hooks=parts.hooks.names,
-        plan_only=run.plan_only,
-        approve_plan=run.approve_plan,
-        traceparent=run.traceparent,
     )
 
 
@@ -138,44 +125,24 @@ def check_of(wanted: Settings, models: ModelChoice) -> Check:
     return wanted.check or ("off" if is_offline else "judge")
 
 
-def usable(worker: Worker, models: NamedModels) -> list[str]:
-    """Return those of a worker's models that can be used here. Raises ConfigurationError if none of them can be."""
+def usable(worker: Worker, models: NamedModels, *, offline: bool) -> list[str]:
+    """Return those of a worker's models that can be used here. Raises ConfigurationError if none of them can be, and
+    UsageError in an offline run for one that is not built in, unless the program has its own port."""
+    online = [name for name in worker.models if name != "offline"]
+    if offline and online and models.own is None:
+        what = f"the worker {worker.name} uses the model {online[0]}, and the run is offline"
+        raise UsageError(what, "Leave out its model, or start the run without --offline.")
     found: list[str] = []
-    errors: list[ConfigurationError] = []
+    failure: ConfigurationError | None = None
     for name in worker.models:
         try:
             models.check(name)
             found.append(name)
         except ConfigurationError as error:
-            errors.append(error)
-    if errors and not found:
-        raise errors[0]
+            failure = failure or error
+    if failure is not None and not found:
+        raise failure
     return found
-
-
-def check_workers(
-    workers: Iterable[Worker], toolbox: Toolbox, models: NamedModels, called: Iterable[ToolSpec] = (), *, offline: bool
-) -> None:
-    """Raise UsageError for a worker with an unknown tool, or in an offline run with a model that is not built in.
-
-    Raises ConfigurationError for a model that cannot be used. A program's own port knows its models best. ``called``
-    are workers as tools.
-    """
-    known = {*WILDCARDS, *(tool.name for tool in called)}
-    for worker in workers:
-        if unknown := sorted(name for name in worker.tools if name not in known and toolbox.find(name) is None):
-            tools = sorted(tool.name for tool in toolbox.known())
-            raise UsageError(
-                f"the worker {worker.name} names the tool {unknown[0]!r}, which does not exist",
-                f"Available tools: {', '.join(tools) or 'none'}.{did_you_mean(unknown[0], tools)}",
-            )
-        online = [name for name in worker.models if name != "offline"]
-        if offline and online and models.own is None:
-            raise UsageError(
-                f"the worker {worker.name} uses the model {online[0]}, and the run is offline",
-                "Leave out its model, or start the run without --offline.",
-            )
-        usable(worker, models)
 
 
 # --- what a new run takes from earlier ones ---------------------------------------------------------------------------

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel
 
 from leadhand.app.arguments import json_value
 from leadhand.app.toolsets import entry_points, loaded
-from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
+from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import Value, shown
+from leadhand.core.value import one_line, shown
 from leadhand.core.worker import Worker
 from leadhand.engine.gate import schema_problems
-from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.rule import Rules
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.worker import Worker as ProgramWorker
@@ -25,11 +24,10 @@ from leadhand.flows.seam.worker import with_tools
 from leadhand.flows.work_order.flow import WORK_ORDER
 
 if TYPE_CHECKING:
-    from leadhand.app.manifest import Project
+    from leadhand.app.project.manifest import Project
     from leadhand.core.events import Entry
     from leadhand.flows.report.agents import BoundAgent
 
-LOGGER = logging.getLogger("leadhand")
 GROUP = "leadhand.flows"
 """The entry points by which installed packages offer flows."""
 FlowName = Literal["work-order", "report", "research", "solo", "map"]
@@ -56,7 +54,7 @@ class FlowRegistry:
     ) -> None:
         """``rules`` are those of a project for the built-in model, ``workers`` those that every run has."""
         self._flows: dict[str, FunctionFlow] = {}
-        self._rules: list[Rules] = [rules] if rules else []
+        self._rules = rules or {}
         self._agents = agents or {}
         self._installed = False
         self._of_program: dict[str, ProgramWorker] = {}
@@ -75,8 +73,6 @@ class FlowRegistry:
         if flow.name in self._flows:
             raise UsageError(f"there is more than one flow {flow.name!r}", "Change the name of one of them.")
         self._flows[flow.name] = flow
-        if flow.offline:
-            self._rules.append(flow.offline)
 
     @property
     def agents(self) -> Mapping[str, BoundAgent]:
@@ -122,26 +118,18 @@ class FlowRegistry:
         """Load a built-in flow, once, when it is named."""
         if name not in LATE or name in self._flows:
             return
-        match name:
-            case "report":
-                from leadhand.flows.report.flow import ReportFlow
+        if name == REPORT:
+            from leadhand.flows.report.flow import ReportFlow
 
-                flow = ReportFlow(self._agents)
-            case "research":
-                from leadhand.flows.research.flow import research
+            self._add(ReportFlow(self._agents))
+        elif name == RESEARCH:
+            from leadhand.flows.research.flow import research
 
-                flow = research
-            case "solo":
-                from leadhand.flows.solo import solo_flow
+            self._add(research)
+        else:
+            from leadhand.flows import map, solo
 
-                flow = solo_flow(self._of_program)
-            case _:
-                from leadhand.flows.map import map_flow
-
-                flow = map_flow(self._of_program)
-        self._add(flow)
-        if flow.offline:
-            self._rules.insert(0, self._rules.pop())  # before those of the program's flows
+            self._add((solo.solo_flow if name == SOLO else map.map_flow)(self._of_program))
 
     def _load_installed(self) -> None:
         """Load the flows of installed packages, once, when a name is looked up that is not known yet."""
@@ -173,35 +161,25 @@ class FlowRegistry:
                 f"the run uses the flow {run.flow}, which is not here",
                 f"Give the file that defines it: --flows {run.flow_file or 'FILE'}, or Leadhand(flows=[…]) in Python.",
             )
-        with _calling(found):
-            found.checked_options(run.options)
+        found.checked_options(run.options)
         return found
 
     def check_code(self, run: RunDefinition, *, ended: bool = False) -> None:
-        """Raise ConfigurationError if this process lacks a function or a class of a run, and warn of code that has
-        changed since; of a run that has ``ended``, only functions are needed."""
-        flow = self.of(run)
-        recorded = {worker.name: worker for worker in run.workers if worker.code}
-        if not recorded:
-            return
+        """Raise ConfigurationError if this process lacks a function or a class of a run; of a run that has ``ended``,
+        only functions are needed."""
+        flow, coded = self.of(run), [worker for worker in run.workers if worker.code]
         options = flow.checked_options(run.options)
-        here = {worker.name: worker for worker in flow.workers(options)}
-        for each in recorded.values():
-            if each.name not in flow.own and each.name not in here:
+        here = {*flow.own, *(worker.name for worker in flow.workers(options))} if coded else set[str]()
+        for each in coded:
+            if each.name not in here:
                 what = f"the worker {each.name} uses the function {each.code}, which is not in this process"
                 raise ConfigurationError(what, "Continue the run from its program, with Leadhand(workers=[…]).")
-        if ended:
-            return
         try:
-            flow.check_code(options)
+            if coded and not ended:
+                flow.check_code(options)
         except UsageError as error:
-            files = " ".join(f"--agent {worker.code}" for worker in recorded.values())
+            files = " ".join(f"--agent {worker.code}" for worker in coded)
             raise ConfigurationError(error.what, f"Pass {files}, or Leadhand(agents=[…]) in Python.") from error
-        for name in recorded.keys() & here.keys():
-            before, now = recorded[name].fingerprint, here[name].fingerprint
-            if before and now not in ("", before):
-                what = "the stage %s is not the one that the run was started with: its code has changed (%s)"
-                LOGGER.warning(what, name, recorded[name].code)
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a run, checked and complete, as JSON. Raises UsageError for unknown or wrong ones."""
@@ -215,14 +193,17 @@ class FlowRegistry:
         return json_value(options, f"the options of the flow {name}", OPTIONS)
 
     def workers(self, name: str, options: Mapping[str, Any]) -> Sequence[Worker]:
-        """The workers of a run with these options. Raises ConfigurationError if the flow fails to return them."""
+        """The workers of a run with these options. Raises ConfigurationError for one with an invalid output."""
         flow = self.get(name)
-        with _calling(flow):
-            workers = flow.workers(flow.checked_options(options))
-            for worker in workers:
-                if worker.output is not None:
-                    schema_problems(worker.output, None)  # raises for what is not a JSON schema
-            return workers
+        workers = flow.workers(flow.checked_options(options))
+        for worker in workers:
+            try:
+                schema_problems(worker.output or {}, None)
+            except ValueError as error:
+                what = f"the output of the worker {worker.name} is not a JSON schema: {one_line(error)}"
+                file = getattr(sys.modules.get(flow.__module__), "__file__", flow.__module__)
+                raise ConfigurationError(what, f"Fix the flow {name} in {file}.") from error
+        return workers
 
     def naming(self, tool: str) -> tuple[str, ...]:
         """Return the flows whose workers name a tool when a run sets no options."""
@@ -242,31 +223,18 @@ class FlowRegistry:
         except (ConfigurationError, UsageError):
             return False
 
-    def task(self, state: RunState, entries: Sequence[Entry]) -> Value | None:
+    def task(self, state: RunState, entries: Sequence[Entry]) -> BaseModel | None:
         """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
         try:
             flow = self.of(state.definition)
-            with _calling(flow):
-                return flow.task(state, flow.checked_options(state.definition.options), entries)
-        except LeadhandError:  # the rest of the document does not depend on it
+            return flow.task(state, flow.checked_options(state.definition.options), entries)
+        except Exception:  # it may be code of the project, and the rest of the document does not depend on it
             return None
 
-    def offline_rules(self) -> list[Rules]:
-        """Return the flows' rules for the built-in rule-based model. The list grows when further flows are loaded."""
-        return self._rules
-
-
-@contextmanager
-def _calling(flow: FunctionFlow) -> Generator[None]:
-    """Raise ConfigurationError, with the file, for whatever the code of a flow raises or returns."""
-    try:
-        yield
-    except LeadhandError:
-        raise
-    except (Exception, SystemExit) as error:
-        where = getattr(sys.modules.get(flow.__module__), "__file__", None) or flow.__module__
-        what = fault_of(f"the flow {flow.name}", error)
-        raise ConfigurationError(what, f"Fix the flow {flow.name} in {where}.") from error
+    def offline_rules(self, name: str) -> tuple[Rules, ...]:
+        """Return the rules of the built-in model for the workers of a flow: its own, then those of the project."""
+        found = self._find(name)
+        return (self._rules,) if found is None else (found.offline, self._rules)
 
 
 def checked_flow(flow: object) -> FunctionFlow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
@@ -29,6 +29,10 @@ OF_ONE_RUN = "adapter-"
 """The beginning of the name of an adapter that a program gives a single run."""
 
 
+RulesOf = Callable[[str], Sequence[Rules]]
+"""Returns the rules of the built-in model for the workers of a flow, by its name."""
+
+
 class Choice(NamedTuple):
     """The chosen models, and why. The budget does not limit ``unpriced`` models."""
 
@@ -48,7 +52,7 @@ class NamedModels:
         self,
         settings: Settings,
         adapters: Mapping[str, Models] | None = None,
-        rules: Iterable[Rules] = (),
+        rules: RulesOf = lambda _flow: (),
         *,
         own: Models | None = None,
     ) -> None:
@@ -129,7 +133,7 @@ class NamedModels:
 
 
 async def choose_models(
-    settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: Iterable[Rules] = ()
+    settings: Settings, given: Models | Mapping[str, Models] | None = None, rules: RulesOf = lambda _flow: ()
 ) -> tuple[NamedModels, Choice]:
     """Return the models, and the names to record. ``given`` is a port, or the user's adapters by name.
 
@@ -173,7 +177,7 @@ def unpriced_models(settings: Settings, models: Models, names: Iterable[str]) ->
         return unpriced
     which = "the budget of several runs" if budget is None else f"a budget of ${usd(budget):g}"
     raise ConfigurationError(
-        f"the price of {', '.join(unpriced)} is not known, so {which} (set by {settings.budget_from}) cannot limit it",
+        f"the price of {', '.join(unpriced)} is not known, so {which} cannot limit it",
         "Use a model with a known price, or set LEADHAND_PRICE to its price in US dollars per million tokens, such as"
         " 0.15/0.60 (input/output), or 0 if it is free. To run it without a budget: --allow-unknown-price, or"
         " allow_unknown_price=True.",

@@ -21,7 +21,7 @@ from leadhand.app.arguments import (
 )
 from leadhand.app.arguments import limits as checked_limits
 from leadhand.app.flows import FlowRegistry
-from leadhand.app.settings import NEW_BUDGET, Settings
+from leadhand.app.settings import Settings
 from leadhand.app.typed_answers import Output
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import usd
@@ -62,8 +62,8 @@ class NewRun:
     name: str = ""
     tags: Mapping[str, str] | None = None
     priority: int = 0
-    instructions: str | Mapping[str, str] | None = None
-    tools: Iterable[RunTool] | None = None
+    instructions: Any = None
+    tools: Any = None
     plan_only: bool = False
     approve_plan: bool = False
     output: Output = None
@@ -81,15 +81,6 @@ class NewRun:
         checked |= {"instructions": _instructions(self.instructions), "tools": names}
         for field, value in checked.items():
             object.__setattr__(self, field, value)
-
-    @property
-    def only_tools(self) -> tuple[str, ...] | None:
-        """The names of the only tools that the run may use."""
-        return cast("tuple[str, ...] | None", self.tools)
-
-    @property
-    def instructions_by_worker(self) -> dict[str, str]:
-        return cast("dict[str, str]", self.instructions)
 
     def following(self, earlier: RunDefinition, flow: FunctionFlow) -> NewRun:
         """Return this as a follow-up: where no others are given, it has the instructions and tools of the earlier run,
@@ -140,34 +131,23 @@ def _names(given: object) -> Iterable[str]:
 
 
 def narrowed(
-    specs: Sequence[ToolSpec], wanted: Iterable[str] | None, workers: Sequence[Worker]
+    specs: Sequence[ToolSpec], wanted: Collection[str] | None, workers: Sequence[Worker], *, fetch: bool = True
 ) -> tuple[tuple[ToolSpec, ...], tuple[Worker, ...]]:
-    """Return the tools of a run and its workers, with the ``wanted`` tools alone (None: all of them).
+    """Return the tools of a run and its workers, with the ``wanted`` tools alone (None: all of them), and unless
+    ``fetch`` without ``web_fetch``: the run may only search documents.
 
     Raises UsageError for a tool that the run would not have anyway.
     """
-    if wanted is None:
-        return tuple(specs), tuple(workers)
-    names = [tool.name for tool in specs]
-    if unknown := [name for name in wanted if name not in names]:
+    kept = [tool for tool in specs if fetch or tool.import_path != WEB_FETCH]
+    names = [tool.name for tool in kept]
+    if unknown := [name for name in wanted or () if name not in names]:
         what = f"a run cannot use the tool {unknown[0]!r}: it is not registered for this flow"
         raise UsageError(what, f"Choose from: {', '.join(names) or 'none'}.{did_you_mean(unknown[0], names)}")
-    kept = tuple(tool for tool in specs if tool.name in set(wanted) or tool.toolset == RESEARCH_TOOLS)
-    return kept, _allowed(workers, kept)
-
-
-def without_fetch(
-    specs: Sequence[ToolSpec], workers: Sequence[Worker]
-) -> tuple[tuple[ToolSpec, ...], tuple[Worker, ...]]:
-    """Return the tools of a run and its workers without ``web_fetch``: the run may only search documents."""
-    kept = tuple(tool for tool in specs if tool.import_path != WEB_FETCH)
-    return kept, _allowed(workers, kept)
-
-
-def _allowed(workers: Sequence[Worker], kept: Sequence[ToolSpec]) -> tuple[Worker, ...]:
-    """Return workers with those of their tools that a run keeps."""
-    names = WILDCARDS.union(tool.name for tool in kept)
-    return tuple(worker.evolve(tools=tuple(name for name in worker.tools if name in names)) for worker in workers)
+    if wanted is not None:
+        kept = [tool for tool in kept if tool.name in wanted or tool.toolset == RESEARCH_TOOLS]
+    allowed = WILDCARDS.union(tool.name for tool in kept)
+    every = (each.evolve(tools=tuple(name for name in each.tools if name in allowed)) for each in workers)
+    return tuple(kept), tuple(workers if len(kept) == len(specs) else every)
 
 
 def instructed(workers: Sequence[Worker], given: Mapping[str, str]) -> tuple[Worker, ...]:
@@ -198,7 +178,6 @@ def changed(
     model: str | None = None,
     models: Mapping[str, str] | None = None,
     limits: Mapping[str, Any] | None = None,
-    budget_from: str = NEW_BUDGET,
     **others: Any,
 ) -> Settings:
     """Return settings with another ``model`` for all uses, ``models`` for single ones, limits by the names that people
@@ -210,7 +189,7 @@ def changed(
     if model is not None:
         others |= {"model": model, "models": {}}
     if "budget" in given:
-        others["budget_from"] = budget_from
+        others["budget_set"] = True
     settings = replace(usual, limits=checked_limits(usual.limits, **given), **others)
     return replace(settings, models={**settings.models, **models}) if models else settings
 
@@ -234,7 +213,7 @@ def asked_settings(
     limits = ({} if isinstance(budget, Usual) else {"budget": budget}) | dict(more or {})
     if named is None and check is None and not limits:
         return None, own
-    wanted = changed(usual, model=named, limits=limits, budget_from="budget=… of the run", check=check or usual.check)
+    wanted = changed(usual, model=named, limits=limits, check=check or usual.check)
     if usual.offline and wanted.model != "offline":
         how = "Omit the model, or use a Leadhand without offline=True."
         raise UsageError(f"this Leadhand is offline and cannot use the model {wanted.model}", how)

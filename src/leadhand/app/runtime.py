@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
 from leadhand.app.definitions import definition_of_new, missing
+from leadhand.app.document import write_work_order
 from leadhand.app.flows import DEFAULT, FlowRegistry
-from leadhand.app.membership import Membership, membership
+from leadhand.app.hosts.membership import Membership, membership
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
-from leadhand.app.project_workers import workshop_of
 from leadhand.app.requests import Requests
 from leadhand.app.run_settings import NewRun
 from leadhand.app.settings import Settings, make_home
-from leadhand.app.toolsets import changed_tools, check_hooks, check_tools, needed_tools
-from leadhand.app.tracing import tracing
+from leadhand.app.telemetry.tracing import tracing
+from leadhand.app.toolsets import check_hooks, check_tools
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
-from leadhand.app.work_order_file import write_work_order
 from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.evolve import foreseen, start
@@ -29,15 +28,15 @@ from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine import snapshots
+from leadhand.engine.attempts.host import Host, OnText
+from leadhand.engine.calls.model_calls import ModelCalls
+from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.controller import Controller, OnEntries, OnState
 from leadhand.engine.hooks import Hooks
-from leadhand.engine.host import Host, OnText
 from leadhand.engine.log import RunLog
-from leadhand.engine.model_calls import ModelCalls
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.shared_limits import SharedLimits
-from leadhand.engine.tool_calls import ToolCalls
-from leadhand.ports import ContextStore, Dispatcher, Models
+from leadhand.ports import ContextStore, Dispatcher, Models, Workshop
 from leadhand.ports.heads import head_of
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
@@ -48,6 +47,7 @@ from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
     from leadhand.app.document.shapes import RunDocument
+    from leadhand.app.project.manifest import Project
 
 UNLIMITED_PATIENCE_S = 86_400.0
 """Seconds that a process whose runs have no deadline waits for its database."""
@@ -105,7 +105,7 @@ class Runtime:
             self._clock,
             self.store,
             self.web.library,
-            workshop_of(self.settings.project),
+            _workshop(self.settings.project),
             hooks=self.hooks,
             limits=shared,
         )
@@ -198,7 +198,8 @@ class Runtime:
         process; then nothing is recorded.
         """
         before = await self.load(run_id)
-        self.check_resumable(before)
+        if ended or before.finished is None:
+            self.check_resumable(before)
         if before.finished is None:
             await missing(self.store, before.definition.earlier)
         await self.store.claim(run_id, ended=ended)
@@ -213,17 +214,11 @@ class Runtime:
     def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
         self.flows.check_code(state.definition, ended=state.finished is not None)
-        check_tools(needed_tools(state), self.toolbox)
+        check_tools(state.definition, self.toolbox)
         check_hooks(self.hooks, state.definition)
         if state.finished is None:
             for name in state.definition.models.names:
                 self.models.check(name)
-            for tool in changed_tools(state, self.toolbox):
-                LOGGER.warning(
-                    "the tool %s is not the one that the run was started with: its code has changed (%s)",
-                    tool.name,
-                    tool.import_path,
-                )
         if self.settings.offline and not state.definition.offline:
             raise ConfigurationError(
                 f"run {state.run_id} may use the network, and this process runs offline", "Resume it without --offline."
@@ -339,6 +334,15 @@ class Runtime:
             await part.aclose()
 
 
+def _workshop(project: Project | None) -> Workshop | None:
+    """Return what keeps the workers that runs of a project make; None without a directory for them."""
+    if project is None or project.generated_workers is None:
+        return None
+    from leadhand.app.workers.generated import ProjectWorkshop  # most processes have no project
+
+    return ProjectWorkshop(project, project.generated_workers)
+
+
 async def open_runtime(
     settings: Settings,
     toolbox: Toolbox,
@@ -362,7 +366,7 @@ async def open_runtime(
     if not reading:
         make_home(settings.home)
     flows = flows or FlowRegistry()
-    chosen, choice = await choose_models(settings, models, flows.offline_rules())
+    chosen, choice = await choose_models(settings, models, flows.offline_rules)
     patience_s = max(PATIENCE_S, settings.limits.timeout_s or UNLIMITED_PATIENCE_S)  # a run waits up to its deadline
     if store is None:
         store = await open_store(

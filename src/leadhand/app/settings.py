@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from leadhand.app.arguments import Usual, name, shown
+from leadhand.app.arguments import name, shown
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import CONCURRENCY, Concurrency, Limits, Money, SharedBudget, SharedLimit
 from leadhand.core.run import WORKER_CALLS, WorkerCalls
@@ -19,14 +19,11 @@ from leadhand.core.work_result import CHECKS, Check
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 
 if TYPE_CHECKING:
-    from leadhand.app.manifest import Project
+    from leadhand.app.project.manifest import Project
 
 HEARTBEAT_RANGE_S = (0.5, 600.0)
 MOST_AT_ONCE = 100_000
 _Choice = TypeVar("_Choice", bound=str)
-A_KEY = "the API key"
-NEW_BUDGET = "--budget, budget=… or limits.budget"
-"""Who set a budget: see :attr:`Settings.budget_from`."""
 HELD_BACK_SHARE = 5
 """One part in this many of the money, tokens and time is kept for reviewing results and composing the answer."""
 LONGEST_HELD_BACK_S = 120.0
@@ -44,8 +41,8 @@ class Settings:
     ``concurrency`` is how many steps of all runs this process carries out at once. After ``heartbeat_limit_s``
     seconds without a heartbeat, other machines consider the process dead. ``budgets`` are those that runs share,
     ``shared`` their limits at once. With ``no_cache``, tools are called even if an earlier result could be used again.
-    ``budget_from`` says who set a budget, "" if nobody did: every model then needs a known price, unless
-    ``allow_unknown_price``. The default budget limits only what has one. ``check`` says who checks answers (None: a
+    ``budget_set``: somebody set a budget, so every model needs a known price, unless ``allow_unknown_price``. The
+    default budget limits only what has one. ``check`` says who checks answers (None: a
     judge, and nobody in offline runs); with ``strict``, doubts make a run partial. ``worker_calls`` says whether a
     model writes the result of every subtask (``always``; None: ``auto``).
     """
@@ -64,7 +61,7 @@ class Settings:
     budgets: tuple[SharedBudget, ...] = ()
     shared: Concurrency = field(default_factory=Concurrency)
     no_cache: bool = False
-    budget_from: str = ""
+    budget_set: bool = False
     allow_unknown_price: bool = False
     check: Check | None = None
     strict: bool = False
@@ -82,7 +79,7 @@ class Settings:
     @property
     def needs_prices(self) -> bool:
         """Whether every model needs a known price, since somebody set a budget."""
-        return bool(self.budget_from) and self.has_budget and not self.allow_unknown_price
+        return self.budget_set and self.has_budget and not self.allow_unknown_price
 
     @property
     def has_budget(self) -> bool:
@@ -104,18 +101,6 @@ class Settings:
         if self.database.startswith("sqlite:///"):
             return Path(self.database.removeprefix("sqlite:///"))
         return None if "://" in self.database else Path(self.database)
-
-
-def budget_source(project: Project | None, **given: float | None) -> str:
-    """Return who set the first of these budgets, for a message; "" if they are the defaults."""
-    for argument, value in given.items():
-        if value is None or isinstance(value, Usual):
-            continue
-        key = argument.removeprefix("budget_").replace("budget", "run")
-        if project is not None and getattr(project.manifest.budget, key) == value:
-            return project.where("budget", key)
-        return f"--{argument.replace('_', '-')} or {argument}=…"
-    return ""
 
 
 def settings(

@@ -1,4 +1,4 @@
-"""The tools of a process: the built-in ones, toolboxes made from tools, and those that a run still needs."""
+"""The tools of a process: the built-in ones, and toolboxes made from tools."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.run import SETTLED, RunDefinition
-from leadhand.core.state import RunState
-from leadhand.core.tool import ToolSpec
+from leadhand.core.run import RunDefinition
 from leadhand.engine.hooks import Hooks
 from leadhand.ports.tool_limits import ToolSettings
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    pass
 
 GROUP = "leadhand.tools"
 """The entry points by which installed packages offer tools."""
@@ -96,21 +97,10 @@ def toolbox(
     return box
 
 
-def needed_tools(state: RunState) -> list[ToolSpec]:
-    """Return the pinned tools that the unfinished part of a run uses: all of them while it has no order."""
-    if state.finished is not None:
-        return []
-    if not state.orders:
-        return list(state.definition.tools)
-    waiting = (each.step.subtask for each in state.steps.values() if each.status not in SETTLED)
-    named = {subtask.tool for subtask in waiting if subtask is not None}
-    return [tool for tool in state.definition.tools if tool.name in named]
-
-
-def check_tools(needed: Iterable[ToolSpec], toolbox: Toolbox) -> None:
-    """Raise ConfigurationError if this process lacks one of these tools."""
-    for tool in needed:
-        if toolbox.find(tool.name) is None:
+def check_tools(definition: RunDefinition, toolbox: Toolbox) -> None:
+    """Raise ConfigurationError if this process lacks a tool of a run."""
+    for tool in definition.tools:
+        if tool.import_path and toolbox.find(tool.name) is None:  # a worker as a tool has none
             raise ConfigurationError(
                 f"the run needs the tool {tool.name} of {tool.import_path}, which is not available in this process",
                 "Pass the tool with --tools FILE, or with Leadhand(tools=[…]).",
@@ -125,13 +115,3 @@ def check_hooks(hooks: Hooks, definition: RunDefinition) -> None:
             "Pass the file of the hook with --hooks, name it in leadhand.toml (hooks = […]), or continue the run from"
             " the program that started it, with the same Leadhand(hooks=[…]).",
         )
-
-
-def changed_tools(state: RunState, toolbox: Toolbox) -> list[ToolSpec]:
-    """The tools that the unfinished part of a run needs and whose code has changed since it was started."""
-    here = {tool.name: tool.fingerprint for tool in toolbox.specs()}
-    return [
-        tool
-        for tool in needed_tools(state)
-        if tool.fingerprint and here.get(tool.name, tool.fingerprint) != tool.fingerprint
-    ]

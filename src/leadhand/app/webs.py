@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leadhand.app.settings import Settings
+from leadhand.engine.calls.slots import without_slot
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.slots import without_slot
 from leadhand.ports import Clock, ContextStore, Library, Page, Web
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from leadhand.api import Leadhand
+from leadhand.app.project.source_files import is_file
 from leadhand.app.settings import Settings
-from leadhand.app.source_files import is_file
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import NO_PROJECT, Output, StoreFlags
 from leadhand.cli.terminal.messages import say_opening

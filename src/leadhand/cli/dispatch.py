@@ -19,7 +19,6 @@ from leadhand.cli.terminal.streams import (
     print_error,
     reserve_stdout,
     show_warnings,
-    write,
 )
 from leadhand.core.errors import LeadhandError, UsageError
 
@@ -29,8 +28,7 @@ def dispatch(arguments: Sequence[str]) -> int:
     debug, store = "--debug" in arguments, StoreFlags()
     try:
         call = parse([argument if argument.isascii() else _decoded(argument) for argument in arguments])
-        if isinstance(call, str):
-            write(call)
+        if call is None:
             return Exit.ANSWERED
         store = call.flags.get("store", store)
         if not gc.isenabled():

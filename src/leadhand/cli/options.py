@@ -18,9 +18,9 @@ from leadhand.core.work_result import CHECKS
 
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
-    from leadhand.app.manifest import Project
+    from leadhand.app.project.manifest import Project
     from leadhand.app.runtime import Runtime
-    from leadhand.engine.host import OnText
+    from leadhand.engine.attempts.host import OnText
 
 
 class Flag(NamedTuple):
@@ -41,7 +41,7 @@ RunId = Annotated[str, RUN]
 Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
 Documents = Annotated[str | None, Flag("Let web_search and web_fetch read this directory, too.", "DIR")]
 OnlyDocuments = Annotated[
-    bool, Flag("Search these documents only: web_search sends no query anywhere, and there is no web_fetch.")
+    bool, Flag("Search these documents only: web_search sends no query anywhere, and web_fetch is left out.")
 ]
 ProjectFile = Annotated[
     str | None, Flag("Use the project of this leadhand.toml, or none; by default the nearest one upwards.", "FILE")
@@ -69,7 +69,7 @@ class StoreFlags:
     hooks: tuple[str, ...] = ()
     project: str | None = None
     loaded: Any = field(default=None, compare=False)
-    """The project of the command, a :class:`~leadhand.app.manifest.Project`; None without one."""
+    """The project of the command, a :class:`~leadhand.app.project.manifest.Project`; None without one."""
 
     def command(self, *words: str) -> str:
         """Return a command line to paste, without a password: ``leadhand runs show ID --home …``.
@@ -254,10 +254,10 @@ class KeyLimitFlags(LimitFlags):
 def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: Any) -> "Leadhand":
     """Return a Leadhand on this store, with these models and limits; ``settings`` are further arguments of it.
 
-    Raises as :func:`~leadhand.app.source_files.all_flows` does.
+    Raises as :func:`~leadhand.app.project.source_files.all_flows` does.
     """
     from leadhand.api import Leadhand
-    from leadhand.app.source_files import all_agents, all_flows, all_hooks
+    from leadhand.app.project.source_files import all_agents, all_flows, all_hooks
 
     for group in groups:
         settings |= group.given if isinstance(group, LimitFlags) else asdict(group)

@@ -12,17 +12,17 @@ import inspect
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 import click
-from click.shell_completion import CompletionItem, shell_complete
+from click.shell_completion import shell_complete
 
 from leadhand import __version__
 from leadhand.app.arguments import RANGES
 from leadhand.cli.catalogue import COMMANDS, GROUPS
-from leadhand.cli.options import ANY_LIMIT, LIMIT_TYPES, NO_PROJECT, RUN, Flag
+from leadhand.cli.options import ANY_LIMIT, LIMIT_TYPES, NO_PROJECT, Flag
 from leadhand.core.errors import UsageError
 
 CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
@@ -33,11 +33,10 @@ DESCRIPTION = (
 )
 COMPLETING = "_LEADHAND_COMPLETE"
 """The variable with which the completion scripts ask what completes a line."""
-SETTINGS = {"max_content_width": 100}
+SETTINGS: dict[str, Any] = {"max_content_width": 100, "help_option_names": ["--help", "-h"]}
 TAKE_TEXT = frozenset({"run", "report", "research", "answer"})
 """Commands with an argument that people write in words."""
 DEBUG = Flag("Show the traceback of an error, also of errors in tools.")
-"""A flag of every command, which is read where errors are shown."""
 _MODELS = ("model", "lead_model", "worker_model", "review_model")
 
 
@@ -53,21 +52,17 @@ class Call(NamedTuple):
         return self.function(*self.arguments, **self.flags)
 
 
-class _Shown(Exception):
-    """What ``--help`` and ``--version`` print."""
-
-
-def parse(words: Sequence[str]) -> Call | str:
-    """Return the call or the help that a command line requests. Raises UsageError."""
+def parse(words: Sequence[str]) -> Call | None:
+    """Return the call that a command line requests, None after showing the help that it requests. Raises UsageError."""
     if COMPLETING in os.environ:
         shell_complete(LEADHAND, {}, "leadhand", COMPLETING, os.environ[COMPLETING])
-        return ""
+        return None
     given = [*words[1:], "--help"] if words[:1] == ["help"] else list(words)
     try:
         with LEADHAND.make_context("leadhand", given) as context:
             return LEADHAND.invoke(context)
-    except _Shown as shown:
-        return str(shown)
+    except click.exceptions.Exit:
+        return None
     except click.UsageError as error:
         raise _usage_error(error) from error
 
@@ -85,15 +80,6 @@ def _usage_error(error: click.UsageError) -> UsageError:
     return UsageError(what[:1].lower() + what[1:].rstrip("."), how)
 
 
-def _show(context: click.Context, _option: click.Parameter, given: bool, text: str = "") -> None:
-    if given:
-        raise _Shown(text or context.get_help() + "\n")
-
-
-def _help_flag() -> click.Option:
-    return click.Option(["--help", "-h"], is_flag=True, is_eager=True, hidden=True, expose_value=False, callback=_show)
-
-
 class Leaf(click.Command):
     """A command. Its module is imported when it is called, completed or explained."""
 
@@ -103,7 +89,6 @@ class Leaf(click.Command):
             context_settings=SETTINGS,
             short_help=summary,
             options_metavar="[FLAGS]",
-            add_help_option=False,
         )
         self.words = words
         self._module = module
@@ -119,7 +104,7 @@ class Leaf(click.Command):
     ) -> click.Context:
         """Import the command and parse its arguments."""
         self.help = (inspect.getdoc(self.function) or "").replace("\n\nExamples:", "\n\n\b\nExamples:")
-        self.params = [*_parameters(self.function), _option("debug", bool, DEBUG, False), _help_flag()]
+        self.params = [*_parameters(self.function), _option("debug", bool, DEBUG, False)]
         return super().make_context(info_name, args, parent, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -173,6 +158,10 @@ class Option(click.Option):
 
     group: tuple[str, Any] | None = None
 
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Return nothing: the help says what there is to say."""
+        return {}
+
 
 class Argument(click.Argument):
     """An argument, with its help."""
@@ -191,13 +180,6 @@ def _checked(context: click.Context, option: click.Parameter, value: Any) -> obj
         if each != each:
             raise click.BadParameter("nan is not a number", context, option)
     return cast("object", value)
-
-
-def _recent_runs(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem[str]]:
-    from leadhand.cli.run_lookup import recent_runs
-
-    found = recent_runs(context.params.get("home"), context.params.get("database"))
-    return [CompletionItem(run_id, help=text) for run_id, text in found.items() if run_id.startswith(begun)]
 
 
 def _parameters(function: CommandFunction) -> Iterator[click.Parameter]:
@@ -258,11 +240,7 @@ def _values(name: str, kind: type, about: Flag) -> dict[str, Any]:
     if about.choices:
         return {"type": click.Choice([str(each) for each in about.choices], case_sensitive=False)}
     if kind not in (int, float):
-        is_path = about.value in ("FILE", "DIR")
-        return {
-            "type": click.Path() if is_path else str,
-            "shell_complete": _recent_runs if about.value == RUN.value else None,
-        }
+        return {"type": click.Path() if about.value in ("FILE", "DIR") else str}
     least, most = RANGES.get(name, (None, None))
     ranged: Any = click.IntRange(least, most) if kind is int else click.FloatRange(least, most)  # pyright: ignore[reportArgumentType]
     ranged.name = "number"
@@ -280,12 +258,12 @@ def _with_project(given: Mapping[str, Any], flags: set[str]) -> dict[str, Any]:
     found = dict(given)
     if "project" not in flags or given.get("project") == NO_PROJECT:
         return found
-    from leadhand.app.config_files import find_manifest  # commands without --project do not need it
+    from leadhand.app.project.config_files import find_manifest  # commands without --project do not need it
 
     path = Path(given["project"]) if "project" in given else find_manifest(Path.cwd())
     if path is None:
         return found
-    from leadhand.app.manifest import load_project  # most commands run outside a project
+    from leadhand.app.project.manifest import load_project  # most commands run outside a project
 
     project = load_project(path)
     for name, value in project.flags().items():
@@ -323,16 +301,14 @@ def _grouped(parameters: Sequence[click.Parameter], given: dict[str, Any]) -> di
 class _Group(click.Group):
     """A group of commands, which are listed in their order and, if none is named, explained."""
 
-    def __init__(self, name: str, text: str, *more: click.Parameter) -> None:
+    def __init__(self, name: str, text: str) -> None:
         super().__init__(
             name,
             help=text,
-            params=[_help_flag(), *more],
             callback=self._explain,
             invoke_without_command=True,
-            add_help_option=False,
-            options_metavar="",
             subcommand_metavar="COMMAND [ARGUMENTS] [FLAGS]",
+            options_metavar="",
             context_settings=SETTINGS,
             epilog="COMMAND --help shows the arguments and flags of a command.",
         )
@@ -344,13 +320,13 @@ class _Group(click.Group):
     def _explain(self) -> None:
         context = click.get_current_context()
         if context.invoked_subcommand is None:
-            raise _Shown(context.get_help() + "\n")
+            click.echo(context.get_help())
 
 
 def _tree() -> tuple[_Group, dict[str, Leaf]]:
-    show_version = partial(_show, text=f"leadhand {__version__}\n")
-    version = click.Option(["--version", "-V"], is_flag=True, hidden=True, expose_value=False, callback=show_version)
-    root = _Group("leadhand", DESCRIPTION, version)
+    root = click.version_option(__version__, "--version", "-V", message="leadhand %(version)s")(
+        _Group("leadhand", DESCRIPTION)
+    )
     groups = {name: _Group(name, text) for name, text in GROUPS.items()}
     leaves: dict[str, Leaf] = {}
     for words, (module, summary) in COMMANDS.items():

@@ -41,14 +41,8 @@ class ApprovalStatus(StrEnum):
     CONSUMED = "consumed"
 
 
-ApprovalKind = Literal["call", "effect", "plan"]
-
-
 class Preview(Value):
-    """What a call would make, for the person who decides: the ``text`` of a file, and the rights of what it defines.
-
-    ``limits`` are those that are set, by name: ``{"max_turns": 5, "budget": 0.5}``.
-    """
+    """What a call would make: the ``text`` of a file, with the tools and the ``limits`` of what it defines."""
 
     title: str
     text: str
@@ -67,7 +61,7 @@ class Approval(Value):
     """
 
     approval_id: str
-    kind: ApprovalKind = "call"
+    kind: Literal["call", "effect", "plan"] = "call"
     attempt: str
     tool: str
     args: dict[str, Any]
@@ -89,8 +83,8 @@ class Approval(Value):
 def policy_of(tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalPolicy]) -> ApprovalPolicy:
     """Return the policy for a tool: its own ``never``, the first matching rule, its own policy, or the run's.
 
-    A rule names what it matches, with ``*`` and ``?``: ``tool:send_*``, ``toolset:mail``, ``effect:once``, or by import
-    path ``origin:myshop.*``. Without a rule or a policy of its own, a tool needs approval only for the effect ``once``.
+    A rule names what it matches, with ``*`` and ``?``: ``tool:send_*``, ``toolset:mail``, ``effect:once``,
+    ``origin:myshop.*``. Otherwise, a tool needs approval only for the effect ``once``.
     """
     if tool.approval is ApprovalPolicy.NEVER:
         return ApprovalPolicy.NEVER

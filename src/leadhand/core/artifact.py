@@ -1,8 +1,7 @@
 """Content that is stored by digest: artifacts, the files that a run produces under their paths, and blobs.
 
-There is one form of reference to a blob: ``{"$blob": digest, "bytes": size}`` in a payload (``raw``, ``asked``) or in
-the request of a model call is loaded when it is needed. Stores of events write ``{"$blob": digest}``, without the size,
-in place of other large values, and put those back when they read an event.
+A reference ``{"$blob": digest, "bytes": size}`` in a payload or in the request of a model call is loaded when it is
+needed. Stores of events write ``{"$blob": digest}`` in place of other large values, and put those back on reading.
 """
 
 import hashlib
@@ -10,7 +9,7 @@ import unicodedata
 from datetime import datetime
 from typing import cast
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from .errors import UsageError
 from .value import Json, Value, compact_json
@@ -89,8 +88,6 @@ BLOB_KEY = '"$blob"'
 
 class Blob(Value):
     """A reference to content that is loaded when it is needed: its digest, and its size in bytes."""
-
-    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
     digest: str = Field(validation_alias="$blob", serialization_alias="$blob")
     size: int = Field(validation_alias="bytes", serialization_alias="bytes")

@@ -1,8 +1,8 @@
 """The arithmetic of budgets: what a model call reserves before it is made, and how the reservation is settled.
 
-Every call reserves an upper bound in the transaction that writes ``ModelCallBegan``: from the run, and from each scope
-that the event names (a step and its ancestors, and budgets of many runs). Parallel attempts therefore cannot exceed any
-of these ceilings together; only a provider that reports more than was reserved can.
+Every call reserves an upper bound in the transaction that writes ``ModelCallBegan``, from the run and from each scope
+that the event names. Parallel attempts therefore cannot exceed any of these ceilings together; only a provider that
+reports more than was reserved can.
 """
 
 from __future__ import annotations

@@ -139,21 +139,13 @@ class Refused(ValueError):
     """The state does not allow this command; nothing happens."""
 
 
-class Cited(NamedTuple):
-    """A source that an answer cites, and the step whose result has it."""
-
-    title: str
-    url: str
-    step: str
-
-
 class Outcome(NamedTuple):
     """The outcome of a run, as its flow states it.
 
     ``answer`` is the text; if it is empty, the core lists the results instead. ``uses`` are the steps that the
     answer is based on. Only completed ones that no review rejected count, and their sources become the answer's.
     ``gaps`` are what the answer lacks: also each failed step that counts, unless ``waived`` names it. ``sources``
-    are those that the answer cites as [1], [2], …; without them, all sources of what it ``uses`` are its sources.
+    are those that the answer cites as [1], [2], …, by title and address (None: all sources of what it ``uses``).
     ``value`` is the answer as data, if there is more than the text. ``judgement`` says what its claims rest on (None:
     nobody judged them). ``left_out`` are steps that the flow no longer asks for. ``returned``: the flow came to its
     end, so an answer that rests on no result is one anyway.
@@ -163,7 +155,7 @@ class Outcome(NamedTuple):
     uses: Sequence[str] = ()
     gaps: Sequence[Gap] = ()
     waived: Sequence[str] = ()
-    sources: Sequence[Cited] | None = None
+    sources: Sequence[tuple[str, str]] | None = None
     value: Json = None
     judgement: Judgement | None = None
     left_out: Sequence[str] = ()

@@ -1,8 +1,7 @@
 """Messages to and from a model, in Leadhand's own shapes: the log stores them, and every adapter translates them."""
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -25,11 +24,6 @@ class _Said(Value):
     def size(self) -> int:
         """The bytes of the message as JSON in UTF-8."""
         return len(self.model_dump_json(exclude_none=True).encode())
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        copy = super().model_copy(update=update, deep=deep)
-        cast("dict[str, Any]", copy.__dict__).pop("size", None)  # the copy may be longer
-        return copy
 
 
 class SystemMessage(_Said):

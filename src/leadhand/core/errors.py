@@ -19,40 +19,36 @@ Two families::
 from enum import StrEnum
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from .limits import Money
 from .value import Value, unset
 
 
 class FailureClass(StrEnum):
-    """The class of a failure (see ``docs/explanation/failures.md``), which alone decides what happens next."""
+    """The class of a failure (see ``docs/explanation/failures.md``), which alone decides what happens next.
 
-    TRANSIENT = "transient"
-    RATE_LIMITED = "rate_limited"
-    INVALID = "invalid"
-    UNAVAILABLE = "unavailable"
-    REJECTED = "rejected"
-    BLOCKED = "blocked"
-    TOO_LARGE = "too_large"
-    INSUFFICIENT = "insufficient"
-    LOST = "lost"
-    EXHAUSTED = "exhausted"
+    ``action`` is what a person can do about a failure that says nothing else.
+    """
 
+    TRANSIENT = "transient", "try again when the service is available"
+    RATE_LIMITED = "rate_limited", "wait, or raise the limit at the provider"
+    INVALID = "invalid", "correct the arguments, or the check in the tool"
+    UNAVAILABLE = "unavailable", "fix the reported problem; a retry alone does not help"
+    REJECTED = "rejected", "approve the call, or ask for something else"
+    BLOCKED = "blocked", "fix the subtask it needs"
+    TOO_LARGE = "too_large", "ask for less at once, or use a model with a larger window"
+    INSUFFICIENT = "insufficient", "ask more precisely, or allow more work orders (max_steps)"
+    LOST = "lost", "resume the run"
+    EXHAUSTED = "exhausted", "raise the limit that is used up, and resume the run"
 
-NEXT_ACTION: dict[FailureClass, str] = {
-    FailureClass.TRANSIENT: "try again when the service is available",
-    FailureClass.RATE_LIMITED: "wait, or raise the limit at the provider",
-    FailureClass.INVALID: "correct the arguments, or the check in the tool",
-    FailureClass.UNAVAILABLE: "fix the reported problem; a retry alone does not help",
-    FailureClass.REJECTED: "approve the call, or ask for something else",
-    FailureClass.BLOCKED: "fix the subtask it needs",
-    FailureClass.TOO_LARGE: "ask for less at once, or use a model with a larger window",
-    FailureClass.INSUFFICIENT: "ask more precisely, or allow more work orders (max_steps)",
-    FailureClass.LOST: "resume the run",
-    FailureClass.EXHAUSTED: "raise the limit that is used up, and resume the run",
-}
-"""What a person can do about a failure that says nothing else."""
+    action: str
+
+    def __new__(cls, value: str, action: str) -> "FailureClass":
+        made = str.__new__(cls, value)
+        made._value_, made.action = value, action
+        return made
+
 
 CODE_FAILED = frozenset({"exception", "wrong_result"})
 """Types of failures of the project's own code: once it is fixed, the step can be done again."""
@@ -79,12 +75,9 @@ LONGEST_MESSAGE = 10_000
 class Failure(Value):
     """Why something did not succeed; a value in the log.
 
-    ``type`` is the specific kind (``timeout``, ``http_500``, ``bad_arguments``, ``offline``, …), ``next_action`` what a
-    person can do, ``retry_after_s`` the wait in seconds that the service asked for. ``short_of`` is what the next model
-    call may need of the run's limits that are used up; 0 of the others.
+    ``type`` is the specific kind (``timeout``, ``http_500``, ``offline``, …), ``retry_after_s`` the wait in seconds
+    that the service asked for, ``short_of`` what the next model call may need of limits that are used up.
     """
-
-    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     message: str
     type: str
@@ -116,7 +109,7 @@ class Failure(Value):
 
     def model_post_init(self, context: Any, /) -> None:
         if not self.next_action:
-            object.__setattr__(self, "next_action", NEXT_ACTION[self.class_])
+            object.__setattr__(self, "next_action", self.class_.action)
 
 
 class LeadhandError(Exception):
@@ -135,10 +128,9 @@ class LeadhandError(Exception):
 
 
 class UsageError(LeadhandError):
-    """``field`` names the wrong value, such as ``options.max_revisions``; "" if there is no name for it.
+    """``field`` names the wrong value, such as ``options.max_revisions``, if there is a name for it.
 
-    ``how`` may end with a command that continues a run: ``continued`` is its definition, from which the command line
-    adds the flags that the run needs.
+    ``how`` may end with a command that continues a run: from its definition, ``continued``, come the flags it needs.
     """
 
     code = "usage"

@@ -1,8 +1,7 @@
-"""Derived ids of orders, subtasks, attempts and calls.
+"""Derived ids of orders, subtasks, attempts and calls. Only a run's id is generated; all others are numbered.
 
-Only a run's id is generated; all others are numbered. ``wo-001`` is the first order of a run, ``wo-001.0`` its first
-subtask (and the step that carries it out), ``wo-001.0/a2`` the second attempt at it, ``wo-001.0/t1/c0`` the first
-call of the second turn. A call's id does not contain the attempt, so that a retry has the same key.
+``wo-001`` is the first order of a run, ``wo-001.0`` its first subtask (and its step), ``wo-001.0/a2`` the second
+attempt at it, ``wo-001.0/t1/c0`` the first call of its second turn: without the attempt, so that retries have its key.
 """
 
 from __future__ import annotations
@@ -16,14 +15,6 @@ def order_id(number: int) -> str:
 def subtask_key(order: str, index: int) -> str:
     """Return the key of a subtask, which is unique in its run."""
     return f"{order}.{index}"
-
-
-def split_key(key: str) -> tuple[str, int]:
-    """Return the order and index of a subtask's key. Raises ValueError for anything else."""
-    order, dot, index = key.rpartition(".")
-    if not dot or not (index.isascii() and index.isdigit()):
-        raise ValueError(f"{key!r} is not a subtask key such as wo-001.0")
-    return order, int(index)
 
 
 def attempt_id(step: str, number: int) -> str:

@@ -1,6 +1,6 @@
 """The limits of a run, the reservation of one call, and what was spent.
 
-Money is counted in whole nano-dollars (1e-9 USD), so that sums are exact and fit a database's integer.
+Money is in whole nano-dollars (1e-9 USD), so that sums are exact and fit a database's integer.
 """
 
 import operator
@@ -43,10 +43,7 @@ _CLOSED = ConfigDict(extra="forbid", json_schema_serialization_defaults_required
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """An amount of model requests, tokens (input and output together) and nano-dollars.
-
-    No part is negative, or larger than :data:`LARGEST`.
-    """
+    """An amount of model requests, tokens (in and out) and nano-dollars, each from 0 to :data:`LARGEST`."""
 
     __pydantic_config__ = _CLOSED
 
@@ -80,10 +77,8 @@ NOTHING = Money()
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """The most that may be spent of each kind, None for no limit: by all calls together that name ``scope``.
-
-    ``scope`` is the id of a step or the name of a shared budget, "" for a run.
-    """
+    """The most that may be spent of each kind (None: no limit) by all calls together that name ``scope``: the id of a
+    step or the name of a shared budget, "" for a run."""
 
     __pydantic_config__ = _CLOSED
 
@@ -114,10 +109,7 @@ def _limit(most: int | None) -> int | None:
 
 
 class SharedBudget(Value):
-    """A budget of many runs: all their calls that name ``scope`` together stay below it.
-
-    ``daily``: each day (UTC) has one of its own.
-    """
+    """A budget of all calls of many runs that name ``scope``; if it is ``daily``, each day (UTC) has one of its own."""
 
     scope: str
     nanousd: int = Field(ge=0)
@@ -151,10 +143,9 @@ class Concurrency(Value):
 
 
 class Usage(Value):
-    """The usage of one or more model calls, as the provider counted it. ``nanousd`` is None if the price is unknown.
+    """The usage of model calls, as the provider counted it. ``nanousd`` is None if the price is unknown.
 
-    ``cached_tokens`` are those of the input tokens that the provider read from its cache, ``cache_write_tokens`` those
-    that it wrote to its cache.
+    Of the input tokens, the provider read ``cached_tokens`` from its cache, and wrote ``cache_write_tokens`` to it.
     """
 
     requests: int = 1

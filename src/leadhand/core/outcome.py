@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
-from .commands import Cited, Outcome
+from .commands import Outcome
 from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
 from .events import RunFinished
 from .run import CitedSource, Gap, RunDefinition, RunStatus
 from .state import RunState, StepState
 from .text import is_blank
 from .tool import INDETERMINATE, CallState
-from .value import Json
+from .value import Json, is_list, is_object
 from .words import failures as words
 from .words.failures import unproven, written_call
 from .work_order import Subtask, result_reference
@@ -19,42 +19,40 @@ from .work_result import ClaimVerdict, ResultData, VerdictKind
 
 
 def unproven_call(subtask: Subtask, calls: Iterable[CallState], approved: Container[str] = ()) -> Failure | None:
-    """Compare ``calls`` with the one that a subtask orders: its tool with its arguments, except references to results.
+    """Compare ``calls`` with the one that a subtask orders: its tool with its arguments, but for references to results.
 
     None if it was made and succeeded, or was changed in a way that the log shows: by a person (``approved`` holds the
     id of the call), by a hook, or by the worker after the tool refused the ordered arguments. Otherwise the failure of
     the ordered call, or that it was not made.
     """
-    args = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
-    mine = [call for call in calls if call.tool == subtask.tool]
+    ordered = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
+    mine = [call for call in reversed([*calls]) if call.tool == subtask.tool]
+    failed = [(call.failure, _same_arguments(ordered, call.args)) for call in mine if call.failure is not None]
+    refusal = next((failure for failure, as_ordered in failed if as_ordered), None)
+    excused = refusal is not None and refusal.class_ is FailureClass.INVALID
+    made = [call for call in mine if call.ok]
     if subtask.tool is None or any(
-        call.ok and (_same_arguments(args, call.args) or call.call_id in approved or call.by or call.changed_by)
-        for call in mine
+        excused or _same_arguments(ordered, call.args) or call.call_id in approved or call.by or call.changed_by
+        for call in made
     ):
         return None
-    failures = [(_same_arguments(args, call.args), call.failure) for call in mine if call.failure is not None]
-    refusal = next((failure for same, failure in reversed(failures) if same), None)
-    instead = next((call for call in reversed(mine) if call.ok), None)
-    if instead is None:
-        return refusal or (failures[-1][1] if failures else unproven(f"{subtask.tool} was not called"))
-    if refusal is not None and refusal.class_ is FailureClass.INVALID:
-        return None
-    made = written_call(instead.tool, instead.args)
-    return unproven(f"{made} was called instead of {written_call(subtask.tool, args)}")
+    if not made:
+        return refusal or (failed[0][0] if failed else unproven(f"{subtask.tool} was not called"))
+    instead = f"{written_call(made[0].tool, made[0].args)} was called instead"
+    if refusal is None:
+        return unproven(f"{instead} of {written_call(subtask.tool, ordered)}")
+    return refusal.evolve(message=f"{refusal.message} ({instead}: no proof)")
 
 
 def _same_arguments(ordered: Mapping[str, Json], made: Mapping[str, Json]) -> bool:
     """Whether a call was made with every argument that was ordered; it may have had further ones."""
-    return all(name in made and _same(value, made[name]) for name, value in ordered.items())
+    pairs = ((value, made[name]) for name, value in ordered.items() if name in made)
+    return ordered.keys() <= made.keys() and all(one == other or _folded(one) == _folded(other) for one, other in pairs)
 
 
-def _same(one: Json, other: Json) -> bool:
-    nested = isinstance(one, Mapping | list) or isinstance(other, Mapping | list)
-    return one == other or (not nested and _folded(one) == _folded(other))
-
-
-def _folded(value: Json) -> str:
-    return " ".join(str(value).casefold().split())
+def _folded(value: Json) -> Json:
+    nested = is_object(value) or is_list(value)
+    return value if nested else " ".join(str(value).casefold().split())
 
 
 def made_calls(step: StepState) -> tuple[CallState, ...]:
@@ -66,8 +64,7 @@ def made_calls(step: StepState) -> tuple[CallState, ...]:
 def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[CallState]) -> ResultData:
     """Return a result with its data from the log: ``raw`` is what its calls returned, not what the worker claims.
 
-    The data of one call is used as it is; the data of several calls becomes an object by call id. A result without
-    calls keeps its own data.
+    The data of several calls becomes an object by call id. A result without calls keeps its own data.
     """
     found = {call.call_id: call.raw for call in evidence if call.ok and call.call_id in used}
     if not found:
@@ -91,12 +88,19 @@ def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, can
         status = _status(state.definition, outcome, gaps)
     else:
         status, failure = RunStatus.FAILED, failure or _cause(state, gaps)
+    sources = sources_of(results)
+    if outcome.sources is not None and results:  # what no result names was found by the last one
+        known = {(each.title, each.url): each for each in sources}
+        last = results[-1].event_ids[-1]
+        sources = [
+            known.get(each) or CitedSource(title=each[0], url=each[1], event_id=last) for each in outcome.sources
+        ]
     return RunFinished(
         status=status,
         number=len(state.answers) + 1,
         answer=outcome.answer if not is_blank(outcome.answer) else plain_list(results),
         value=outcome.value if results or outcome.returned else None,
-        sources=tuple(sources_of(results) if outcome.sources is None else _cited(outcome.sources, results)),
+        sources=tuple(sources),
         gaps=tuple(gaps),
         failure=failure,
         judgement=outcome.judgement,
@@ -153,14 +157,6 @@ def sources_of(results: Iterable[StepState]) -> list[CitedSource]:
             cited = CitedSource(title=source.title, url=source.url, event_id=result.event_ids[-1])
             sources.setdefault((source.title, source.url), cited)
     return list(sources.values())
-
-
-def _cited(sources: Iterable[Cited], results: Sequence[StepState]) -> Iterator[CitedSource]:
-    """Yield the sources that a flow names, in its order, each with the result that has it."""
-    events = {result.key: result.event_ids[-1] for result in results}
-    for title, url, step in sources:
-        if step in events:
-            yield CitedSource(title=title, url=url, event_id=events[step])
 
 
 def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]:

@@ -148,23 +148,19 @@ def tools_of(state: RunState, step: Step) -> frozenset[str]:
         allowed &= frozenset(step.tools)
     if (subtask := step.subtask) is not None:
         allowed -= {tool.name for tool in state.definition.tools if _is_unasked(state, tool)} - {subtask.tool}
-    parent = parent_of(step)
-    if parent is not None and not may_delegate(state, parent, step.worker):
-        above = state.steps[parent]
-        allowed &= tools_of(state, above.step)
-        call_id = call_of(step.step_id)
-        call = above.returned(call_id) or above.open_call(call_id)
-        # Another worker may use the tool that called it, to call further ones.
-        if call is not None and not (state.is_worker(step.worker) and step.worker != above.step.worker):
-            allowed -= {call.tool}
-    return allowed
-
-
-def may_delegate(state: RunState, parent: str, worker: str) -> bool:
-    """Whether the worker of a step lets it delegate to another worker, of the flow or among its tools, with the tools
-    of that worker."""
-    own = state.worker(state.steps[parent].step.worker)
-    return own is not None and worker in (*own.delegates, *own.tools) and worker not in state.makers
+    if (parent := parent_of(step)) is None:
+        return allowed
+    above = state.steps[parent]
+    leader = state.worker(above.step.worker)
+    if leader is not None and step.worker in (*leader.delegates, *leader.tools) and step.worker not in state.makers:
+        return allowed
+    call_id = call_of(step.step_id)
+    call = above.returned(call_id) or above.open_call(call_id)
+    allowed &= tools_of(state, above.step)
+    # Another worker may use the tool that called it, to call further ones.
+    if call is None or (state.is_worker(step.worker) and step.worker != above.step.worker):
+        return allowed
+    return allowed - {call.tool}
 
 
 def _is_unasked(state: RunState, tool: ToolSpec) -> bool:

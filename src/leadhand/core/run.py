@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from .artifact import FileVersion
 from .errors import FailureClass
@@ -28,9 +28,6 @@ class RunStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-RunStatusName = Literal["queued", "running", "waiting", "paused", "succeeded", "partial", "failed", "cancelled"]
-"""The statuses of runs, by name."""
-
 ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.CANCELLED})
 
 
@@ -43,10 +40,7 @@ WORKER_CALLS: tuple[WorkerCalls, ...] = ("auto", "always")
 
 
 class ModelChoice(Value):
-    """The models by use (a worker's ``model_role``), else ``default``.
-
-    ``windows`` holds the known context windows in tokens, by model.
-    """
+    """The models by use (a worker's ``model_role``), else ``default``, with known context ``windows`` in tokens."""
 
     default: str
     by_use: dict[str, str] = {}
@@ -149,11 +143,6 @@ class RunDefinition(Value):
         return tuple(worker for worker in self.workers if worker.declared)
 
     @property
-    def closing(self) -> tuple[str, ...]:
-        """The names of the workers that give the answer its shape, and judge it."""
-        return (self.shape, *self.judging) if self.shape else self.judging
-
-    @property
     def closing_stages(self) -> int:
         """The number of stages that share what is held back: the evaluation, the answer, its shape, its judgement."""
         return 2 + bool(self.shape) + bool(self.judging)
@@ -174,12 +163,7 @@ def with_turns(definition: RunDefinition, turns: Mapping[str, int]) -> RunDefini
 
 
 class Gap(Value):
-    """A part of the request that the answer lacks, and what a person can do about it.
-
-    ``step`` is the step, ``work_order_id`` and ``subtask_index`` its place in an order, if there is one.
-    """
-
-    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+    """A part of the request that the answer lacks, with its step, its place in an order, and what a person can do."""
 
     work_order_id: str | None = None
     subtask_index: int | None = None
@@ -190,11 +174,9 @@ class Gap(Value):
     next_action: str = ""
 
 
-class CitedSource(Value):
+class CitedSource(Source):
     """A source of the answer, with the event that contains the evidence."""
 
-    title: str
-    url: str
     event_id: str
 
 

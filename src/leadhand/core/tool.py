@@ -39,10 +39,7 @@ class Delegate(Value):
 
 
 class DefineWorker(Value):
-    """Define a worker for the rest of this run, which later delegations can name.
-
-    Without ``tools``, it has those of the caller. Tools that the caller may not use are refused.
-    """
+    """Define a worker for the rest of this run; without ``tools``, with those of the caller, which it cannot exceed."""
 
     type: Literal["define_worker"] = "define_worker"
     name: str = Field(min_length=1, max_length=100)
@@ -53,7 +50,7 @@ class DefineWorker(Value):
 
 
 class WriteArtifact(Value):
-    """Store a file of the run under a relative ``path``; an earlier file with that path remains as an older version.
+    """Store a file of the run under a relative ``path``, as a new version if there is one.
 
     A tool sets ``content``; the log stores its ``digest`` (``sha256:…``) and ``size`` in bytes instead.
     """
@@ -181,11 +178,8 @@ class Source(Value):
 
 
 class ToolReturn(Value):
-    """The return value of a tool that returns more than plain data.
-
-    A tool may return any JSON value. Use this class to add a ``summary`` in words (with which a simple subtask needs no
-    model call), the ``sources`` to credit, ``sample`` for sample data, and what the tool ``asks`` of the controller.
-    """
+    """The return value of a tool that returns more than any JSON value: a ``summary`` in words (with which a simple
+    subtask needs no model call), ``sources`` to credit, ``sample`` data, and what it ``asks`` of the controller."""
 
     raw: Json = None
     summary: str | None = None
@@ -211,9 +205,8 @@ UNREADABLE = "unreadable_result"
 class CallState(NamedTuple):
     """One tool call, from the moment it begins: in the log, in a conversation and as evidence.
 
-    ``call_id`` is the key of the call in its run. ``over`` False: its return is not in the log. Without ``failure``, it
-    succeeded. ``raw`` above 4 kB is a blob reference in the log. ``artifacts`` are the files that its children wrote,
-    ``by`` names a person who confirmed it, ``changed_by`` the hook that changed its arguments.
+    ``over`` False: its return is not in the log. ``raw`` above 4 kB is a blob reference in the log. ``artifacts`` are
+    the files that its children wrote, ``by`` is who confirmed it, ``changed_by`` the hook that changed its arguments.
     """
 
     call_id: str
@@ -243,11 +236,8 @@ class CallState(NamedTuple):
     @property
     def acted(self) -> bool:
         """Whether it did something that cannot be undone, or may have."""
-        return self.effect is Effect.ONCE and (self.ok or not self.seen or self._is_unreadable)
-
-    @property
-    def _is_unreadable(self) -> bool:
-        return self.failure is not None and self.failure.type == UNREADABLE
+        failure = self.failure
+        return self.effect is Effect.ONCE and (failure is None or failure.type in (INDETERMINATE, UNREADABLE))
 
     @property
     def error(self) -> str:
@@ -259,7 +249,8 @@ class CallState(NamedTuple):
     @property
     def said(self) -> str:
         """What its tool said, or why what it returned cannot be used."""
-        return self.error if self._is_unreadable else self.summary or ""
+        is_unreadable = self.failure is not None and self.failure.type == UNREADABLE
+        return self.error if is_unreadable else self.summary or ""
 
     def short(self, ordered: dict[str, Any] | None) -> "CallState":
         """Return the call without its data, for what remains of a settled step with ``ordered`` arguments."""

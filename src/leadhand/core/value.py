@@ -164,7 +164,12 @@ class Value(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", defer_build=True, json_schema_serialization_defaults_required=True
+        frozen=True,
+        extra="forbid",
+        defer_build=True,
+        validate_by_name=True,
+        serialize_by_alias=True,
+        json_schema_serialization_defaults_required=True,
     )
 
     @model_validator(mode="after")
@@ -179,7 +184,11 @@ class Value(BaseModel):
         super().__setattr__(name, value)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        return super().model_copy(update={name: frozen(value) for name, value in (update or {}).items()})
+        copy = super().model_copy(update={name: frozen(value) for name, value in (update or {}).items()})
+        held = cast("dict[str, Any]", copy.__dict__)
+        for name in held.keys() - type(self).__pydantic_fields__.keys():
+            del held[name]  # what a cached property keeps
+        return copy
 
     def __deepcopy__(self, _memo: object = None) -> Self:
         return self  # it is frozen to its leaves

@@ -1,10 +1,7 @@
 """The view: what is shown of a run, as one document, which each entry of the log changes by a merge patch (RFC 7396).
 
-Consoles, terminals and exporters use it instead of folding the log themselves. After each entry, the parts that it
-touched are rendered from the state again; what differs from what is shown is the patch. One entry touches a bounded
-number of steps, however many steps a run has. Exceptions are events that end, reopen or pause a run, or that settle
-several steps at once: these visit every step that they change.
-
+After each entry, the parts that it touched are rendered from the state again; what differs from what is shown is the
+patch. Entries touch a bounded number of steps, but for those that end, reopen or pause a run, or settle several steps.
 The state keeps neither past attempts nor the times and the usage of calls: what is shown keeps them.
 """
 
@@ -125,8 +122,7 @@ class Projection:
                 file = {"version": len(state.artifacts[event.path]), "bytes": event.size}
                 values["artifacts"] = {event.path: {**file, "by": step_of(event.attempt), "at": at, "seq": entry.seq}}
             case ev.TodosSet():
-                fields = {"id", "content", "status", "priority"}
-                values["todos"] = [shortened(todo.model_dump(include=fields)) for todo in event.todos]
+                values["todos"] = [shortened(todo.model_dump()) for todo in event.todos]
             case _:
                 pass
         return values
@@ -199,22 +195,21 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
 
 def _phase(state: RunState, phase: Part | None, steps: Part, event: ev.AnyEvent) -> Part | None:
     """Return what the lead is doing and how far it has come: its step that has been running for longest."""
-    for key, values in steps.items():
-        if phase is not None and phase["step"] == key and values["status"] != "running":
-            phase = None
-        elif phase is None and values["status"] == "running":
-            given = state.steps[key].step
-            own = not given.counts and given.parent is None
-            phase = {"step": key, "worker": given.worker, "written": None} if own else None
-    if phase is None:
+    key, written = ("", None) if phase is None else (phase["step"], phase.get("written"))
+    if key in steps and steps[key]["status"] != "running":
+        key, written = "", None
+    if not key:
+        running = (state.steps[each].step for each in steps if steps[each]["status"] == "running")
+        key = next((each.step_id for each in running if not each.counts and each.parent is None), "")
+    if not key:
         return None
-    if isinstance(event, ev.ElementWritten) and step_of(event.attempt) == phase["step"]:
-        phase = {**phase, "written": event.index + 1}
-    step, name = state.steps[phase["step"]].step, phase["worker"]
-    worker, written = state.worker(name), phase.get("written")
-    doing = step.doing or (worker.doing if worker is not None else "") or name[:1].upper() + name[1:]
+    if isinstance(event, ev.ElementWritten) and step_of(event.attempt) == key:
+        written = event.index + 1
+    step = state.steps[key].step
+    worker = state.worker(step.worker)
+    doing = step.doing or (worker.doing if worker is not None else "") or step.worker[:1].upper() + step.worker[1:]
     more = f" · {written:,} {'subtask' if written == 1 else 'subtasks'} written" if written else ""
-    return {**phase, "text": f"{doing}{more}"}
+    return {"step": key, "written": written, "text": f"{doing}{more}"}
 
 
 def _spend(state: RunState) -> Part:

@@ -1,7 +1,7 @@
 """Work orders and steps: plans, their validation, and the units of work."""
 
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Literal
@@ -16,10 +16,9 @@ from .value import Json, Value, is_object, unset
 class Subtask(Value):
     """One part of a work order.
 
-    ``tool`` names the tool that must be called (None: the worker chooses), ``args`` its arguments; an argument may be
+    ``tool`` must be called (None: the worker chooses) with ``args``; an argument may be
     ``{"$result": {"subtask": key, "path": "/raw/lat"}}``; without a path, the worker works it out. ``needs`` and
-    ``repairs_subtask`` are keys of subtasks. ``expected_output`` is a sentence, or the JSON schema of an object, which
-    is then the ``value`` of the result.
+    ``repairs_subtask`` are keys. ``expected_output`` is a sentence, or the JSON schema of the ``value`` of the result.
     """
 
     name: str = Field(min_length=1, max_length=200)
@@ -44,10 +43,7 @@ class Subtask(Value):
 
 
 class WorkOrder(Value):
-    """An immutable plan. A repair order names the order that it repairs.
-
-    ``keys`` are those of its subtasks, if these are not numbered in their order.
-    """
+    """An immutable plan. ``keys`` are those of its subtasks, if these are not numbered in their order."""
 
     work_order_id: str
     goal: str
@@ -55,12 +51,9 @@ class WorkOrder(Value):
     repairs: str | None = Field(default=None, exclude_if=unset)
     keys: tuple[str, ...] = Field(default=(), exclude_if=unset)
 
-    def subtask_keys(self) -> Sequence[str]:
-        """The key of each subtask, in order."""
-        return self._keys
-
     @cached_property
-    def _keys(self) -> tuple[str, ...]:
+    def subtask_keys(self) -> tuple[str, ...]:
+        """The key of each subtask, in order."""
         numbers = range(len(self.subtasks))
         return self.keys or tuple(subtask_key(self.work_order_id, index) for index in numbers)
 
@@ -116,30 +109,19 @@ def tie_problems(order: WorkOrder, known: Collection[str]) -> list[str]:
     """Return what is wrong with the ties between an order's subtasks, one sentence each: unknown needs, references to
     what is not needed, and a cycle. ``known`` are the keys of subtasks of earlier orders."""
     found: list[str] = []
-    own = set(order.subtask_keys())
-    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
-        found += [
-            f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask"
-            for needed in subtask.needs
-            if needed not in own and needed not in known
-        ]
+    own = dict(zip(order.subtask_keys, order.subtasks, strict=True))
+    for key, subtask in own.items():
+        strange = (needed for needed in subtask.needs if needed not in own and needed not in known)
+        found += [f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask" for needed in strange]
         for name, value in subtask.args.items():
             reference = result_reference(value)
             if reference is not None and reference[0] not in subtask.needs:
                 found.append(f"{key} ({subtask.name}): {name} refers to {reference[0]}, which is not among its needs")
-    if cycle := circle(order):
-        found.append(f"the needs form a cycle: {' -> '.join(cycle)}")
-    return found
-
-
-def circle(order: WorkOrder) -> list[str]:
-    """Return a cycle in the needs of an order's subtasks, as keys, or nothing."""
-    needs = {key: subtask.needs for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)}
     try:
-        TopologicalSorter(needs).prepare()
+        TopologicalSorter({key: subtask.needs for key, subtask in own.items()}).prepare()
     except CycleError as error:
-        return error.args[1][::-1]
-    return []
+        found.append(f"the needs form a cycle: {' -> '.join(error.args[1][::-1])}")
+    return found
 
 
 class Step(Value):
@@ -185,9 +167,7 @@ class Step(Value):
 
 class OpenCall(Value):
     """An open call of a parked attempt: it waits for approval, for confirmation that it happened, or (``asks``) for
-    what its tool asked of the controller, such as the result of another step. ``preview`` shows a person what the call
-    would make. ``hook`` changed its arguments named in ``changed``, or asks for approval for ``reason``.
-    """
+    what its tool asked of the controller. ``hook`` changed its arguments named in ``changed``, or asks for approval."""
 
     call_id: str
     kind: Literal["approval", "effect", "asks"]

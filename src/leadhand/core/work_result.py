@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from .errors import Failure
 from .text import is_blank
@@ -28,8 +28,8 @@ def summary_of(returned: Json) -> str:
 class ResultData(Value):
     """Result of a successful attempt: ``summary`` (text), ``raw`` (JSON), ``sources``, ``sample`` (made-up data).
 
-    ``raw`` above 4 kB is a reference to a :class:`~leadhand.core.artifact.Blob`. ``value`` is the object that the
-    schema of the subtask describes, if it has one; ``raw`` is what the calls returned.
+    ``raw`` is what the calls returned, above 4 kB a reference to a :class:`~leadhand.core.artifact.Blob`. ``value`` is
+    the object that the schema of the subtask describes, if it has one.
     """
 
     summary: str
@@ -47,11 +47,9 @@ class ResultData(Value):
 class WorkResult(Value):
     """The result of one attempt: ok with data, or not ok with a classed error.
 
-    ``used`` lists the ids of the tool calls that the result uses: a claim that the gate checks against the log.
-    ``value`` is what is recorded as the structured answer, where that is not the last reply of the model as it is.
+    ``used`` are the tool calls that it uses, a claim that is checked. ``value`` is the structured answer, if it is not
+    the last reply of the model as it is.
     """
-
-    model_config = ConfigDict(serialize_by_alias=True)
 
     task_name: str
     ok: bool
@@ -89,11 +87,10 @@ class Verdict(Value):
 
 
 class Review(Value):
-    """A lead's answer when asked to review.
+    """A lead's answer when asked to review; a review of a part of an order does not say whether it is ``complete``.
 
-    ``missing`` are parts of the request that no subtask covers yet but a tool could, ``cannot`` those that no tool can.
-    ``answer`` is the composed answer, used only if every subtask is accepted and nothing is missing. A review of a part
-    of an order does not say whether it is ``complete``.
+    ``missing`` are parts of the request that a tool could do, ``cannot`` those that none can. ``answer`` is used only
+    if every subtask is accepted and nothing is missing.
     """
 
     verdicts: tuple[Verdict, ...]

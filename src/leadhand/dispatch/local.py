@@ -10,8 +10,8 @@ from functools import partial
 from leadhand.core.events import AnyEvent, Entry
 from leadhand.core.limits import CONCURRENCY
 from leadhand.core.state import RunState
-from leadhand.engine.host import Host
-from leadhand.engine.slots import Slots
+from leadhand.engine.attempts.host import Host
+from leadhand.engine.calls.slots import Slots
 from leadhand.ports import Clock, Job, Work
 
 

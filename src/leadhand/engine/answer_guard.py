@@ -20,38 +20,29 @@ async def guarded(
 ) -> list[AnyEvent]:
     """Return the events that follow from ``state``; if the last one ends the run, with an answer that its hooks let
     pass.
+
+    An answer that they block is replaced by the plain list of results or, if they block that too, by the reason. The
+    gap says so.
     """
     if not events or not isinstance(end := events[-1], RunFinished):
         return events
     *first, _ = events
-    before = foreseen(state, first, now) if first else state
-    return [*first, await _guarded_end(hooks, outcome_of, before, end)]
-
-
-async def _guarded_end(
-    hooks: Hooks, outcome_of: Callable[[RunState], Outcome], state: RunState, end: RunFinished
-) -> RunFinished:
-    """Return the end of a run with an answer that its hooks let pass.
-
-    An answer that they block is replaced by the plain list of results or, if they block that too, by the reason. The
-    gap says so. ``state`` is the state before the end.
-    """
-    run = state.definition
-    failure = await hooks.before_answer(state.run_id, run, end.answer, end.value)
+    failure = await hooks.before_answer(state.run_id, state.definition, end.answer, end.value)
     if failure is None:
-        return end
-    cancelled = end.status is RunStatus.CANCELLED
-    outcome = outcome_of(state)
+        return events
+    before, cancelled = foreseen(state, first, now) if first else state, end.status is RunStatus.CANCELLED
+    outcome = outcome_of(before)
     gaps = [*outcome.gaps, failure_gap("the answer", failure)]
     without = outcome._replace(answer="", value=None, gaps=gaps, judgement=None)
-    plain = concluded(state, without, end.failure, cancelled=cancelled)
-    failure = await hooks.before_answer(state.run_id, run, plain.answer)
+    plain = concluded(before, without, end.failure, cancelled=cancelled)
+    failure = await hooks.before_answer(state.run_id, state.definition, plain.answer)
     if failure is None:
-        return plain
-    return plain.evolve(
+        return [*first, plain]
+    end = plain.evolve(
         status=RunStatus.CANCELLED if cancelled else RunStatus.FAILED,
         answer=WITHHELD.format(cause=failure.message),
         sources=(),
         gaps=(failure_gap("the answer", failure),),
         failure=failure,
     )
+    return [*first, end]

@@ -8,9 +8,11 @@ from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import unquote
 
+from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, is_list, is_object, json_problem, thawed
+from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.work_order import result_reference
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import output_schema
@@ -62,6 +64,11 @@ def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
 
 
+def malformed(message: str) -> Failure:
+    """Return the failure of a worker whose answer does not have the form that it must have."""
+    return Failure.of(message, "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL)
+
+
 def json_flaw(text: str) -> str:
     """Return where the JSON object in a text is malformed, to be put after a message; "" if no place can be named."""
     try:
@@ -93,7 +100,7 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
 
 def _parts_of(schema: Mapping[str, Any]) -> int:
     """Return how many parts a schema has, each counted wherever it is referred to: a short schema can stand for so many
-    that no check of it ends. Raises :class:`Unresolved` for a reference that is no pointer into the schema."""
+    that no check of it ends. Raises :class:`Unresolved` for a reference that does not point into the schema."""
     counted: dict[int, int] = {}
 
     def count(value: Json) -> int:

@@ -82,11 +82,13 @@ class Hooks:
         """Return why a model call is not made, None if it is."""
         if not self.has(work.definition, "before_model"):
             return None
-        return await self._passes(work, "before_model", BeforeModel(**_seen(work), model=work.model, messages=messages))
+        seen = BeforeModel(**_seen(work), model=work.model, messages=messages)
+        return await self._refused(work.definition, "before_model", seen, f"a call of {work.model}")
 
     async def after_model(self, work: Work, reply: ModelReply) -> Failure | None:
         """Return why the reply of a model is not used, None if it is."""
-        return await self._passes(work, "after_model", AfterModel(**_seen(work), model=work.model, reply=reply))
+        seen = AfterModel(**_seen(work), model=work.model, reply=reply)
+        return await self._refused(work.definition, "after_model", seen, f"a reply of {work.model}")
 
     async def before_tool(self, work: Work, tool: ToolSpec, args: dict[str, Json]) -> ToolDecision:
         """Return what hooks decide on a tool call, each on what those before it left."""
@@ -133,7 +135,7 @@ class Hooks:
             asks=copy.deepcopy(reply.asks),
             failure=failure,
         )
-        return await self._passes(work, "after_tool", seen, f"the result of {result.tool}")
+        return await self._refused(work.definition, "after_tool", seen, f"the result of {result.tool}")
 
     async def before_answer(
         self, run_id: str, definition: RunDefinition, answer: str, value: Json = None
@@ -141,27 +143,20 @@ class Hooks:
         """Return why people do not get an answer, None if they do."""
         if not self.has(definition, "before_answer"):
             return None
-        for name in definition.hooks:
-            seen = BeforeAnswer(run_id=run_id, request=definition.request, answer=answer, value=copy.deepcopy(value))
-            if (failure := await self._refused(name, "before_answer", seen, "the answer")) is not None:
-                return failure
-        return None
+        seen = BeforeAnswer(run_id=run_id, request=definition.request, answer=answer, value=copy.deepcopy(value))
+        return await self._refused(definition, "before_answer", seen, "the answer")
 
-    async def _passes(self, work: Work, point: str, seen: Seen, what: str = "") -> Failure | None:
-        for name in work.definition.hooks:
-            said = what or f"a {'call' if point == 'before_model' else 'reply'} of {work.model}"
-            if (failure := await self._refused(name, point, seen, said)) is not None:
-                return failure
+    async def _refused(self, run: RunDefinition, point: str, seen: Seen, what: str) -> Failure | None:
+        """Return why a hook of a run does not let something pass; None if all of them do."""
+        for name in run.hooks:
+            match await self._decide(name, point, seen, (Block,)):
+                case Failure() as failure:
+                    return failure
+                case Block(reason):
+                    return blocked(name, what, reason)
+                case _:
+                    pass
         return None
-
-    async def _refused(self, name: str, point: str, seen: Seen, what: str) -> Failure | None:
-        match decision := await self._decide(name, point, seen, (Block,)):
-            case Failure():
-                return decision
-            case Block(reason):
-                return blocked(name, what, reason)
-            case _:
-                return None
 
     async def _decide(self, name: str, point: str, seen: Seen, kinds: tuple[type, ...]) -> Decision | Failure:
         """Return what a hook decides, and a failure if it cannot: what it was asked about does not pass then."""

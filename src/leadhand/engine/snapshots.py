@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from leadhand.core.errors import StoreError
 from leadhand.core.evolve import fold, replay
-from leadhand.core.state import RunState, StepState
+from leadhand.core.state import RunState
 from leadhand.core.value import frozen
 from leadhand.ports import ContextStore
 
@@ -24,10 +24,6 @@ so that a host that joins a run folds at most half of its log, and snapshots of 
 LONG = 5_000
 """Minimum entries of a log with a snapshot: folding that many takes some tens of milliseconds."""
 CORE = Path(__file__).parents[1] / "core"
-
-
-PART = 100
-"""Steps that are written or read at once, on a thread: Python does nothing else in the milliseconds that this takes."""
 
 
 @cache
@@ -41,27 +37,13 @@ def _shape() -> str:
 
 
 @cache
-def _adapters() -> tuple[TypeAdapter[RunState], TypeAdapter[dict[str, StepState]]]:
-    return TypeAdapter(RunState), TypeAdapter(dict[str, StepState])
-
-
-def _dump(state: RunState) -> bytes:
-    """Return a state as lines of JSON: the number of its steps, the state without them, then parts of them."""
-    whole, part = _adapters()
-    steps = list(state.steps.items())
-    parts = (dict(steps[start : start + PART]) for start in range(0, len(steps), PART))
-    head = str(len(steps)).encode(), whole.dump_json(replace(state, steps={}))
-    return b"\n".join([*head, *map(part.dump_json, parts)])
+def _adapter() -> TypeAdapter[RunState]:
+    return TypeAdapter(RunState)
 
 
 def _parse(body: bytes) -> RunState:
     """Return the state in the body of a snapshot. Raises ValueError for one that is damaged."""
-    whole, part = _adapters()
-    count, without_steps, *parts = body.split(b"\n")
-    steps = dict(item for each in parts for item in part.validate_json(each).items())
-    if len(steps) != int(count):
-        raise ValueError("the snapshot has lost steps")
-    state = replace(whole.validate_json(without_steps), steps=steps)
+    state = _adapter().validate_json(body)
     return replace(state, **{each.name: frozen(getattr(state, each.name)) for each in fields(state)})
 
 
@@ -98,7 +80,9 @@ async def keep(store: ContextStore, state: RunState) -> None:
     """Store a snapshot of a long run's state. Errors of the store are ignored, since a snapshot is only a cache."""
     if state.seq >= LONG:
         with contextlib.suppress(StoreError):
-            await store.save_snapshot(state.run_id, state.seq, _shape(), await asyncio.to_thread(_dump, state))
+            await store.save_snapshot(
+                state.run_id, state.seq, _shape(), await asyncio.to_thread(_adapter().dump_json, state)
+            )
 
 
 class SnapshotKeeper:

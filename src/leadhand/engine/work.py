@@ -56,12 +56,15 @@ def caller_of(state: RunState, key: str) -> Caller:
     """Return the worker of a step as the tools that it calls see it."""
     run, step = state.definition, state.steps[key].step
     worker, mine = state.worker(step.worker), own_tools(state, step)
+    line = {key, *(each.key for each in ancestors(state, step))}
     return Caller(
+        key=key,
         name=step.name,
         tools=tuple(tool for tool in run.tools if tool.name in mine),
         workers={
             each.name: each.description for each in (*run.declared, *(state.workers[name] for name in state.makers))
         },
+        made=frozenset(name for name, maker in state.makers.items() if maker in line),
         known_tools=frozenset(tool.name for tool in run.tools),
         reserved_names=frozenset(worker.name for worker in run.workers),
         inputs={worker.name: worker.input for worker in run.declared if worker.input is not None},

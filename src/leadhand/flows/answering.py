@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from leadhand.core.commands import Outcome
 from leadhand.core.errors import FailureClass
-from leadhand.core.outcome import all_gaps, may_be_used
+from leadhand.core.outcome import all_gaps
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, object_of, objects_of, text_of
@@ -27,14 +27,14 @@ from leadhand.verify.material import Material, found_out, of_results
 
 from .context_budget import context_budget, fitting, tokens
 from .facts import clarified_request, today
-from .flow import Result as Returned
+from .flow import Given as Returned
 from .judging import Materials, Record, Round, contradictions, judge_round, judgement_of
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.outcomes import outcome_with
 from .seam.pending import Pending
 from .seam.results import FlowAnswer, Result, sha
-from .shaping import shape_of_answer
+from .shaping import digests_of, results_of, shape_of_answer
 
 CORRECTS = "$corrects"
 """The input of a step that corrects an answer: the digest of what was judged."""
@@ -63,18 +63,14 @@ async def judged(run: FlowContext, outcome: Outcome, writer: str = "", material:
     ``writer`` is the worker that corrects the text ("": the one that wrote it), ``material`` what it is judged beside
     (None: the results that it uses).
     """
-    state, check = run.state, run.state.definition.check
-    claims = _claims_of(outcome)
-    if check == "off" or not claims or not found_out(state):
+    if run.state.definition.check == "off" or not _claims_of(outcome) or not found_out(run.state):
         return Judged(outcome)
-    answering = _Answering(run, outcome, claims, writer, material)
+    answering = _Answering(run, outcome, writer, material)
     if answering.of not in run.judged:
-        run.judged[answering.of] = await answering.judged() if check == "judge" else answering.exact()
+        run.judged[answering.of] = await answering.judged()
     found: Judged = run.judged[answering.of]
-    judgement = found.outcome.judgement
-    return found._replace(
-        outcome=outcome._replace(answer=found.outcome.answer, value=found.outcome.value, judgement=judgement)
-    )
+    said = found.outcome
+    return found._replace(outcome=outcome._replace(answer=said.answer, value=said.value, judgement=said.judgement))
 
 
 async def judge(run: FlowContext, text: Result | str, uses: Sequence[Result] | None) -> Judgement:
@@ -85,65 +81,46 @@ async def judge(run: FlowContext, text: Result | str, uses: Sequence[Result] | N
 
 
 class _Answering:
-    """The judging of one outcome: its ``claims``, the digest ``of`` what is judged, and the rounds."""
+    """The judging of one outcome: ``of`` is the digest of what is judged."""
 
-    def __init__(
-        self,
-        run: FlowContext,
-        outcome: Outcome,
-        claims: Sequence[Claim],
-        writer: str,
-        material: Materials | None,
-    ) -> None:
-        self._run, self._outcome, self._claims = run, outcome, claims
-        self._writer, self._own_material = writer, material
-        used = [run.state.steps[key] for key in dict.fromkeys(outcome.uses) if key in run.state.steps]
-        self._results = [each for each in used if may_be_used(each)]
-        known = [[each.key, Result(each).digest] for each in self._results]
-        self.of = sha([outcome.answer, outcome.value, known])[:12]
+    def __init__(self, run: FlowContext, outcome: Outcome, writer: str, material: Materials | None) -> None:
+        self._run, self._outcome, self._writer, self._own_material = run, outcome, writer, material
+        self._results = results_of(run.state, outcome)
+        self.of = sha([outcome.answer, outcome.value, digests_of(self._results)])[:12]
 
     def _material(self, state: RunState) -> Material:
         if self._own_material is not None:
             return self._own_material(state)
-        results = [state.steps[each.key] for each in self._results]
-        found = of_results(state, results, self._outcome.answer)
+        found = of_results(state, [state.steps[each.key] for each in self._results], self._outcome.answer)
         gaps = tuple({"what": each.name, "reason": each.reason} for each in all_gaps(state, self._outcome))
         return replace(found, gaps=gaps)
 
-    def exact(self) -> Judged:
-        return Judged(self._with(self._outcome, [], None))
-
     async def judged(self) -> Judged:
-        first = await self._round("", self._claims, [])
-        corrected, missing = await self._corrected(first)
-        records, judged_by = [first.record], first.judged_by
-        while len(records) < MOST_ROUNDS:
-            after = await self._round(f"-again-{len(records)}", _claims_of(corrected), records)
-            if not after.record:
+        """Return the outcome, corrected once if it was contradicted, with its judgement."""
+        run, found = self._run, Judged(self._outcome)
+        records, judged_by = list[Record](), None
+        for number in range(MOST_ROUNDS if run.state.definition.check == "judge" else 0):
+            name = f"judge-answer-{self.of}" + (f"-again-{number}" if number else "")
+            said = await judge_round(run, name, _claims_of(found.outcome), self._material, records, of=self.of)
+            if not said.record:
                 break
-            records.append(after.record)
-            judged_by = after.judged_by or judged_by
-        return Judged(self._with(corrected, records, judged_by), missing)
-
-    async def _round(self, suffix: str, claims: Sequence[Claim], records: Sequence[Record]) -> Round:
-        name = f"judge-answer-{self.of}{suffix}"
-        return await judge_round(self._run, name, claims, self._material, records, of=self.of)
-
-    def _with(self, outcome: Outcome, records: Sequence[Record], judged_by: str | None) -> Outcome:
-        """Return an outcome with its judgement."""
-        found = judgement_of(_claims_of(outcome), records, judged_by, self._material(self._run.state))
+            records.append(said.record)
+            judged_by = said.judged_by or judged_by
+            found = found if number else await self._corrected(said)
+        outcome = found.outcome
+        judgement = judgement_of(_claims_of(outcome), records, judged_by, self._material(run.state))
         if (before := outcome.judgement) is not None:
-            claims, doubts = (*before.claims, *found.claims), (*before.doubts, *found.doubts)
-            found = found.evolve(claims=claims, doubts=doubts, judged_by=before.judged_by or judged_by)
-        return outcome._replace(judgement=found)
+            claims, doubts = (*before.claims, *judgement.claims), (*before.doubts, *judgement.doubts)
+            judgement = judgement.evolve(claims=claims, doubts=doubts, judged_by=before.judged_by or judged_by)
+        return found._replace(outcome=outcome._replace(judgement=judgement))
 
     # --- corrections and missing parts -------------------------------------------------------------------------------
 
-    async def _corrected(self, first: Round) -> tuple[Outcome, Sequence[Gap]]:
+    async def _corrected(self, first: Round) -> Judged:
         """Return the outcome, its text and value corrected once if the round contradicts them, and what it lacks."""
-        answer, value = self._outcome.answer, self._outcome.value
-        leaves = {each.n for each in self._claims if each.path}
-        wrong = contradictions(self._claims, [first.record])
+        answer, value, claims = self._outcome.answer, self._outcome.value, _claims_of(self._outcome)
+        leaves = {each.n for each in claims if each.path}
+        wrong = contradictions(claims, [first.record])
         steps: dict[str, Any] = {}
         for part in ("text", "value"):
             problems = [each for each in wrong if (each.n in leaves) is (part == "value")]
@@ -165,15 +142,15 @@ class _Answering:
             for n, each in enumerate(first.missing, start=1)
             if n in reasons
         ]
-        return self._outcome._replace(answer=answer, value=value), missing
+        return Judged(self._outcome._replace(answer=answer, value=value), missing)
 
     def _correction(self, part: str, writer: str, problems: Sequence[Doubt]) -> Pending[Result]:
         written, fits = (self._outcome.value, self._run.fits) if part == "value" else (self._outcome.answer, None)
+        stated = [_problem(each) for each in problems]
 
         def shows(state: RunState, step: StepState) -> dict[str, Any]:
             facts = {"request": clarified_request(state), **today(state), "answer": written}
             room = context_budget(state, step.step.worker) - tokens(facts)
-            stated = [*step.step.input["problems"]]
             facts["problems"] = fitting(stated, room) or stated[:1]
             material, named = self._material(state), {each.get("evidence") for each in facts["problems"]}
             evidence = {key: each for key, each in material.evidence.items() if key in named}
@@ -183,15 +160,9 @@ class _Answering:
         def checks(_state: RunState, _step: StepState, result: Returned) -> Sequence[str]:
             return fits(result.value) if fits is not None else []
 
-        return self._run.step(
-            self._run.worker(writer),
-            key=f"correct-{self.of}-{part}",
-            input={CORRECTS: self.of, "problems": [_problem(each) for each in problems]},
-            details=Details(title="correction", instructions=instructions("correct"), shows=shows, checks=checks),
-            tools=(),
-            optional=True,
-            final=True,
-        )
+        given = {CORRECTS: self.of, "problems": stated}
+        details = Details(title="correction", instructions=instructions("correct"), shows=shows, checks=checks)
+        return self._asked(writer, f"correct-{self.of}-{part}", given, details, tools=())
 
     def _confirmation(self, parts: Sequence[MissingPart]) -> Pending[Result]:
         missing = [{"n": n, "part": each.part, "request": each.request} for n, each in enumerate(parts, start=1)]
@@ -200,14 +171,14 @@ class _Answering:
             facts = {"request": clarified_request(state), **today(state), "answer": self._outcome.answer}
             return {**facts, "gaps": [*self._material(state).gaps], "missing": missing}
 
-        return self._run.step(
-            self._run.worker(CONFIRM),
-            key=CONFIRM,
-            input={"of": self.of, "missing": missing},
-            details=Details(title="what is missing", shows=shows),
-            optional=True,
-            final=True,
-        )
+        details = Details(title="what is missing", shows=shows)
+        return self._asked(CONFIRM, CONFIRM, {"of": self.of, "missing": missing}, details)
+
+    def _asked(
+        self, worker: str, key: str, given: dict[str, Any], details: Details, tools: Sequence[str] | None = None
+    ) -> Pending[Result]:
+        recorded = self._run.worker(worker)
+        return self._run.step(recorded, key=key, input=given, details=details, tools=tools, optional=True, final=True)
 
     def _writer_of(self, part: str) -> str:
         """Return the worker that wrote the text of the answer, or gave its value; "" if code did, or if the text is too

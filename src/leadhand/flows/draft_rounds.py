@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from pydantic import Field
 
-from leadhand.core.state import RunState
 from leadhand.core.value import Value
 from leadhand.core.work_result import Claim, Judgement
 from leadhand.flows.passages import Passage, of_passages
 from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE, MissingPart
-from leadhand.verify.material import Material
 
 from .judging import Entry, Record, contradictions, judge_round, judgement_of, verdicts_of
 from .seam.context import FlowContext
@@ -34,10 +33,10 @@ class DraftRounds:
     def __init__(self, run: FlowContext, passages: Mapping[str, Passage], before: DraftRounds | None = None) -> None:
         """``before`` are the rounds of the text that is revised."""
         self._run, self._passages = run, passages
-        self._judges = run.state.definition.check == "judge" and bool(passages)
+        self._material = partial(of_passages, passages=passages)
         self._records: list[Record] = [] if before is None else [*before._records]
         self._judged_by: str | None = None if before is None else before._judged_by
-        self._is_judged = False
+        self._judged = ""
         self.number, self.text = 0, ""
         """The text, the ``number``-th revision of the first."""
         self.claims: Sequence[Claim] = ()
@@ -47,31 +46,21 @@ class DraftRounds:
     def begin(self, number: int, text: str) -> None:
         """Take a text, which is not judged yet."""
         self.number, self.text, self.claims = number, text, claims_of(text)
-        self._is_judged = False
 
-    async def judge(self) -> None:
-        """Judge the text, unless it was: the claims that are new in it."""
-        if not self._is_judged:
-            self.missing = await self._judged("")
-        self._is_judged = True
-
-    async def judge_again(self) -> None:
-        """Judge once more what was contradicted once: a second opinion on the last text."""
-        await self._judged("-again")
-
-    async def _judged(self, suffix: str) -> Sequence[MissingPart]:
-        """Have a round of judging, and return what the text leaves out."""
-        if not self._judges:
-            return ()
+    async def judge(self, *, again: bool = False) -> None:
+        """Judge the claims that are new in the text; ``again``, a second time, what was contradicted once."""
+        if (
+            self._run.state.definition.check != "judge"
+            or not self._passages
+            or (self._judged == self.text and not again)
+        ):
+            return
         digest = hashlib.sha256(self.text.encode(errors="replace")).hexdigest()[:8]  # another text has other rounds
-        name = f"judge-{self.number}-{digest}{suffix}"
+        name = f"judge-{self.number}-{digest}{'-again' if again else ''}"
         found = await judge_round(self._run, name, self.claims, self._material, self._records, of=self.number)
         self._records.append(found.record)
-        self._judged_by = found.judged_by or self._judged_by
-        return found.missing
-
-    def _material(self, state: RunState) -> Material:
-        return of_passages(state, self._passages)
+        self._judged, self._judged_by = self.text, found.judged_by or self._judged_by
+        self.missing = found.missing
 
     def verdicts(self) -> list[tuple[Claim, Entry]]:
         """Return the claims of the text with what the judge says of them so far."""
@@ -89,13 +78,12 @@ class DraftRounds:
             for each in contradictions(self.claims, self._records)
         ]
 
-    def judgement(self, answer: str = "") -> Judgement:
-        """Return the judgement of the text. Its claims cite the ids of passages, and have their places in
-        ``answer``, the text with other names for its sources."""
+    def judgement(self, shown: str) -> Judgement:
+        """Return the judgement of the text. Its claims cite the ids of passages, and have their places in the text as
+        it is ``shown``, with other names for its sources."""
         state = self._run.state
         exact = None if state.definition.check == "off" else self._material(state)
-        found = judgement_of(self.claims, self._records, self._judged_by, exact)
-        placed = claims_of(answer)
+        found, placed = judgement_of(self.claims, self._records, self._judged_by, exact), claims_of(shown)
         if len(placed) != len(found.claims):
             placed = [each.evolve(start=None, end=None) for each in found.claims]
         ids = {name: passage.id for name, passage in self._passages.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from leadhand.core.approval import Question
 from leadhand.core.state import RunState
 
 ABOUT = (
@@ -40,25 +39,21 @@ def earlier_facts(state: RunState) -> dict[str, Any]:
     return {"earlier": {"about": ABOUT, **shown}}
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … (cut: {len(text):,} characters in all)"
-
-
-def replied(state: RunState) -> list[Question]:
-    """Return the questions of the run that a person answered, in order."""
-    return [each for each in state.questions.values() if each.reply is not None]
-
-
-def clarified_request(state: RunState) -> str:
-    """Return the request, with the questions about it and their answers."""
-    asked = [f"{each.text}\n{each.reply}" for each in replied(state)]
-    return "\n\n".join([state.definition.request, *asked])
+def _cut(text: str, most: int = LONGEST) -> str:
+    return text if len(text) <= most else f"{text[:most]} … (cut: {len(text):,} characters in all)"
 
 
 def asked(state: RunState, most: int | None = None) -> dict[str, Any]:
     """Return the request (only its beginning, if that is enough), and what the person answered about it."""
     request = state.definition.request
-    if most is not None and len(request) > most:
-        request = f"{request[:most]} … (cut: {len(request):,} characters in all)"
-    answered = [{"question": each.text, "answer": each.reply} for each in replied(state)]
-    return {"request": request, **({"answered": answered} if answered else {})}
+    replied = [
+        {"question": each.text, "answer": each.reply} for each in state.questions.values() if each.reply is not None
+    ]
+    return {"request": request if most is None else _cut(request, most), **({"answered": replied} if replied else {})}
+
+
+def clarified_request(state: RunState) -> str:
+    """Return the request, with the questions about it and their answers."""
+    found = asked(state)
+    replied = [f"{each['question']}\n{each['answer']}" for each in found.get("answered", ())]
+    return "\n\n".join([found["request"], *replied])

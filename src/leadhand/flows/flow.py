@@ -28,17 +28,19 @@ class ProposedCall(NamedTuple):
     input: dict[str, Json] | None = None
 
 
-class Result(NamedTuple):
-    """The result of a worker, before it is accepted: its ``text``, and its ``value`` for a role with an ``output``.
+class Given(NamedTuple):
+    """What a worker was given, and what it did: for functions that write its instructions or check its answer.
 
-    ``calls`` are the finished tool calls that it is based on. ``brief`` is what the worker was given, when the
-    result is accepted.
+    ``text`` is the answer as text, ``value`` as data (of a worker with an ``output``), ``calls`` are the finished tool
+    calls, ``input`` is what the step was given, ``request`` that of the run, ``deps`` what the program gave the run.
     """
 
-    text: str
+    text: str = ""
     value: Json = None
-    calls: tuple[CallState, ...] = ()
-    brief: Mapping[str, Any] = MappingProxyType({})
+    calls: Sequence[CallState] = ()
+    input: Mapping[str, Any] = MappingProxyType({})
+    request: str = ""
+    deps: Any = None
 
 
 class Desk(Protocol):

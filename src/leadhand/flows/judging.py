@@ -34,7 +34,7 @@ from leadhand.verify.material import Material
 from .context_budget import context_budget, fitting, grouped, tokens
 from .facts import clarified_request, today
 from .flow import Code, Desk
-from .flow import Result as Returned
+from .flow import Given as Returned
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.results import Result
@@ -83,11 +83,13 @@ async def judge_round(
     """Judge those of the ``claims`` of a text that no earlier round, of which ``records`` tell, has judged, or that was
     contradicted once; ``name`` is that of the round, ``of`` names the text."""
     state, keys, beside = run.state, keys_of(claims), material(run.state)
-    new = [each for each in claims if _is_unsettled(keys[each.n], records)]
-    shards = list(shards_of(new, beside, _room(state) - tokens([_calls(state, beside), _context(state, beside)])))
+    once = {each.n for each in contradictions(claims, records) if _times(keys[each.n], records) == 1}
+    new = [each for each in claims if each.n in once or not _said(keys[each.n], records)]
+    shards = list(shards_of(new, beside, _room(state) - tokens(_around(state, beside))))
     left = {n for numbers, _ in shards[MOST_REQUESTS:] for n in numbers}  # only a part of their evidence would be shown
     kept = [([n for n in numbers if n not in left], pieces) for numbers, pieces in shards[:MOST_REQUESTS]]
     asked = [each for each in kept if each[0]]
+    judge = run.worker(JUDGE)
     details = Details(
         title="judge",
         judges=name,
@@ -96,7 +98,6 @@ async def judge_round(
         schema=lambda _, step: reply_schema(step.step.input["claims"]),
         code=verifying(run.verifier),
     )
-    judge = run.worker(JUDGE)
     steps = [
         run.step(
             judge,
@@ -111,13 +112,12 @@ async def judge_round(
     found, judged_by = [_unchecked(left)] if left else [], None
     for (numbers, _), reply in zip(asked, replies, strict=True):
         said = object_of(reply.value) if reply.ok else {}
-        findings = Findings.model_validate(said["findings"]) if said else _unchecked(numbers)
-        found.append(findings)
-        if any(each is not ClaimVerdict.NOT_CHECKED for each in findings.verdicts.values()):
+        found.append(Findings.model_validate(said["findings"]) if said else _unchecked(numbers))
+        if any(each is not ClaimVerdict.NOT_CHECKED for each in found[-1].verdicts.values()):
             judged_by = text_of(said["judged_by"])
     whole = merged(found)
     record = {
-        keys[n]: Entry(verdict, [each for each in whole.doubts if each.n == n]) for n, verdict in whole.verdicts.items()
+        keys[n]: Entry(said, [each for each in whole.doubts if each.n == n]) for n, said in whole.verdicts.items()
     }
     return Round(record, whole.missing, judged_by)
 
@@ -130,16 +130,16 @@ def _brief(state: RunState, step: StepState, claims: Sequence[Claim], material: 
     """Return the request of a step that judges, from its input."""
     pieces = [Piece(*each) for each in step.step.input["evidence"]]
     beside, chosen = material(state), _chosen(step, claims)
-    facts = judge_facts(chosen, pieces, beside, clarified_request(state), _calls(state, beside))
-    context, answer = _context(state, beside), "\n".join(f"{each.path} {each.text}".lstrip() for each in claims)
-    if len(chosen) < len(claims) and tokens([facts, context, answer]) <= context_budget(state, JUDGE):
-        context["answer"] = answer
-    return {**facts, "context": context}
+    facts = {**judge_facts(chosen, pieces, beside, clarified_request(state)), **_around(state, beside)}
+    answer = "\n".join(f"{each.path} {each.text}".lstrip() for each in claims)
+    if len(chosen) < len(claims) and tokens([facts, answer]) <= context_budget(state, JUDGE):
+        facts["context"]["answer"] = answer
+    return facts
 
 
 def _reply(state: RunState, step: StepState, result: Returned, claims: Sequence[Claim]) -> Json:
     """Return what is recorded of the reply of a judge: what it is worth, and who judged."""
-    evidence, request = result.brief["evidence"], clarified_request(state)
+    evidence, request = result.input["evidence"], clarified_request(state)
     findings = checked_reply(result.value, _chosen(step, claims), evidence, request)
     judge = state.worker(JUDGE)
     named = text_of(object_of(result.value).get("judged_by")) if judge is not None and judge.loop == "code" else ""
@@ -168,17 +168,15 @@ def _room(state: RunState) -> int:
     return max(budget - tokens(clarified_request(state)), budget // 2)
 
 
-def _context(state: RunState, material: Material) -> dict[str, Json]:
-    """Return what helps to understand claims: the date, what the tools that were called do, and the known gaps."""
+def _around(state: RunState, material: Material) -> dict[str, Any]:
+    """Return what helps to understand claims: the calls, the date, what the tools that were called do, and the known
+    gaps."""
+    room = _room(state)
     called = dict.fromkeys(call.tool for each in state.steps.values() for call in each.made if call.ok)
     tools = ((name, state.tools[name].description[:LONGEST_DESCRIPTION]) for name in called if name in state.tools)
-    share = _room(state) // 8
-    found = {**today(state), "tools": dict(fitting(tools, share)), "gaps": fitting(material.gaps, share)}
-    return {name: fact for name, fact in found.items() if fact}
-
-
-def _calls(state: RunState, material: Material) -> list[Json]:
-    return calls_shown(material.calls, _room(state) // 4)
+    found = {**today(state), "tools": dict(fitting(tools, room // 8)), "gaps": fitting(material.gaps, room // 8)}
+    context = {name: fact for name, fact in found.items() if fact}
+    return {"calls": calls_shown(material.calls, room // 4), "context": context}
 
 
 def calls_shown(calls: Iterable[Json], most: int) -> list[Json]:
@@ -238,7 +236,7 @@ def _referred(value: Json) -> int:
 def verdicts_of(claims: Sequence[Claim], records: Sequence[Record]) -> list[tuple[Claim, Entry]]:
     """Return what the last round says that judged each of the claims of a text."""
     keys = keys_of(claims)
-    return [(each, _entry(keys[each.n], records) or Entry(ClaimVerdict.NOT_CHECKED)) for each in claims]
+    return [(each, [Entry(ClaimVerdict.NOT_CHECKED), *_said(keys[each.n], records)][-1]) for each in claims]
 
 
 def contradictions(claims: Sequence[Claim], records: Sequence[Record]) -> list[Doubt]:
@@ -247,20 +245,15 @@ def contradictions(claims: Sequence[Claim], records: Sequence[Record]) -> list[D
     return [each for each in doubts if each.verdict is ClaimVerdict.CONTRADICTED]
 
 
-def _entry(key: Key, records: Sequence[Record]) -> Entry | None:
-    """Return what the last round says that judged a claim, of rounds that failed only if none did; None without any."""
-    said = [each[key] for each in reversed(records) if key in each]
-    return next((each for each in said if each.verdict is not ClaimVerdict.NOT_CHECKED), next(iter(said), None))
-
-
-def _is_unsettled(key: Key, records: Sequence[Record]) -> bool:
-    entry = _entry(key, records)
-    return entry is None or (entry.verdict is ClaimVerdict.CONTRADICTED and _times(key, records) == 1)
+def _said(key: Key, records: Sequence[Record]) -> list[Entry]:
+    """Return what the rounds say of a claim: those that failed first, then the others in order."""
+    said = (each[key] for each in records if key in each)
+    return sorted(said, key=lambda each: each.verdict is not ClaimVerdict.NOT_CHECKED)
 
 
 def _times(key: Key, records: Sequence[Record]) -> int:
     """Return how many rounds contradict a claim."""
-    return sum(key in each and each[key].verdict is ClaimVerdict.CONTRADICTED for each in records)
+    return sum(each.verdict is ClaimVerdict.CONTRADICTED for each in _said(key, records))
 
 
 def judgement_of(
@@ -273,14 +266,15 @@ def judgement_of(
     citable, keys = {} if material is None else material.citable(), keys_of(claims)
     judged: list[JudgedClaim] = []
     doubts: list[Doubt] = []
+    doubtful = ClaimVerdict.UNCONFIRMED
     for claim, (verdict, said) in verdicts_of(claims, records):
         problems = problems_of(claim, citable, material.addresses) if material is not None else []
-        twice = verdict is ClaimVerdict.CONTRADICTED and _times(keys[claim.n], records) > 1
+        twice = _times(keys[claim.n], records) > 1 and verdict is ClaimVerdict.CONTRADICTED
         if not twice and (problems or verdict is ClaimVerdict.CONTRADICTED):
-            verdict = ClaimVerdict.UNCONFIRMED
+            verdict = doubtful
         doubts += [each.evolve(n=claim.n, verdict=each.verdict if twice else verdict) for each in said]
         if problems:
-            why, doubtful = " ".join(problems), ClaimVerdict.UNCONFIRMED
+            why = " ".join(problems)
             doubts.append(Doubt(n=claim.n, claim=claim.text, part=claim.text, verdict=doubtful, why=why))
         judged.append(JudgedClaim(**dict(claim), verdict=verdict))
     return Judgement(claims=tuple(judged), doubts=tuple(doubts), judged_by=judged_by)

@@ -9,22 +9,18 @@ The text of the answer stays as it is. What cannot be shaped is a gap.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.core.artifact import BLOB_ABOVE
 from leadhand.core.commands import Outcome
-from leadhand.core.errors import FailureClass
-from leadhand.core.outcome import may_be_used
-from leadhand.core.run import Gap
+from leadhand.core.outcome import failure_gap, may_be_used
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, compact_json
 from leadhand.core.worker import Worker
 
 from .context_budget import context_budget, fitting, tokens
 from .facts import today
-from .flow import Result as Returned
+from .flow import Given as Returned
+from .flow import result_facts
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.results import Result, sha
@@ -50,19 +46,16 @@ def shape_role(schema: dict[str, Any]) -> Worker:
 
 async def shape_of_answer(run: FlowContext, outcome: Outcome) -> Outcome:
     """Return the outcome of a flow with the typed answer that was asked for; what cannot be shaped is a gap."""
-    state, worker = run.state, run.state.worker(run.state.definition.shape)
-    fits = run.fits
+    fits, worker, results = run.fits, run.state.worker(run.state.definition.shape), results_of(run.state, outcome)
     own = outcome.value is not None and fits is not None and not fits(outcome.value)
-    results = _results(state, outcome)
     if worker is None or own or not results:
         return outcome
-    known = [[each.key, Result(each).digest] for each in results]
 
-    def shows(now: RunState, step: StepState) -> dict[str, Any]:
+    def shows(now: RunState, _step: StepState) -> dict[str, Any]:
         facts: dict[str, Any] = {"request": now.definition.request, **today(now), "answer": outcome.answer}
-        room = context_budget(now, SHAPE) - tokens(facts) - tokens(worker.output)
-        whole = [_shown(now.steps[each.key], with_data=True) for each in results]
-        short = [_shown(now.steps[each.key], with_data=False) for each in results]
+        room = context_budget(now, SHAPE) - tokens([facts, worker.output])
+        whole = [_shown(now.steps[each.key]) for each in results]
+        short = [{name: fact for name, fact in each.items() if name != "raw"} for each in whole]
         return {**facts, "results": whole if tokens(whole) <= room else fitting(short, room)}
 
     def checks(_state: RunState, _step: StepState, result: Returned) -> Sequence[str]:
@@ -71,61 +64,33 @@ async def shape_of_answer(run: FlowContext, outcome: Outcome) -> Outcome:
     shaped = await run.step(
         worker,
         key=SHAPE,
-        input={"of": sha([outcome.answer, known])},
+        input={"of": sha([outcome.answer, digests_of(results)])},
         details=Details(title="typed answer", shows=shows, checks=checks),
         optional=True,
         final=True,
     )
-    if shaped.ok:
+    if (failure := shaped.failure) is None:
         return outcome._replace(value=shaped.value)
-    return outcome._replace(value=None, gaps=[*outcome.gaps, _gap(state, shaped.state)])
+    reason = f"the answer could not be put into the shape that was asked for: {failure.message}"
+    lacks = "make what it lacks optional in the schema, or ask for it in the request"
+    gap = failure_gap("the typed answer", failure, reason)
+    gap = gap.evolve(next_action=lacks) if failure.type == "gave_up" else gap
+    return outcome._replace(value=None, gaps=[*outcome.gaps, gap])
 
 
-def _results(state: RunState, outcome: Outcome) -> list[StepState]:
-    """Return the results that the answer rests on."""
+def results_of(state: RunState, outcome: Outcome) -> list[StepState]:
+    """Return the results that an answer rests on."""
     used = (state.steps.get(key) for key in dict.fromkeys(outcome.uses))
     return [each for each in used if each is not None and may_be_used(each)]
 
 
-def _shown(result: StepState, *, with_data: bool) -> dict[str, Any]:
-    """Return a result as the role sees it; data that is long, or that the log only refers to, is left out."""
-    data, subtask = result.data, result.step.subtask
-    assert data is not None, "results without data are not used"
-    facts: dict[str, Any] = {
-        "name": result.step.name,
-        "args": result.args_made(ok=True) if subtask is not None else None,
-        "summary": data.summary,
-    }
-    if with_data:
-        own = [result.value, _decoded(data.summary)] if result.value is not None else [data.value or data.raw]
-        known = next((each for each in own if each is not None and _is_short(each)), None)
-        facts |= {"data": known} if result.value is None or known is None else {"data": known, "summary": ""}
-    return {name: fact for name, fact in facts.items() if fact}
+def digests_of(results: Sequence[StepState]) -> list[list[str]]:
+    """Return what identifies results and what they say."""
+    return [[each.key, Result(each).digest] for each in results]
 
 
-def _is_short(data: Json) -> bool:
-    written = compact_json(data)
-    return len(written) <= BLOB_ABOVE and '"$blob"' not in written
-
-
-def _decoded(text: str) -> Json:
-    """Return the JSON of a text; None for any other text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-def _gap(state: RunState, shaping: StepState | None) -> Gap:
-    """Return the gap of an answer that has no shape."""
-    failure = shaping.failure if shaping is not None else None
-    reason = "the run ended before" if failure is None else failure.message
-    action = "ask again" if failure is None else failure.next_action
-    if failure is not None and failure.type == "gave_up":
-        action = "make what it lacks optional in the schema, or ask for it in the request"
-    return Gap(
-        name="the typed answer",
-        class_=FailureClass.EXHAUSTED if failure is None else failure.class_,
-        reason=f"the answer could not be put into the shape that was asked for: {reason}",
-        next_action=action,
-    )
+def _shown(result: StepState) -> dict[str, Any]:
+    """Return a result as the role sees it."""
+    args = result.args_made(ok=True) if result.step.subtask is not None else None
+    facts = {"name": result.step.name, "args": args, **(result_facts(result) or {})}
+    return {name: fact for name, fact in facts.items() if fact and (name != "summary" or result.value is None)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -22,6 +22,8 @@ from leadhand.flows.work_order.offline import RULES
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
+_OF_ORDERS = {"work": RULES["work"]}
+"""The rules for the workers of work orders, which every flow can issue."""
 _WORD = re.compile(r"\s*\S+\s*")
 # The facts that can describe the task in words.
 _TEXTS = ("title", "question", "topic", "text", "input", "request")
@@ -30,20 +32,21 @@ _TEXTS = ("title", "question", "topic", "text", "input", "request")
 class OfflineModels:
     """The built-in model ``offline``: rule-based, deterministic, free, and it says so in every answer.
 
-    ``rules`` are the offline rules of the flows that may run, tried after those of the work-order flow. They are read
-    at each request, since a flow can be loaded later. The rule for its worker answers a request, else the generic
-    grammar, which fills the arguments of a worker's only tool or the fields of its schema from the facts. Anything else
-    fails with a reason. A call counts as one request without tokens.
+    ``rules`` returns the offline rules of a flow by its name. The rule for its worker answers a request, else the
+    generic grammar, which fills the arguments of a worker's only tool or the fields of its schema from the facts.
+    Anything else fails with a reason. A call counts as one request without tokens.
     """
 
-    def __init__(self, rules: Iterable[Rules] = ()) -> None:
+    def __init__(self, rules: Callable[[str], Sequence[Rules]] = lambda _flow: ()) -> None:
         self._rules = rules
 
     async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Answer at once; ``on_text`` gets text word by word. Raises :class:`ModelError` (``unavailable``) for a worker
         without a rule."""
         facts, seen = _read(request)
-        rules = [rules[seen.worker] for rules in (RULES, *self._rules, {SHAPE: shape}) if seen.worker in rules]
+        built_in = RULES if request.flow in ("", "work-order") else _OF_ORDERS
+        known = (*self._rules(request.flow), built_in, {SHAPE: shape})
+        rules = [rules[seen.worker] for rules in known if seen.worker in rules]
         found = (_ruled(rule, facts, seen) for rule in (*rules, _answer))
         said = next((reply for reply in found if reply is not None), None)
         if said is None:

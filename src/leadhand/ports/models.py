@@ -28,7 +28,7 @@ class ModelRequest(Value):
     off there is an error, unless ``partial``: then it is returned with the finish reason "length". ``temperature`` and
     ``reasoning_effort`` (minimal, low, medium, high) are sent if they are set. ``deadline_s`` is
     the time for the whole call in seconds, ``patience_s`` until the answer begins. ``key`` is the id of the call in the
-    log, ``worker`` the name of the worker that asks.
+    log, ``worker`` the name of the worker that asks, ``flow`` that of the flow of its run.
     """
 
     model: str
@@ -43,6 +43,7 @@ class ModelRequest(Value):
     patience_s: float = 300.0
     key: str = ""
     worker: str = ""
+    flow: str = ""
 
 
 class ModelReply(Value):

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, TypedDict
 
-from leadhand.core.run import RunStatus, RunStatusName
+from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Moment, Value
 
@@ -97,7 +97,7 @@ class RunFilter(TypedDict, total=False):
     The largest of what the runs are sorted by come first (``created``, if it is not given), or last if ``ascending``.
     """
 
-    status: RunStatus | RunStatusName | None
+    status: RunStatus | str | None
     flow: str | None
     text: str
     search: str

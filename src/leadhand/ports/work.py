@@ -27,7 +27,7 @@ from leadhand.core.value import Json, plain_json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
-from leadhand.flows.flow import Code, ProposedCall, Result
+from leadhand.flows.flow import Code, Given, ProposedCall
 from leadhand.flows.seam.details import Details
 
 from .stores import Job
@@ -35,16 +35,19 @@ from .stores import Job
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The worker that calls a tool: its ``name``, its ``tools``, and the ``workers`` it can call (name to description).
+    """The worker that calls a tool, in the step ``key``: its ``name``, its ``tools``, and the ``workers`` it can call
+    (name to description). Of these, its step and those above it ``made`` some.
 
     ``known_tools`` are all tools of the run, ``reserved_names`` those that no worker of the run can have.
     ``inputs`` are the JSON schemas of what workers are given, of those that have one. With
     ``nested_workers``, workers that it makes may make and call workers, too. They get its ``limits``.
     """
 
+    key: str = ""
     name: str = ""
     tools: tuple[ToolSpec, ...] = ()
     workers: Mapping[str, str] = field(default_factory=dict[str, str])
+    made: frozenset[str] = frozenset()
     known_tools: frozenset[str] = frozenset()
     reserved_names: frozenset[str] = frozenset()
     inputs: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
@@ -92,11 +95,11 @@ class Work:
     def problems(self, value: Json, text: str, calls: Sequence[CallState]) -> list[str]:
         """Return the problems of an answer: of its structured value, or its text, after these calls."""
         checks = self.details.checks
-        return [] if checks is None else [*checks(self.state, self._given, Result(text, value, tuple(calls)))]
+        return [] if checks is None else [*checks(self.state, self._given, Given(text, value, calls))]
 
     def accepted(self, value: Json, text: str, calls: Sequence[CallState]) -> Json:
         """Return the value to record for an answer."""
-        returned = Result(text, value, tuple(calls), self.brief)
+        returned = Given(text, value, calls, self.brief)
         return plain_json(self.details.keeps(self.state, self._given, returned))
 
     def proposed_calls(self, value: Json) -> Sequence[ProposedCall]:
@@ -285,8 +288,12 @@ class Workshop(Protocol):
         """Return the whole file of a worker, with ``about`` in a comment. Raises ToolError."""
         ...
 
-    async def write(self, run_id: str, worker: Worker, about: str) -> str:
-        """Write a worker to its file, and return the path of the file. Raises ToolError."""
+    def named(self, run_id: str, worker: Worker, about: str, taken: Collection[str]) -> Worker:
+        """Return a worker with a name that is not ``taken`` and whose file is missing or has the same ``about``."""
+        ...
+
+    async def write(self, run_id: str, worker: Worker, about: str, taken: Collection[str]) -> tuple[Worker, str]:
+        """Write a worker to a file of its own, and return it with its name, and the path. Raises ToolError."""
         ...
 
     async def attachment(self, path: str) -> bytes:

@@ -26,7 +26,7 @@ class WorkState(Value):
     @classmethod
     def of(cls, state: RunState, order: OrderState) -> WorkState:
         """Return the state of an order of a run."""
-        steps = [state.steps[key] for key in order.order.subtask_keys()]
+        steps = [state.steps[key] for key in order.order.subtask_keys]
         return cls(
             work_order_id=order.order.work_order_id,
             created_at=order.at,

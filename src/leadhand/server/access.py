@@ -19,7 +19,7 @@ from typing import Annotated
 from fastapi import Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
-from leadhand.app.keys import find_key
+from leadhand.app.steering.keys import find_key
 from leadhand.core.errors import no_such_run
 from leadhand.ports import DatabaseStore
 from leadhand.ports.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows

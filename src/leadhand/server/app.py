@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute
 from starlette.types import Lifespan, Scope
 
 from leadhand import __version__
-from leadhand.app.driver import Resumer
+from leadhand.app.driving.driver import Resumer
 from leadhand.app.settings import user
 from leadhand.ports import in_database
 from leadhand.ports.hosts import HostKind
@@ -87,7 +87,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         host = None
         if service.runtime.cluster is not None:
-            from leadhand.app.cluster import ClusterHost
+            from leadhand.app.driving.cluster import ClusterHost
 
             host = ClusterHost(service.driver)
             await host.start(HostKind.SERVER)

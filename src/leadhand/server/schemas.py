@@ -9,7 +9,7 @@ from pydantic import Field
 from leadhand.app.document import Document
 from leadhand.app.document.outcome import EvidencePart
 from leadhand.app.document.shapes import ApprovalCard, RunDocument, RunLine
-from leadhand.app.workers import WorkerDocument
+from leadhand.app.workers.generated import WorkerDocument
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Source, ToolSpec

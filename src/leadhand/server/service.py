@@ -11,14 +11,15 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from weakref import WeakValueDictionary
 
-from leadhand.app import operator
-from leadhand.app.driver import Driver
-from leadhand.app.follow_ups import models_of
+from leadhand.app.driving.driver import Driver
+from leadhand.app.hosts.listings import Retention
 from leadhand.app.new_limits import advice_to_raise
-from leadhand.app.retention import Retention, delete_runs
 from leadhand.app.run_settings import NewRun
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
+from leadhand.app.steering import operator
+from leadhand.app.steering.follow_ups import models_of
+from leadhand.app.steering.questions import delete_runs
 from leadhand.app.toolsets import check_tools
 from leadhand.core.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import Entry, RunRequested, StepRequested, ToolCallReturned
@@ -93,7 +94,7 @@ class Service:
         """
         before = earlier.definition
         if body.flow in (None, before.flow):
-            check_tools(before.tools, self.runtime.toolbox)
+            check_tools(before, self.runtime.toolbox)
         submission = followed_up(body, before, self.runtime.settings, principal)
         request, settings = asked_for(submission, self.runtime, principal)
         if body.model is None and not settings.offline:

@@ -25,10 +25,10 @@ from leadhand.app.arguments import (
     number,
 )
 from leadhand.app.clock import IdempotentId
-from leadhand.app.follow_ups import options_of, output_of
-from leadhand.app.led import led
 from leadhand.app.runtime import Runtime
-from leadhand.app.settings import A_KEY, Settings
+from leadhand.app.settings import Settings
+from leadhand.app.steering.follow_ups import options_of, output_of
+from leadhand.app.steering.led import led
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import Limits, usd
 from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition, WorkerCalls
@@ -289,7 +289,7 @@ def asked_for(submission: Submission, runtime: Runtime, principal: Principal) ->
         check=submission.check or usual.check,
         strict=usual.strict or submission.strict,
         worker_calls=submission.worker_calls or usual.worker_calls,
-        budget_from="limits.budget" if "budget" in given else A_KEY if ceilings.in_money else usual.budget_from,
+        budget_set="budget" in given or ceilings.in_money or usual.budget_set,
         allow_unknown_price=(usual.allow_unknown_price or submission.allow_unknown_price) and not ceilings.in_money,
         approve=usual.approve if submission.approve is None else approval_policy(submission.approve),
         approve_rules=usual.approve_rules

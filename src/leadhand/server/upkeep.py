@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 
-from leadhand.app.driver import Periodic
-from leadhand.app.retention import Retention, delete_runs
+from leadhand.app.driving.driver import Periodic
+from leadhand.app.hosts.listings import Retention
 from leadhand.app.runtime import Runtime
+from leadhand.app.steering.questions import delete_runs
 from leadhand.ports import in_database
 
 LOGGER = logging.getLogger("leadhand.server")

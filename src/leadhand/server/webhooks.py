@@ -8,7 +8,7 @@ import logging
 from datetime import UTC, datetime
 from functools import partial
 
-from leadhand.app.driver import Periodic
+from leadhand.app.driving.driver import Periodic
 from leadhand.core.errors import ToolError
 from leadhand.ports import DatabaseStore
 from leadhand.ports.access import Scope, allows

@@ -6,10 +6,16 @@ import asyncio
 from collections import defaultdict
 from dataclasses import replace
 
-from leadhand.app.manifest import Project
-from leadhand.app.promotion import Promotion, promotion_of
+from leadhand.app.project.manifest import Project
 from leadhand.app.runtime import Runtime
-from leadhand.app.workers import WorkerDocument, checked, declared_workers, generated_workers
+from leadhand.app.workers.generated import (
+    Promotion,
+    WorkerDocument,
+    checked,
+    declared_documents,
+    generated_workers,
+    promotion_of,
+)
 from leadhand.core.errors import NoSuchRun, UnreadableRun, UsageError
 from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
@@ -37,7 +43,7 @@ class Workers:
         project = self._runtime.settings.project
         if project is None:
             return []
-        found = await asyncio.to_thread(lambda: [*declared_workers(project), *generated_workers(project)])
+        found = await asyncio.to_thread(lambda: [*declared_documents(project), *generated_workers(project)])
         found = checked(found, self._runtime.toolbox)
         readable = {each.run_id: await self._may_read(principal, each.run_id) for each in found}
         runs = await self._runs(principal)
@@ -49,7 +55,7 @@ class Workers:
 
     async def promotion(self, name: str, run_id: str | None, principal: Principal) -> Promotion:
         """Return the promotion of a generated worker. Raises Problem (404) for one that the principal cannot read, and
-        as :func:`~leadhand.app.promotion.promotion_of` does.
+        as :func:`~leadhand.app.workers.generated.promotion_of` does.
         """
         try:
             found = await asyncio.to_thread(promotion_of, self._project(), name, run_id)

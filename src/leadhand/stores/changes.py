@@ -8,7 +8,7 @@ from .connection import Change, Table
 from .run_row import FIXED, RUNS
 from .webhooks import DELIVERIES
 
-EVENTS = Table("events", "run_id, seq, at, epoch, kind, type, version, subject, body")
+EVENTS = Table("events", "run_id, seq, at, epoch, type, version, subject, body")
 RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes, shared")
 SHARED = Table(
     "shared_accounts",

@@ -41,12 +41,10 @@ NO_VALUES: Mapping[str, bytes] = {}
 
 
 class Encoded(NamedTuple):
-    """An event, the columns that follow from it (kind, type, version, subject, body), and its large values by
-    digest.
-    """
+    """An event, the columns that follow from it (type, version, subject, body), and its large values by digest."""
 
     event: AnyEvent
-    columns: tuple[str, str, int, str, str]
+    columns: tuple[str, int, str, str]
     values: Mapping[str, bytes]
 
 
@@ -74,7 +72,7 @@ def encode(event: AnyEvent) -> Encoded:
             "store large material as a file, and pass its name",
         )
     packed, values = pack(body)
-    return Encoded(event, (event.kind.value, event.type, event.version, event.subject, packed), values)
+    return Encoded(event, (event.type, event.version, event.subject, packed), values)
 
 
 def _unreadable(body: str) -> str:

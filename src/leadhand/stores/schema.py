@@ -51,7 +51,7 @@ CREATE INDEX runs_owned ON runs (owner) WHERE owner IS NOT NULL;
 CREATE INDEX runs_of_key ON runs (key_id, created_at, run_id) WHERE key_id <> '';
 CREATE INDEX runs_following ON runs (follows, created_at, run_id) WHERE follows <> '';
 CREATE TABLE events (
-    run_id TEXT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL, epoch BIGINT NOT NULL, kind TEXT NOT NULL,
+    run_id TEXT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL, epoch BIGINT NOT NULL,
     type TEXT NOT NULL, version BIGINT NOT NULL, subject TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (run_id, seq)
 );
 CREATE INDEX events_ending ON events (run_id, subject) WHERE type IN ('attempt_returned', 'step_settled');

@@ -175,9 +175,7 @@ class LogTransaction:
         """Whether this transaction is in the database, asked when the answer to its commit was lost."""
         if not self._events:
             return False
-        query = (
-            "SELECT run_id, seq, at, epoch, kind, type, version, subject, body FROM events WHERE run_id = ? AND seq = ?"
-        )
+        query = "SELECT run_id, seq, at, epoch, type, version, subject, body FROM events WHERE run_id = ? AND seq = ?"
         rows = connection.execute(query, self._events[0][:2])
         return bool(rows) and tuple(rows[0]) == tuple(self._events[0])
 
@@ -270,8 +268,8 @@ class LogTransaction:
             entries.append(Entry(seq=seq, at=self._now, epoch=epoch, event=event))
             self._events.append((run_id, seq, self._at, epoch, *columns))
             row.enter(event, self._at)
-            if columns[1] in ENDING:
-                self._over.add((run_id, columns[3]))
+            if columns[0] in ENDING:
+                self._over.add((run_id, columns[2]))
         row.head_seq = seq
         self._changed[run_id] = row
         if entries:

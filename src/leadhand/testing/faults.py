@@ -52,8 +52,7 @@ class Way(StrEnum):
 class Served:
     """One HTTP response: ``status``, ``headers`` and ``body``, and the way it is sent.
 
-    ``step`` instead of a body is an answer in the requested form. ``pause_s`` is the time between two pieces of a drip,
-    ``delay_s`` the time before the response, in seconds.
+    ``step`` instead of a body is an answer in the requested form. ``pause_s`` is the time between two pieces of a drip.
     """
 
     status: int = 200
@@ -63,11 +62,6 @@ class Served:
     way: Way = Way.WHOLE
     pause_s: float = 0.0
     content_type: str = "application/json"
-    delay_s: float = 0.0
-
-    def after(self, seconds: float) -> Served:
-        """Return the same response, ``seconds`` later."""
-        return replace(self, delay_s=seconds)
 
 
 Serving = Answer | Served
@@ -284,12 +278,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("rate_limited", "429", _R, rate_limited),
     Fault("rate_limited_seconds", "429, Retry-After: 7", _R, lambda: rate_limited(7), 7.0),
     Fault("rate_limited_date", "429, Retry-After: a date", _R, lambda: rate_limited(90, as_date=True), 90.0),
-    Fault(
-        "out_of_quota",
-        "429 for a used-up quota",
-        _U,
-        _error(429, "You exceeded your current quota, please check your plan", "insufficient_quota"),
-    ),
+    Fault("out_of_quota", "429: a used-up quota", _U, _error(429, "You exceeded your quota", "insufficient_quota")),
     Fault("bad_key", "401", _U, _error(401, "Incorrect API key provided", "invalid_api_key")),
     Fault("forbidden", "403", _U, _error(403, "Your key may not use this model", "permission_denied")),
     Fault("unknown_model", "404: no such model", _U, _error(404, "The model `x` does not exist", "model_not_found")),
@@ -326,8 +315,3 @@ FAULTS: tuple[Fault, ...] = (
 def fault(name: str) -> Fault:
     """Return the fault of that name. Raises KeyError if it is unknown."""
     return {known.name: known for known in FAULTS}[name]
-
-
-def served_fault(name: str) -> Served:
-    """Return the answer of a chat-completions server with the fault of that name. Raises KeyError if it is unknown."""
-    return fault(name).serve()

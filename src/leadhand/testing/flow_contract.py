@@ -34,7 +34,7 @@ from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import Worker
 from leadhand.flows.closing import policy_of
-from leadhand.flows.flow import Result as Returned
+from leadhand.flows.flow import Given
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.outcomes import steps_asked
 from leadhand.flows.seam.run import FunctionRun
@@ -190,7 +190,7 @@ class FlowContract:
         if found is not None and found.asks and used[-1].call_id not in step.attempt.answers:
             waits = OpenCall(call_id=used[-1].call_id, kind="asks", tool=used[-1].tool)
             return [*calls, ev.AttemptParked(attempt=attempt, open_calls=(waits,))]
-        returned = Returned(text, value, tuple(used), brief)
+        returned = Given(text, value, used, brief)
         recorded = plain_json(policy.details(state, key).keeps(state, step, returned))
         result = WorkResult(
             task_name=key,

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from leadhand.core.tool import ToolSpec
-from leadhand.flows.work_order.plans import Plan
+from leadhand.flows.work_order.roles import Plan
 from leadhand.ports import Models
 from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 

@@ -15,7 +15,8 @@ from aiohttp import web
 
 from leadhand.core.value import object_of, objects_of, text_of
 
-from .faults import Fault, Served, Serving, Servings, Way, completion, refusal, request_of, served_fault, status
+from .faults import Fault, Served, Serving, Servings, Way, completion, refusal, request_of, status
+from .faults import fault as find_fault
 from .scripted_model import ScriptError
 from .steps import Step, step_of, words_of, worker_of
 
@@ -39,18 +40,16 @@ class _Injected:
 
     served: Served
     nth: int
-    every: int
     times: int
-    needle: str
     worker: str
     fitting: int = 0
     met: int = 0
 
-    def meets(self, seen: Seen, text: str) -> bool:
-        if (self.needle and self.needle not in text) or (self.worker and seen.worker != self.worker):
+    def meets(self, seen: Seen) -> bool:
+        if self.worker and seen.worker != self.worker:
             return False
         self.fitting += 1
-        if self.met == self.times or self.fitting < self.nth or (self.fitting - self.nth) % self.every:
+        if self.met == self.times or self.fitting < self.nth:
             return False
         self.met += 1
         return True
@@ -112,24 +111,15 @@ class ScriptedServer:
         if kind is None:
             self.assert_done()
 
-    def inject(
-        self,
-        fault: Served | Fault | str,
-        *,
-        nth: int = 1,
-        every: int = 1,
-        times: int = 1,
-        needle: str = "",
-        worker: str = "",
-    ) -> Self:
+    def inject(self, fault: Served | Fault | str, *, nth: int = 1, times: int = 1, worker: str = "") -> Self:
         """Answer some requests with ``fault``, a fault or the name of one of ``leadhand.testing.faults``.
 
-        Of the requests that contain ``needle`` and are for ``worker`` (by default, all requests), it affects the
-        ``nth`` and then every ``every``-th, ``times`` in total. An affected request takes no answer from the script, so
-        a retry gets that answer. A fault that affects fewer requests fails :meth:`assert_done`.
+        Of the requests for ``worker`` (by default, all requests), it affects the ``nth`` and those after it, ``times``
+        in total. An affected request takes no answer from the script, so a retry gets that answer. A fault that affects
+        fewer requests fails :meth:`assert_done`.
         """
-        served = fault if isinstance(fault, Served) else served_fault(str(fault))
-        self._injected.append(_Injected(served, nth, every, times, needle, worker))
+        served = fault if isinstance(fault, Served) else find_fault(str(fault)).serve()
+        self._injected.append(_Injected(served, nth, times, worker))
         return self
 
     async def arrived(self, count: int, *, within_s: float = 10.0) -> None:
@@ -173,8 +163,7 @@ class ScriptedServer:
         self.most_at_once = max(self.most_at_once, self.in_flight)
         self._changed.set()
         try:
-            words = json.dumps(body.get("messages"), ensure_ascii=False)
-            fault = next((fault for fault in self._injected if fault.meets(seen, words)), None)
+            fault = next((fault for fault in self._injected if fault.meets(seen)), None)
             served = fault.served if fault is not None else await self._next(body)
             return await self._serve(served, body, request)
         except (asyncio.CancelledError, ConnectionError):
@@ -202,8 +191,6 @@ class ScriptedServer:
         return refusal(step.failure) if step.failure is not None else Served(step=step)
 
     async def _serve(self, served: Served, body: dict[str, Any], request: web.Request) -> web.StreamResponse:
-        if served.delay_s:
-            await asyncio.sleep(served.delay_s)
         if served.way is Way.HANG:
             await self._closing.wait()
             return web.Response(status=503)

@@ -6,11 +6,14 @@ import asyncio
 import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.limits import Usage
 from leadhand.core.value import object_of, objects_of, text_of
-from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
+from leadhand.ports.models import ModelError, ModelProfile, ModelReply, ModelRequest
 
 from .steps import Answer, Scripted, step_of, words_of
 from .steps import Step as Step
@@ -33,8 +36,12 @@ Script = Iterable[Scripted] | Step | Callable[[ModelRequest], Answer | Awaitable
 """Steps in turn, or one step or function for every call."""
 
 
-class ScriptError(AssertionError):
+class ScriptError(ModelError, AssertionError):
     """A call was unexpected, or a step of the script was not used."""
+
+    def __init__(self, message: str) -> None:
+        how = "add a reply to the script, or correct what the run asks for"
+        super().__init__(Failure.of(message, "no_rules", FailureClass.UNAVAILABLE, how), Usage(nanousd=0))
 
 
 @dataclass(slots=True)
@@ -55,7 +62,7 @@ class _Rule:
         return self.steps.popleft() if self.steps else self.always
 
 
-class ScriptedModel:
+class ScriptedModel(AbstractContextManager["ScriptedModel"], AbstractAsyncContextManager["ScriptedModel"]):
     """The Models port, scripted.
 
     Steps are taken in order: ``ScriptedModel([plans(...), calls("weather_tool", location="Paris"), says("…")])``; or by
@@ -156,19 +163,13 @@ class ScriptedModel:
             return says(_joined(objects_of(brief_of(request).get("results"))))
         if self._lenient and worker == "judge":
             return all_confirmed(request)
-        message = f"call {len(self.requests)} was not expected: {_described(request, worker)}"
+        message = f"the script has no reply to call {len(self.requests)}, of {_described(request, worker)}"
         self._unexpected.append(message)
         raise ScriptError(message)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.assert_done()
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.__exit__(kind)
@@ -191,7 +192,7 @@ async def _resolved(scripted: Scripted, request: ModelRequest) -> Step:
 def _described(request: ModelRequest, worker: str) -> str:
     last = request.messages[-1] if request.messages else None
     said = "" if last is None else getattr(last, "text", "") or getattr(last, "content", "")
-    return f"{worker} (key {request.key or 'none'}), last message: {said[:200]!r}"
+    return f"{request.worker or worker} (key {request.key or 'none'}), last message: {said[:200]!r}"
 
 
 def _lenient_review(brief: dict[str, Any]) -> Step:
@@ -204,6 +205,5 @@ def _lenient_review(brief: dict[str, Any]) -> Step:
 
 
 def _joined(results: Iterable[dict[str, Any] | None]) -> str:
-    return (
-        "\n".join(filter(None, (text_of(object_of(result).get("summary")) for result in results))) or "nothing to say"
-    )
+    said = (text_of(object_of(result).get("summary")) for result in results)
+    return "\n".join(filter(None, said)) or "nothing to say"

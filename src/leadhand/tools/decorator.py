@@ -120,7 +120,6 @@ class Tool(Generic[_P, _R]):
         schema = {name: shape for name, shape in schema.items() if name not in ("title", "description")}
         properties: dict[str, dict[str, Any]] = schema.setdefault("properties", {})
         for name, shape in properties.items():
-            shape.pop("title", None)
             if name in parameters:
                 shape.setdefault("description", parameters[name])
         return ToolSpec(
@@ -335,6 +334,10 @@ def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
 
 class _SchemaWriter(GenerateJsonSchema):
     ignored_warning_kinds = {*GenerateJsonSchema.ignored_warning_kinds, "non-serializable-default"}
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Whether a field gets its name as a title, which says nothing to a model."""
+        return False
 
 
 def _member(kind: type[_E], value: str, name: str, what: str) -> _E:

@@ -39,6 +39,8 @@ async def worker_create(
 ) -> ToolReturn:
     """Make a worker for this run, or a new version of one that you made. Call it with worker_call, also in this reply.
 
+    Returns its name, with a number if others have the same.
+
     Args:
         name: Letters, digits, - and _; the name by which you call it.
         instructions: What it has to do with each input, and what its answer has to contain.
@@ -48,7 +50,8 @@ async def worker_create(
     """
     caller = context.caller()
     worker = _made(caller, name, instructions, description, model, tools)
-    file = await _configured(context.workshop).write(context.run_id, worker, _about(caller, context.run_id))
+    about = _about(caller, context.run_id)
+    worker, file = await _configured(context.workshop).write(context.run_id, worker, about, _taken(caller))
     return ToolReturn(
         raw=worker.name,
         summary=f"{worker.name} is ready; its file is {file}",
@@ -66,9 +69,10 @@ async def worker_create(
 
 def _preview(args: Mapping[str, Json], caller: Caller, run_id: str, workshop: Workshop | None) -> Preview:
     """Return the file that a call of worker_create would write, and the rights of its worker."""
-    worker = _made(caller, **args)
-    kind = "New version of the worker" if worker.name in caller.workers else "New worker"
-    text = _configured(workshop).text(worker, _about(caller, run_id))
+    kept, about = _configured(workshop), _about(caller, run_id)
+    worker = kept.named(run_id, _made(caller, **args), about, _taken(caller))
+    kind = "New version of the worker" if worker.name in caller.made else "New worker"
+    text = kept.text(worker, about)
     return Preview(title=f"{kind} {worker.name}", text=text, tools=worker.tools, limits=worker.limits)
 
 
@@ -76,7 +80,12 @@ worker_create.preview = _preview
 
 
 def _about(caller: Caller, run_id: str) -> str:
-    return f"Made by {caller.name} in {run_id}."
+    return f"Made by {caller.name} in {run_id}, step {caller.key}."
+
+
+def _taken(caller: Caller) -> frozenset[str]:
+    """Return the names that a worker that a caller makes cannot have, since they are those of others."""
+    return caller.reserved_names | (frozenset(caller.workers) - caller.made)
 
 
 def _made(
@@ -127,6 +136,8 @@ async def worker_call(
     """
     caller = context.caller()
     known = caller.workers
+    if worker not in caller.made:  # the caller's own was given another name, if another maker had taken that one
+        worker = next((each for each in caller.made if re.fullmatch(rf"{re.escape(worker)}-\d+", each)), worker)
     if worker not in known:
         raise _bad(f"there is no worker {worker!r}.{did_you_mean(worker, known)}", f"choose from: {_listed(known)}")
     if is_blank(input):

@@ -68,12 +68,11 @@ def judging_workers(check: Check, others: Iterable[Worker], *, verifier: bool) -
             f"a worker of this run is named {name}, which is the name of a worker that checks answers",
             "Rename that worker, or use another check than judge.",
         )
-    judge, confirm = (Worker(name=name, instructions=instructions(name), loop="reply") for name in (JUDGE, CONFIRM))
+    judge = Worker(name=JUDGE, instructions=instructions(JUDGE), output=REPLY, model_role="review")
+    confirm = Worker(name=CONFIRM, instructions=instructions(CONFIRM), output=CONFIRMATION, model_role="plan")
     return (
-        judge.evolve(
-            output=REPLY, model_role="review", loop="code" if verifier else "reply", doing="Judging the answer"
-        ),
-        confirm.evolve(output=CONFIRMATION, model_role="plan", doing="Checking what is missing"),
+        judge.evolve(loop="code" if verifier else "reply", doing="Judging the answer"),
+        confirm.evolve(loop="reply", doing="Checking what is missing"),
     )
 
 
@@ -164,17 +163,15 @@ class Piece(NamedTuple):
     of: int = 1
 
 
-def judge_facts(
-    claims: Sequence[Claim], pieces: Iterable[Piece], material: Material, request: str, calls: Sequence[Json]
-) -> dict[str, Any]:
-    """Return the request to a judge as one JSON object. Evidence in parts says which part it is."""
+def judge_facts(claims: Sequence[Claim], pieces: Iterable[Piece], material: Material, request: str) -> dict[str, Any]:
+    """Return the request to a judge as one JSON object, without the calls. Evidence in parts says which part it is."""
     found = material.evidence
-    chosen = {k: found[k] if of == 1 else {**object_of(found[k]), PART: [part, of]} for k, part, of in pieces}
-    said = (
-        {"text": each.text, "header": each.header, "path": each.path, "cites": material.cited(each)} for each in claims
-    )
-    shown = [{"n": claim.n, **{k: v for k, v in each.items() if v}} for claim, each in zip(claims, said, strict=True)]
-    return {"request": request, "claims": shown, "evidence": chosen, "calls": [*calls]}
+    shown = (each.evolve(cites=tuple(material.cited(each)), start=None, end=None) for each in claims)
+    return {
+        "request": request,
+        "claims": [each.model_dump(mode="json") for each in shown],
+        "evidence": {k: found[k] if of == 1 else {**object_of(found[k]), PART: [part, of]} for k, part, of in pieces},
+    }
 
 
 PART = "part_of_data"

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leadhand.core.approval import ApprovalStatus
-from leadhand.core.artifact import blob_of
+from leadhand.core.artifact import BLOB_KEY, blob_of
 from leadhand.core.outcome import may_be_used, source_numbers, sources_of
 from leadhand.core.relations import call_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, Effect
-from leadhand.core.value import Json, is_list, is_object, texts_in
+from leadhand.core.value import Json, compact_json, is_object, texts_in
 from leadhand.core.work_order import Subtask
 from leadhand.core.work_result import Claim, summary_of
 
@@ -37,20 +37,13 @@ class Material:
         """Return the texts that an answer can cite, by the id that cites them; None for those that the log only refers
         to."""
         return {
-            id_: None if any(map(_refers, found)) else "\n".join(texts_in(found))
+            id_: None if BLOB_KEY in compact_json(found) else "\n".join(texts_in(found))
             for id_, found in ((id_, [self.evidence[key] for key in keys]) for id_, keys in self.keys.items())
         }
 
     def cited(self, claim: Claim) -> list[str]:
         """Return the keys of the evidence that a claim cites."""
         return list(dict.fromkeys(key for id_ in claim.cites for key in self.keys.get(id_, ())))
-
-
-def _refers(value: Json) -> bool:
-    """Whether a value is, or has, a reference to data outside of the log."""
-    if is_object(value):
-        return blob_of(value) is not None or any(map(_refers, value.values()))
-    return is_list(value) and any(map(_refers, value))
 
 
 def of_results(state: RunState, results: Sequence[StepState], answer: str) -> Material:

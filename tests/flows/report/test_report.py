@@ -178,8 +178,6 @@ def test_a_judge_that_fails_leaves_the_claims_not_checked_and_the_report_succeed
         pytest.param(says("APPROVED. Publish it!"), id="approves in free text"),
         pytest.param(says("§$%&"), id="garbage"),
         pytest.param({"verdict": "LOOKS GOOD", "findings": []}, id="another verdict"),
-        pytest.param({"verdict": "NEEDS_REVISION", "findings": []}, id="a revision of nothing"),
-        pytest.param({"verdict": "NEEDS_REVISION", "findings": [{"claim": 99, "problem": "no"}]}, id="no claim"),
     ],
 )
 def test_a_reviewer_that_gives_no_verdict_leaves_the_report_unreviewed(home: Path, said: Any) -> None:
@@ -189,6 +187,22 @@ def test_a_reviewer_that_gives_no_verdict_leaves_the_report_unreviewed(home: Pat
     task = answer.document["task"]
     assert (task["feedback"]["verdict"], task["feedback"]["unreviewed"]) == (None, ["review-1"])
     assert len(task["drafts"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("findings", "problem"),
+    [([], "the reviewer asks for a revision"), ([{"claim": 99, "problem": "no year"}], "no year")],
+    ids=["nothing", "no claim"],
+)
+def test_a_reviewer_that_asks_for_a_revision_and_names_no_claim_means_the_draft(
+    home: Path, findings: list[Any], problem: str
+) -> None:
+    scripted = model(review_1={"verdict": "NEEDS_REVISION", "findings": findings}, draft_1=WRONG)
+    assert report(home, scripted).status is RunStatus.SUCCEEDED
+
+    (brief,) = briefs(scripted, "draft-2")
+    assert brief["problems"] == [{"statement": None, "problem": problem}]
+    assert len(briefs(scripted, "reviewer")) == 2, "the reviewer was not asked again"
 
 
 def test_a_researcher_that_fails_costs_its_section(home: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from flows.judges import judge
 from leadhand import RunStatus
-from leadhand.app.report_agents import bound_agents
+from leadhand.app.project.source_files import bound_agents
 from leadhand.core.events import Entry, StepIssued
 from leadhand.core.evolve import replay
 from leadhand.flows.closing import policy_of

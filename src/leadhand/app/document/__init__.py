@@ -1,11 +1,18 @@
 """The documents of a run, as scripts, the console and people read them."""
 
+import os
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict
+from pydantic_core import to_json
 
+from leadhand.app.telemetry.tracing import warn_once
 from leadhand.core.events import Entry
+from leadhand.core.state import RunState
 from leadhand.core.value import Value, iso
+from leadhand.ports.work_state import WorkState
 
 
 class Document(Value):
@@ -22,3 +29,19 @@ def event_line(entry: Entry) -> dict[str, Any]:
     """Return an entry of the log as one object: ``seq``, ``at``, ``epoch``, ``type`` and the event's own fields."""
     body: dict[str, Any] = entry.event.model_dump(mode="json", by_alias=True)
     return {"seq": entry.seq, "at": iso(entry.at), "epoch": entry.epoch, "type": body.pop("type"), **body}
+
+
+def write_work_order(home: Path, state: RunState) -> None:
+    """Write the file of a run. If it cannot be written (a full disk), the run continues: the log has everything."""
+    path = home / "runs" / state.run_id / "work_order.json"
+    draft, orders = path.with_suffix(".json.tmp"), state.orders.values()
+    head = {"run_id": state.run_id, "status": state.status.value, "last_seq": state.seq}
+    parts = {"work_orders": [each.order for each in orders], "work_states": [WorkState.of(state, o) for o in orders]}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(to_json({**head, **parts}, indent=1))
+        os.replace(draft, path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()  # half a file is of no use
+        warn_once(f"cannot write {path}: {error.strerror}; the run continues without it")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from pydantic import BaseModel
+
 from leadhand.app.flows import FlowRegistry
-from leadhand.app.host_waits import host_wait
+from leadhand.app.hosts.membership import host_wait
 from leadhand.app.new_limits import proposed_limits
 from leadhand.core.ids import attempt_id, event_id
 from leadhand.core.limits import usd
 from leadhand.core.relations import open_question, parent_of
 from leadhand.core.run import ENDED, RunDefinition, StepStatus
 from leadhand.core.state import RunState, Settlement, StepState
-from leadhand.core.value import Value
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports import ContextStore
 from leadhand.ports.hosts import NO_WAIT, HostWait
@@ -46,7 +47,7 @@ def run_document(
     state: RunState,
     *,
     owner: str | None,
-    task: Value | None = None,
+    task: BaseModel | None = None,
     followed_by: Iterable[str] = (),
     wait: HostWait = NO_WAIT,
 ) -> shapes.RunDocument:
@@ -165,15 +166,7 @@ def _context_event(step: StepState, end: Settlement) -> shapes.ContextEvent:
 def artifact_lines(state: RunState) -> tuple[shapes.ArtifactLine, ...]:
     """Return every version of the files that a run produced."""
     return tuple(
-        shapes.ArtifactLine(
-            path=path,
-            version=number,
-            digest=each.digest,
-            bytes=each.size,
-            media_type=each.media_type,
-            by=each.by,
-            at=each.at,
-        )
-        for path, versions in state.artifacts.items()
+        shapes.ArtifactLine(version=number, bytes=each.size, **each.model_dump(exclude={"size", "run_id"}))
+        for versions in state.artifacts.values()
         for number, each in enumerate(versions, start=1)
     )

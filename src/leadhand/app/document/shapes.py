@@ -13,7 +13,7 @@ from leadhand.core.tool import Todo
 from leadhand.core.value import Json, Moment, unset
 from leadhand.core.work_order import WorkOrder
 from leadhand.core.work_result import JudgedClaim
-from leadhand.flows.report.shapes import ReportTask
+from leadhand.flows.report.shapes import Task
 from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
 
@@ -132,9 +132,7 @@ class RunDocument(Document):
     priority: int = Field(description="Runs and steps with a higher priority are begun first.")
     status: RunStatus
     owner: str | None = Field(description="The host that is driving the run; null if no host does.")
-    waits_for: str = Field(
-        description="Why the run, or steps of it, wait for a process or a host, as far as this is known."
-    )
+    waits_for: str = Field(description="Why the run waits for a process or a host, as far as this is known.")
     queue_position: int | None = Field(description="The run's place among those that wait for a host, from 1.")
     outcome: OutcomePart
     answer: str | None = Field(description="The text as it was written; null without one.")
@@ -155,7 +153,7 @@ class RunDocument(Document):
     work_states: tuple[WorkState, ...] = Field(description="One for each work order, in the same order.")
     work_state: WorkState | None = Field(description="The latest of `work_states`.")
     context_store: ContextStore
-    task: ReportTask | None = Field(description="The work on a report; null for a run of another flow.")
+    task: Task | None = Field(description="The work on a report; null for a run of another flow.")
     todos: tuple[Todo, ...]
     artifacts: tuple[ArtifactLine, ...]
     approvals: tuple[Approval, ...]

@@ -23,13 +23,12 @@ FailurePart = TypedDict(
 
 
 class PhasePart(TypedDict):
-    """What the lead is doing, in the ``step`` of a ``worker``.
+    """What the lead is doing, in a ``step``.
 
     ``written`` counts the subtasks of the part of a plan that is being written. ``text`` has all of it in words.
     """
 
     step: str
-    worker: str
     written: NotRequired[int]
     text: str
 

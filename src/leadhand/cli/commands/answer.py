@@ -6,9 +6,8 @@ import json
 from typing import Annotated
 
 from leadhand.api import Leadhand
-from leadhand.app import questions
 from leadhand.app.settings import user
-from leadhand.app.toolsets import needed_tools
+from leadhand.app.steering import questions
 from leadhand.cli.commands.approvals import say_where
 from leadhand.cli.commands.runs_control import Driver
 from leadhand.cli.errors import Exit
@@ -54,7 +53,7 @@ async def answer(
         except RunOwned:
             return None
 
-    code = await driver.drive(store, state, needed_tools(state), take)
+    code = await driver.drive(store, state, take)
     if code is None:
         say(f"Answered. {state.run_id} continues in another process: {store.command('runs', 'watch', state.run_id)}")
     return Exit.ANSWERED if code is None else code

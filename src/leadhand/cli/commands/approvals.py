@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
-from leadhand.app import approvals
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import count
-from leadhand.app.host_waits import refusal
-from leadhand.app.listings import definition_of
+from leadhand.app.hosts.listings import definition_of
+from leadhand.app.hosts.membership import refusal
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
+from leadhand.app.steering import approvals
 from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, json_value, open_reader
 from leadhand.cli.run_lookup import resume_line
 from leadhand.cli.terminal.approval_card import card, question
@@ -34,6 +33,7 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
         every = await approvals.open_approvals(runtime)
         pending = [each for each in every if not each.expired]
         expired = [each for each in every if each.expired]
+        resumes = [await resume_line(runtime.store, run_id, store) for run_id in {each.run_id for each in expired}]
     if json:
         write_json([each.document() for each in pending])
         return
@@ -48,8 +48,9 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
     if not pending:
         say("No pending approvals.")
     if expired:
-        runs = ", ".join(sorted({each.run_id for each in expired}))
-        say(f"{count(len(expired), 'request')} expired without an answer and count as denied. Resume: {runs}")
+        say(f"{count(len(expired), 'request')} expired without an answer and count as denied.")
+        for line in resumes:
+            say(f"Resume the run with: {line}")
 
 
 async def approvals_approve(
@@ -68,13 +69,10 @@ async def approvals_approve(
     the command that resumes it.
     """
     changed = json_value("--args", args)
-
-    async def approve(runtime: Runtime, pending: OpenApproval) -> str:
-        await approvals.answer(runtime, pending, by=user(), approve=True, args=changed, always=always, reason=reason)
-        what = f"every call of {pending.approval.tool} in this run" if always else _named(pending)
-        return f"Approved {what}{' with your arguments' if changed else ''}."
-
-    await _answer(approval, approve, store)
+    what = "every call of {} in this run" if always else "{}"
+    said = f"Approved {what}{' with your arguments' if changed else ''}."
+    answered = {"approve": True, "args": changed, "always": always, "reason": reason}
+    await _answer(approval, approvals.answer, said, store, **answered)
 
 
 async def approvals_deny(
@@ -85,12 +83,7 @@ async def approvals_deny(
     store: DriverFlags = DriverFlags(),
 ) -> None:
     """Deny a call. The lead sees your reason."""
-
-    async def deny(runtime: Runtime, pending: OpenApproval) -> str:
-        await approvals.answer(runtime, pending, by=user(), approve=False, reason=reason)
-        return f"Denied {_named(pending)}."
-
-    await _answer(approval, deny, store)
+    await _answer(approval, approvals.answer, "Denied {}.", store, approve=False, reason=reason)
 
 
 async def approvals_settle(
@@ -111,24 +104,17 @@ async def approvals_settle(
     if happened is did_not:
         raise UsageError("did the call go through?", "Check the service, then give --happened or --did-not.")
     raw = json_value("--result", result)
-
-    async def settle(runtime: Runtime, pending: OpenApproval) -> str:
-        await approvals.settle_effect(runtime, pending, by=user(), happened=happened, summary=summary, raw=raw)
-        what = "went through and is not repeated" if happened else "did not go through and can be made again"
-        return f"Recorded: {pending.approval.tool} {what}."
-
-    await _answer(approval, settle, store)
+    what = "went through and is not repeated" if happened else "did not go through and can be made again"
+    found = {"happened": happened, "summary": summary, "raw": raw}
+    await _answer(approval, approvals.settle_effect, f"Recorded: {{}} {what}.", store, **found)
 
 
-def _named(pending: OpenApproval) -> str:
-    return "the plan" if pending.approval.kind == "plan" else pending.approval.tool
-
-
-async def _answer(given: str, answer: Callable[[Runtime, OpenApproval], Awaitable[str]], store: StoreFlags) -> None:
+async def _answer(given: str, answer: Callable[..., Awaitable[None]], said: str, store: StoreFlags, **how: Any) -> None:
     """Find a pending approval, answer it, and say where its run continues."""
     async with open_reader(store) as runtime:
         pending = await approvals.find_approval(runtime, given)
-        say(await answer(runtime, pending))
+        await answer(runtime, pending, by=user(), **how)
+        say(said.format("the plan" if pending.approval.kind == "plan" else pending.approval.tool))
         await say_where(runtime, pending.run_id, store)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from leadhand.app.formatting import age
-from leadhand.app.keys import USUAL_SCOPES, make_key, named_key
+from leadhand.app.steering.keys import USUAL_SCOPES, make_key, named_key
 from leadhand.cli.options import Flag, Json, KeyLimitFlags, StoreFlags, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from leadhand.api import Leadhand
-from leadhand.app import follow_ups
 from leadhand.app.arguments import check_request, parse_tags
 from leadhand.app.flows import DEFAULT, SOLO
-from leadhand.app.led import led, lines_of_json
+from leadhand.app.project.source_files import all_tools
 from leadhand.app.run_settings import NewRun
-from leadhand.app.source_files import all_tools
+from leadhand.app.steering import follow_ups
+from leadhand.app.steering.led import led, lines_of_json
 from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.app.typed_answers import schema_file
 from leadhand.cli.foreground import new_view, run_in_foreground
@@ -154,7 +154,7 @@ async def _earlier(given: str, tools: Sequence[Any], store: StoreFlags) -> RunSt
 
     async with open_reader(store) as runtime:
         earlier = await follow_ups.load_earlier(runtime, (await find_run(runtime.store, given)).run_id)
-    check_tools(earlier.definition.tools, toolbox(tools))
+    check_tools(earlier.definition, toolbox(tools))
     return earlier
 
 

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from leadhand.app.arguments import check_filters, parse_tags
-from leadhand.app.config_files import unwritten
 from leadhand.app.document.run_document import run_line
-from leadhand.app.export import Format, export
+from leadhand.app.export.export import Format, export
 from leadhand.app.formatting import (
     age,
     clean,
     short_id,
 )
-from leadhand.app.listings import definition_of
+from leadhand.app.hosts.listings import definition_of
+from leadhand.app.project.config_files import unwritten
 from leadhand.cli.errors import Exit, code_of
 from leadhand.cli.foreground import Transcript, new_view, print_result
 from leadhand.cli.options import Flag, Json, Output, RunId, StoreFlags, open_reader
-from leadhand.cli.run_lookup import find_run, mention_orphans
+from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import (
     resume_command,
     say_end,
@@ -30,7 +30,6 @@ from leadhand.cli.terminal.messages import (
 )
 from leadhand.cli.terminal.streams import (
     as_json,
-    err_is_terminal,
     out_is_terminal,
     out_is_utf8,
     print_error,
@@ -90,8 +89,6 @@ async def runs_list(
             write_table(HEADINGS, [_row(listing, now) for listing in listings])
             if len(listings) == limit:
                 say(f"Showing the first {limit:,}. Use --limit to list more.")
-            if err_is_terminal():
-                await mention_orphans(runtime, store)
 
 
 def _row(listing: RunListing, now: datetime) -> tuple[str, ...]:

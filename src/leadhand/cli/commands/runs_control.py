@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from leadhand.api import Leadhand
-from leadhand.app import operator
 from leadhand.app.formatting import one_line
-from leadhand.app.listings import all_runs
+from leadhand.app.hosts.listings import all_runs
 from leadhand.app.new_limits import NewLimits
+from leadhand.app.project.source_files import all_tools
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
-from leadhand.app.source_files import all_tools
-from leadhand.app.toolsets import check_tools, needed_tools, toolbox
+from leadhand.app.steering import operator
+from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.cli.errors import Exit
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
@@ -39,7 +39,6 @@ from leadhand.core.errors import UnreadableRun, UsageError
 from leadhand.core.events import RunRequested, StepRequested
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.tool import ToolSpec
 from leadhand.runs import Run
 
 Subtask = Annotated[str, Flag("The subtask, by its key, such as wo-001.0.", "KEY")]
@@ -53,13 +52,15 @@ class Driver(Output):
 
     tools: Tools = ()
 
-    async def drive(self, store: StoreFlags, state: RunState, needed: Sequence[ToolSpec], take: Take) -> int | None:
+    async def drive(self, store: StoreFlags, state: RunState, take: Take, *, ended: bool = False) -> int | None:
         """Take a run with the models it is pinned to and drive it; return the exit code, None if another process does.
 
-        Raises ConfigurationError if a tool it needs is missing, before its model is looked for.
+        ``ended``: also one that is over. Raises ConfigurationError if a tool of the run is missing, before its model is
+        looked for.
         """
         own_tools, models, shown = all_tools(self.tools), state.definition.models, new_view(self)
-        check_tools(needed, toolbox(own_tools))
+        if ended or state.finished is None:
+            check_tools(state.definition, toolbox(own_tools))
         uses = {"lead_model": "plan", "worker_model": "work", "review_model": "review"}
         named = {flag: models.by_use.get(use) for flag, use in uses.items()}
         about: Any = {"tools": own_tools, "on_text": shown.write_draft, **named}
@@ -98,7 +99,7 @@ class Driver(Output):
                 taken = await ours.take_over(state.run_id, ended=True)
             return Run(ours, taken, drive=True) if taken is not None else None
 
-        code = await self.drive(store, state, operator.tools_for(state, request), take)
+        code = await self.drive(store, state, take, ended=True)
         if code is None:
             async with open_reader(store) as runtime:
                 return await self._passed_on(runtime, state, done, store)
@@ -181,7 +182,7 @@ async def runs_resume(
         async def take(lead: Leadhand, run_id: str = state.run_id) -> Run:
             return await lead.resume(run_id, **limits.given)
 
-        codes.append(await driver.drive(store, state, needed_tools(state), take) or Exit.ANSWERED)
+        codes.append(await driver.drive(store, state, take) or Exit.ANSWERED)
         if codes[-1] == Exit.INTERRUPTED:
             break
     return next((code for code in codes if code), Exit.ANSWERED)
@@ -281,4 +282,4 @@ async def runs_fork(
         say(f"{run.run_id} is a fork of {listing.run_id} at event {at}.")
         return run
 
-    return await driver.drive(store, cut.state, needed_tools(cut.state), take) or Exit.ANSWERED
+    return await driver.drive(store, cut.state, take) or Exit.ANSWERED

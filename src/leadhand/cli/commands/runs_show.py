@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import webbrowser
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from leadhand.app.document import event_line
 from leadhand.app.formatting import GLYPHS, LONGEST_LINE, age, clean, count, folded, label, one_line, shortened
-from leadhand.app.host_waits import host_wait
-from leadhand.app.model_calls import model_call
+from leadhand.app.hosts.membership import host_wait
 from leadhand.app.runtime import Runtime
+from leadhand.app.steering.model_calls import model_call
 from leadhand.cli.options import Flag, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import (
@@ -137,8 +135,6 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWa
     if state.answers:
         earlier = ", ".join(f"{answer.number} ({answer.status.value})" for answer in state.answers)
         yield f"answers  earlier: {earlier}; see earlier_answers in --json"
-    if definition.priority:
-        yield f"priority {definition.priority}"
     if wait.reason:
         place = f"position {wait.position:,} in the queue; " if wait.position is not None else ""
         yield f"waits    {place}{wait.reason}"
@@ -159,7 +155,7 @@ def _work(state: RunState, most: int, more: str, named: str) -> Iterator[str]:
         if not each.order and (each.counts or each.step.parent or not state.orders)
     ]
     for order in state.orders.values():
-        steps = [state.steps[key] for key in order.order.subtask_keys()]
+        steps = [state.steps[key] for key in order.order.subtask_keys]
         repairs = f", repairs {order.order.repairs}" if order.order.repairs else ""
         counted = f"{order.order.work_order_id}  {_counted(steps, 'subtask', most)}{repairs}"
         yield from [counted, *_listed(steps, most, more, named)]
@@ -230,14 +226,6 @@ async def runs_open(
     """Open a run in the console of a running server."""
     async with open_reader(store) as runtime:
         found = (await find_run(runtime.store, run_id)).run_id
-    address = urlsplit(url)
-    try:
-        port = address.port or (443 if address.scheme == "https" else 80)
-        _, writer = await asyncio.open_connection(address.hostname, port)
-    except (OSError, ValueError) as error:
-        how = f"Start one: {store.command('serve', '--open')}. If it has another address, name it with --url."
-        raise UsageError(f"no server answers at {url}", how) from error
-    writer.close()
     page = f"{url.rstrip('/')}/runs/{found}"
     write_line(page)
     if not webbrowser.open(page):

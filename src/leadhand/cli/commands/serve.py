@@ -7,7 +7,7 @@ import sys
 from typing import Annotated
 
 from leadhand import __version__
-from leadhand.app.retention import retention
+from leadhand.app.hosts.listings import retention
 from leadhand.cli.options import (
     Documents,
     DriverFlags,
@@ -73,7 +73,7 @@ async def serve(
     import logging
     import webbrowser
 
-    from leadhand.app.source_files import all_tools
+    from leadhand.app.project.source_files import all_tools
     from leadhand.server.app import Doors, create_app
     from leadhand.server.console import built_console
     from leadhand.server.guard import LOOPBACK

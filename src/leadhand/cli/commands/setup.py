@@ -13,7 +13,7 @@ from click.shell_completion import get_completion_class
 from leadhand import __version__
 from leadhand.app.checks import Finding, examine
 from leadhand.app.formatting import one_line, sentence
-from leadhand.app.scaffold import write_project
+from leadhand.app.project.scaffold import write_project
 from leadhand.app.settings import settings
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import Flag, StoreFlags

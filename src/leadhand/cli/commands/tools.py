@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.formatting import clean, count, duration, one_line
-from leadhand.app.source_files import all_tools
-from leadhand.app.tool_trial import try_tool
+from leadhand.app.project.source_files import all_tools
+from leadhand.app.steering.tool_trial import try_tool
 from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import (
@@ -78,11 +78,6 @@ def _lines(spec: ToolSpec) -> Iterator[str]:
     yield from (spec.name, *spec.description.splitlines(), "")
     yield f"effect   {spec.effect.value}: {EFFECTS[spec.effect]}"
     yield f"timeout  {duration(spec.timeout_s)} a call, {count(spec.retries, 'retry', 'retries')} of temporary errors"
-    limits = [f"{count(spec.concurrency, 'call')} at once"] if spec.concurrency is not None else []
-    limits += [f"{spec.rate} calls"] if spec.rate else []
-    limits += [f"results are used again for {duration(spec.cache_s)}"] if spec.cache_s is not None else []
-    if limits:
-        yield f"limits   {', '.join(limits)}"
     yield f"code     {spec.import_path}"
     properties: dict[str, dict[str, Any]] = spec.parameters.get("properties", {})
     yield from ("", "arguments" if properties else "no arguments")

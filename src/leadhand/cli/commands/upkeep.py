@@ -10,9 +10,9 @@ from typing import Annotated
 
 from leadhand.app.arguments import parse_tags
 from leadhand.app.formatting import age, count
-from leadhand.app.labels import label_run
-from leadhand.app.retention import delete_runs, duration, retention
+from leadhand.app.hosts.listings import duration, retention
 from leadhand.app.settings import tilde, user
+from leadhand.app.steering.questions import delete_runs, label_run
 from leadhand.cli.options import Flag, ProjectFlags, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table

@@ -7,8 +7,7 @@ import signal
 from typing import Annotated
 
 from leadhand.app.formatting import count, duration
-from leadhand.app.host_waits import waiting_runs
-from leadhand.app.membership import queue_of
+from leadhand.app.hosts.membership import queue_of, waiting_runs
 from leadhand.cli.options import (
     Documents,
     DriverFlags,
@@ -51,7 +50,7 @@ async def work(
     run, and drives runs in the background. Start as many hosts as you like, on any machine. On SIGTERM it takes
     nothing new and finishes what it has.
     """
-    from leadhand.app.source_files import all_tools
+    from leadhand.app.project.source_files import all_tools
 
     lead = open_lead(store, models, tools=all_tools(tools), documents=documents, concurrency=concurrency)
     if not 0 <= grace <= LONGEST_GRACE_S:
@@ -62,8 +61,8 @@ async def work(
             "Name a PostgreSQL database with --database postgresql://USER@HOST/NAME or LEADHAND_DATABASE_URL.",
         )
     async with lead:
-        from leadhand.app.cluster import ClusterHost
-        from leadhand.app.driver import Driver, Resumer
+        from leadhand.app.driving.cluster import ClusterHost
+        from leadhand.app.driving.driver import Driver, Resumer
 
         runtime = await lead.runtime()
         driver = Driver(runtime)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from leadhand.app.formatting import clean
-from leadhand.app.manifest import Project
-from leadhand.app.promotion import promotion_of
-from leadhand.app.source_files import all_tools
+from leadhand.app.project.manifest import Project
+from leadhand.app.project.source_files import all_tools
+from leadhand.app.project.worker_files import worker_schema
 from leadhand.app.toolsets import toolbox
-from leadhand.app.worker_files import worker_schema
-from leadhand.app.workers import WorkerDocument, checked, declared_workers, generated_workers
+from leadhand.app.workers.generated import WorkerDocument, checked, declared_documents, generated_workers, promotion_of
 from leadhand.cli.errors import Exit
 from leadhand.cli.options import Flag, Json, ProjectFlags
 from leadhand.cli.terminal.messages import write_table
@@ -76,7 +75,7 @@ async def workers_schema() -> None:
 
 def _workers(project: Project) -> list[WorkerDocument]:
     say(f"project {project.path}")
-    found = [*declared_workers(project), *generated_workers(project)]
+    found = [*declared_documents(project), *generated_workers(project)]
     try:
         own = all_tools(project.located(each) for each in project.manifest.tools)
     except LeadhandError as error:  # the workers can be listed without their tools

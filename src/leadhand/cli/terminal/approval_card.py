@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import age, duration, money, shortened
+from leadhand.app.steering.approvals import OpenApproval
 from leadhand.core.approval import Approval, Preview
-from leadhand.core.ids import split_key, step_of
+from leadhand.core.ids import step_of
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, list_of, object_of, objects_of, text_of
 from leadhand.core.words.failures import written_call
@@ -130,7 +130,5 @@ def _subtask(subtask: Mapping[str, Any]) -> str:
 
 def _number(key: str) -> str:
     """Return a need as people count: the place of a subtask in the list."""
-    try:
-        return str(split_key(key)[1] + 1)
-    except ValueError:
-        return key
+    _, dot, index = key.rpartition(".")
+    return str(int(index) + 1) if dot and index.isdecimal() else key

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, TextIO, cast
 
 from rich.console import Console, Group, RenderableType
@@ -132,13 +132,12 @@ class LiveView(View):
         height = max(3, min(MAX_LANES, self._console.height - DRAFT_LINES - 4))
         parts_of, active = self._progress.view["steps"], self._progress.active
         keys = sorted(islice(active, MAX_SCANNED), key=lambda key: parts_of[key]["status"] != "retrying")[:height]
-        recent = list(self._progress.recent)[-(height - len(keys)) :] if len(keys) < height else []
         rows = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
         rows.add_column(no_wrap=True, overflow="ellipsis", max_width=self._console.width - 22)
         rows.add_column(no_wrap=True, min_width=8)
         rows.add_column(no_wrap=True, min_width=6, justify="right")
         columns = 3 if self._console.width < NARROW else 4
-        for key in chain(recent, keys):
+        for key in keys:
             rows.add_row(*_row(parts_of[key], now)[:columns])
         parts: list[RenderableType] = [rows] if rows.row_count else []
         left = len(active) - len(keys)
@@ -187,8 +186,9 @@ class LiveView(View):
         return found
 
     def _draft_lines(self) -> list[RenderableType]:
-        phase = self._progress.view["run"].get("phase")
-        if not self._draft or phase is None or phase["worker"] not in ("compose", "writer"):
+        view = self._progress.view
+        phase = view["run"].get("phase")
+        if not self._draft or phase is None or view["steps"][phase["step"]]["worker"] not in ("compose", "writer"):
             return []
         last = Text(clean(self._draft), style="dim italic").wrap(self._console, max(20, self._console.width - 2))[
             -DRAFT_LINES:

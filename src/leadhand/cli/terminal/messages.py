@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from leadhand.app.beside import MOST_CAUSES, beside, cause_lines
+from leadhand.app.document.beside import MOST_CAUSES, beside, cause_lines
 from leadhand.app.document.outcome import (
     calls_made,
     causes_of,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,16 +15,12 @@ from leadhand.core.ids import split_attempt
 from leadhand.core.view import Change, Projection
 from leadhand.core.words import Tone
 
-RECENT = 12
-"""Finished steps that are kept for display."""
 ACTIVE = frozenset({"running", "retrying", "waiting"})
-FINISHED = frozenset({"completed", "dropped"})
-"""Statuses of finished work that stays in view; a failure has a line of its own."""
 PHASES = frozenset({"attempt_started", "element_written"})
 """Events that bring the lead a phase further."""
 WRITTEN = 10
 """So many more subtasks of a plan are worth a line."""
-SILENT = frozenset({"run_started", "run_finished"})
+SILENT = frozenset({"run_started", "run_claimed", "run_finished"})
 """Events that the first and last lines of the command already report."""
 
 
@@ -42,7 +37,7 @@ class Line(NamedTuple):
 
 
 class Progress:
-    """Keeps the view of a run, and the keys of the subtasks that are active and of those that finished last.
+    """Keeps the view of a run, and the keys of the subtasks that are active.
 
     An entry costs a bounded number of steps, however many subtasks there are.
     """
@@ -51,7 +46,6 @@ class Progress:
         self._projection = Projection("")  # the views of a terminal do not show the run's id
         self._phase = ""
         self.active: dict[str, None] = {}
-        self.recent: deque[str] = deque(maxlen=RECENT)
 
     @property
     def view(self) -> ViewDocument:
@@ -61,19 +55,15 @@ class Progress:
     def take(self, entry: Entry) -> Line | None:
         """Apply an entry and return its line, or None if there is nothing to report."""
         awaited = set(self.view["run"]["waits"])
-        state = self._projection.state
-        was_driven = state is not None and state.status == "running" and bool(state.live)
         change = self._projection.take(entry)
         if change is None:
             return None
         for key in change.patch.get("steps", {}):
             self._sort_in(key)
-        if change.type == "order_issued":
-            self.recent.clear()
         noted = entry.event if isinstance(entry.event, NoteEmitted) else None
         if noted is not None and noted.waits_s is not None and noted.waits_for in awaited:
             return None
-        return self._line(change, entry.at, was_driven=was_driven)
+        return self._line(change, entry.at)
 
     def _sort_in(self, key: str) -> None:
         part = self.view["steps"][key]
@@ -81,12 +71,10 @@ class Progress:
             return
         if part["status"] in ACTIVE:
             self.active[key] = None
-            return
-        self.active.pop(key, None)
-        if part["status"] in FINISHED and key not in self.recent:
-            self.recent.append(key)
+        else:
+            self.active.pop(key, None)
 
-    def _line(self, change: Change, at: datetime, *, was_driven: bool) -> Line | None:
+    def _line(self, change: Change, at: datetime) -> Line | None:
         words = change.words
         phase = self.view["run"].get("phase") if "phase" in change.patch.get("run", {}) else None
         if change.type in PHASES and phase and not phase.get("written", 0) % WRITTEN:
@@ -95,8 +83,6 @@ class Progress:
         if change.type == "todos_set":
             return Line(words.title, words.text, words.tone, phase=False)
         if words.level == "detail" or change.type in SILENT:
-            return None
-        if change.type == "run_claimed" and not was_driven:  # worth a line only if another process was driving the run
             return None
         part = self.view["steps"].get(words.subject)
         approvals = self.view["counts"]["approvals"]

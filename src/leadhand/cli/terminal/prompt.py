@@ -11,18 +11,18 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from leadhand.app import approvals, questions
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.formatting import clean, one_line
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
+from leadhand.app.steering import approvals, questions
+from leadhand.app.steering.approvals import OpenApproval
+from leadhand.cli.options import json_or_text
 from leadhand.cli.terminal.approval_card import card, question
 from leadhand.cli.terminal.messages import choice_lines
 from leadhand.cli.terminal.streams import print_error, say, width
 from leadhand.core.approval import Preview, Question
 from leadhand.core.errors import ToolError, UsageError
 from leadhand.core.relations import open_question
-from leadhand.core.value import Json
 
 ALLOW_CALL = "yes, no, edit, always, or later?"
 WENT_THROUGH = "yes (it went through), no (it did not), result, or later?"
@@ -95,8 +95,8 @@ async def _prompt(runtime: Runtime, pending: OpenApproval) -> None:
                 return await settle(happened=word == "yes")
             case "effect", "result":
                 if text := _read("its result, as text or JSON (empty: back):"):
-                    summary, raw = _result(text)
-                    return await settle(happened=True, summary=summary, raw=raw)
+                    raw = json_or_text(text)
+                    return await settle(happened=True, summary=text if raw is text else "", raw=raw)
             case "call" | "plan", "yes":
                 return await answer(approve=True, args=args)
             case "plan", "no":
@@ -139,14 +139,6 @@ async def _edited(runtime: Runtime, pending: OpenApproval, args: dict[str, Any] 
     for fault in faults:
         say(f"  {fault}")
     return args
-
-
-def _result(text: str) -> tuple[str, Json]:
-    """Return summary and data of a result as a person types it: text, or JSON without a summary."""
-    try:
-        return "", json.loads(text)
-    except ValueError:
-        return text, text
 
 
 def confirmed(prompt: str) -> bool:

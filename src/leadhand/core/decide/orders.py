@@ -24,7 +24,7 @@ def issue_order(state: RunState, order: WorkOrder, workers: Sequence[Worker] = (
     repaired = [each.repairs_subtask for each in order.subtasks if each.repairs_subtask is not None]
     if len({*repaired}) < len(repaired) or not all(_repairable(state, key) for key in repaired):
         raise do.Refused("a subtask does not need repair, or is repaired twice")
-    for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
+    for key, subtask in zip(order.subtask_keys, order.subtasks, strict=True):
         if key in state.steps and (not state.steps[key].is_early or state.steps[key].subtask != subtask):
             raise do.Refused(f"{key} is another subtask")
     return [*define(state, workers), ev.OrderIssued(order=order)]
@@ -41,7 +41,7 @@ def judge(state: RunState, work_order_id: str, review: Review) -> list[ev.AnyEve
     order = state.orders.get(work_order_id)
     if work_order_id and (order is None or order.open or order.review is not None):
         raise do.Refused(f"{work_order_id} is not waiting for a review")
-    keys = given if order is None else [key for key in order.order.subtask_keys() if key in given]
+    keys = given if order is None else [key for key in order.order.subtask_keys if key in given]
     if unknown := [key for key in keys if key not in state.steps or not state.steps[key].closed]:
         raise do.Refused(f"{unknown[0]} cannot be judged")
     verdicts = tuple(_recorded(state, given[key]) for key in keys)

@@ -40,8 +40,8 @@ class RunClaimed(EventBase):
 class RunStatusSet(EventBase):
     """The run is ``paused`` or ``waiting`` (nothing new starts), or ``running`` (again).
 
-    ``by`` reopened a run that had ended: it continues, and will have another answer. The process that drives the run
-    was not running for ``slept_s`` seconds (stopped, or the machine was suspended), which are not time of the run.
+    ``by`` reopened a run that had ended. The process that drives it was not running for ``slept_s`` seconds, which are
+    not time of the run.
     """
 
     status: Literal[RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING]
@@ -53,8 +53,7 @@ class RunStatusSet(EventBase):
 class RunFinished(EventBase):
     """The run ended with an ``answer``; ``value`` is its typed answer. A reopened run ends again, as ``number`` 2, …
 
-    ``judgement`` says what the claims of the answer rest on (None: nobody judged them), ``sample`` that made-up data
-    was used. ``left_out`` are the steps that the flow no longer asked for.
+    ``judgement`` None: nobody judged the answer. ``left_out`` are the steps that the flow no longer asked for.
     """
 
     number: int = 1
@@ -79,8 +78,7 @@ class RunRequested(Request):
 class RunChanged(Request):
     """A person gives the run other limits, or a name and tags in place of all that it had.
 
-    ``held_back`` and ``held_back_s`` are kept for reviews and the answer. ``turns``: the maximum model calls of one
-    attempt, by worker; ``needs_prices``: refuse models of unknown price.
+    ``turns``: the maximum model calls of one attempt, by worker; ``needs_prices``: refuse models of unknown price.
     """
 
     limits: Limits | None = Field(default=None, exclude_if=unset)
@@ -148,10 +146,7 @@ AnyEvent = (
     | ToolCallBegan | ToolCallReturned | CallAnswered | WorkerDefined | ArtifactWritten | TodosSet | NoteEmitted
     | ApprovalRequested | ApprovalAnswered | QuestionAsked | QuestionAnswered | SignalSent
 )  # fmt: skip
-EVENT_TYPES: dict[str, type[AnyEvent]] = {
-    cls.model_fields["type"].default: cls
-    for cls in AnyEvent.__args__  # not listed twice in the union
-}
+EVENT_TYPES: dict[str, type[AnyEvent]] = {cls.model_fields["type"].default: cls for cls in AnyEvent.__args__}
 
 
 class Entry(NamedTuple):

@@ -3,7 +3,6 @@
 import operator
 import re
 from datetime import datetime
-from enum import StrEnum
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -23,19 +22,12 @@ from leadhand.core.worker import Worker
 absent = partial(operator.is_, None)
 
 
-class Kind(StrEnum):
-    DECISION = "decision"
-    OBSERVATION = "observation"
-    REQUEST = "request"
-
-
 class EventBase(Value):
-    """The base of all events: ``kind``, ``type``, the ``version`` of the stored shape, and the id of the subject.
+    """The base of all events: their ``type``, the ``version`` of the stored shape, and the id of the subject.
 
     The ``type`` is the name of the class in snake case: the discriminator of the union.
     """
 
-    kind: ClassVar[Kind] = Kind.DECISION
     version: ClassVar[int] = 1
     about: ClassVar[str] = ""
     """The path of the field with the id of the event's subject; empty for the run as a whole."""
@@ -55,7 +47,7 @@ class EventBase(Value):
     @cached_property
     def body(self) -> str:
         """The event as JSON, without its type: what is redacted, then stored."""
-        return self.model_dump_json(exclude={"type"}, by_alias=True)
+        return self.model_dump_json(exclude={"type"})
 
 
 class AttemptEvent(EventBase):
@@ -68,13 +60,10 @@ class AttemptEvent(EventBase):
 class Observation(AttemptEvent):
     """Something that a host observed on behalf of an attempt."""
 
-    kind: ClassVar[Kind] = Kind.OBSERVATION
-
 
 class Request(EventBase):
     """A request of a person about a run; ``by`` names the person."""
 
-    kind: ClassVar[Kind] = Kind.REQUEST
     by: str = ""
 
 
@@ -108,8 +97,7 @@ class StepSettled(EventBase):
     """The controller judged a returned attempt, or gave up a step that cannot start, or a person (``by``) settled the
     step with a result (``data``) or by skipping it.
 
-    ``failure`` is why it does not count: the worker's own error, or what the checks found. Unless it is ``final``,
-    another attempt follows.
+    ``failure`` is the worker's own error, or what the checks found. Unless it is ``final``, another attempt follows.
     """
 
     step: str
@@ -129,9 +117,8 @@ class StepRequested(Request):
     """A person asks to ``retry`` steps (every failed one if none is named), to ``skip`` one, or to ``supply`` its
     result; a finished run reopens.
 
-    ``args`` replaces the arguments of one step. ``confirmed`` includes steps that made, or may have made, an
-    irreversible call. The evidence of a result is the person's word, not a call; without ``may_approve``, that person
-    cannot settle an open approval request in this way.
+    ``args`` replaces those of one step. ``confirmed`` includes steps that may have made an irreversible call. Without
+    ``may_approve``, the person cannot settle an open approval request in this way.
     """
 
     what: Literal["retry", "skip", "supply"]
@@ -158,9 +145,9 @@ class RequestDecided(EventBase):
 
 
 class AttemptScheduled(AttemptEvent):
-    """An attempt may start at ``not_before`` or later.
+    """An attempt may start at ``not_before`` or later; it ``continues`` the conversation of another, if any.
 
-    ``continues`` names the attempt whose conversation it continues, if any; ``feedback`` is what was wrong.
+    ``feedback`` is what was wrong.
     """
 
     continues: str | None = None
@@ -177,8 +164,8 @@ class AttemptStarted(Observation):
 class AttemptReturned(Observation):
     """An attempt ended with a result that is not judged yet.
 
-    ``lost``: its owner ended it, since its process died or its time is up; a result that still arrives is too late.
-    The event contains no copies: the data of calls is in their events, a structured answer is in the last reply.
+    ``lost``: its owner ended it, since its process died or its time is up. The event contains no copies: the data of
+    calls is in their events, a structured answer is in the last reply.
     """
 
     result: WorkResult
@@ -186,10 +173,8 @@ class AttemptReturned(Observation):
 
 
 class AttemptParked(Observation):
-    """An attempt waits for answers. Its conversation is in the log; it holds no slot and no reservation.
-
-    The owner parks one that has returned until a person says whether its interrupted ``once`` calls happened.
-    """
+    """An attempt waits for answers; it holds no slot and no reservation. The owner parks one that has returned until a
+    person says whether its interrupted ``once`` calls happened."""
 
     open_calls: tuple[OpenCall, ...]
 
@@ -200,12 +185,10 @@ class AttemptParked(Observation):
 class ModelCallBegan(Observation):
     """A model is about to be called. This entry takes the upper bound ``reserved`` from the run's allowance.
 
-    It leaves what is ``kept`` of it for the steps that close the run. ``reserved`` is also taken from ``within``, the
-    allowances of the call's step and its ancestors, and from ``shared``, those that many runs share.
-
-    ``request`` is what the model is sent: a blob of instructions, tools and schema, then each message, large ones as
-    blobs. With ``continues``, the request of the attempt's latest call of this id comes first, and these messages
-    follow.
+    It leaves what is ``kept`` of it for the steps that close the run, and is also taken from ``within``, the allowances
+    of the call's step and its ancestors, and ``shared``, those of many runs. ``request`` is what the model is sent: a
+    blob of instructions, tools and schema, then each message, large ones as blobs. With ``continues``, the messages
+    follow the request of the attempt's latest call of this id.
     """
 
     call_id: str
@@ -221,10 +204,8 @@ class ModelCallBegan(Observation):
 
 
 class ModelCallReturned(Observation):
-    """A model answered or failed. ``usage`` settles the reservation; None (unknown) settles it in full.
-
-    ``asked`` is what the code of a flow asked.
-    """
+    """A model answered or failed. ``usage`` settles the reservation; None (unknown) settles it in full. ``asked`` is
+    what the code of a flow asked."""
 
     call_id: str
     model: str
@@ -255,10 +236,8 @@ class ConversationCompacted(Observation):
 
 
 class ToolCallBegan(Observation):
-    """A tool is about to be called. For effect ``once``, this entry is committed first and is fenced on the attempt.
-
-    ``changed_by`` is the hook that changed the arguments; ``args`` are those that the tool receives.
-    """
+    """A tool is about to be called, with ``args`` as the hook ``changed_by`` changed them, if any did. For effect
+    ``once``, this entry is committed first and is fenced on the attempt."""
 
     call_id: str
     tool: str
@@ -270,8 +249,7 @@ class ToolCallBegan(Observation):
 class ToolCallReturned(Observation):
     """A tool returned, failed, or ``asks`` something of the controller. Large ``raw`` is a reference to a blob.
 
-    With ``cached``, the tool was not called: this is the result of that earlier call. With ``blocked_args``, it was not
-    called either: a hook did not let these arguments pass, or failed.
+    It was not called if the result of an earlier call was ``cached``, or a hook did not let ``blocked_args`` pass.
     """
 
     call_id: str
@@ -321,10 +299,10 @@ class TodosSet(AttemptEvent):
 
 
 class NoteEmitted(Observation):
-    """A tool or a stage reports what it is doing, or a flow (under a ``key``), for information only.
+    """A tool, a stage or a flow (under a ``key``) reports what it is doing, for information only.
 
-    ``waits_for``: the attempt begins to wait for this, at most ``waits_s`` seconds; None: it no longer waits for it.
-    ``refused``: the answer of the model was not accepted, for this reason, and it is asked again in the same attempt.
+    ``waits_for``: the attempt begins to wait for this, at most ``waits_s`` seconds (None: it no longer does).
+    ``refused``: the answer of the model was not accepted, and it is asked again in the same attempt.
     """
 
     message: str

@@ -132,7 +132,7 @@ def _open(state: RunState, name: str, count: int) -> None:
 
 
 def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> None:
-    order, keys = event.order, event.order.subtask_keys()
+    order, keys = event.order, event.order.subtask_keys
     unsettled = sum(not (key in state.steps and state.steps[key].closed) for key in keys)
     state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled)
     if not unsettled:
@@ -162,7 +162,7 @@ def _void_review(state: RunState, name: str) -> None:
         return
     state.orders[name] = state.orders[name]._replace(review=None)
     state.settled.pop(f"~{name}", None)
-    for step in (state.steps[key] for key in state.orders[name].order.subtask_keys()):
+    for step in (state.steps[key] for key in state.orders[name].order.subtask_keys):
         if step.verdict is not None and not step.by:
             failure = step.settlements[-1].failure
             status = StepStatus.COMPLETED if failure is None else StepStatus.FAILED

@@ -33,7 +33,11 @@ class Words(NamedTuple):
     topics: tuple[str, ...] = ()
 
 
-_BY = "by {who}: {reason}"
+_BY, _UNTIL = "by {who}: {reason}", "until {question.expires_at:%Y-%m-%d %H:%M:%S} UTC"
+_TOKENS = "{model}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+_CACHED = f"{_TOKENS}, {{usage.cached_tokens:,}} cached"
+_WRITTEN = f"{_CACHED}, {{usage.cache_write_tokens:,}} written to cache"
+_SIGNAL = f"{{question.text}} {_UNTIL}"
 _TABLE: dict[str, tuple[str, str, str]] = {
     "run_started": ("Run started", "{definition.request}", "phase"),
     "run_claimed": ("Run taken over", "by {owner}", "phase"),
@@ -80,7 +84,10 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "attempt_parked": ("Waiting", "{more}", "attention phase work"),
     "model_call_began": ("Model called", "{model}", "models"),
     "model_call_returned failure": ("Model call failed", "{failure}", "problem models"),
-    "model_call_returned": ("Model answered", "{model}: {more}", "models"),
+    "model_call_returned usage.cache_write_tokens": ("Model answered", _WRITTEN, "models"),
+    "model_call_returned usage.cached_tokens": ("Model answered", _CACHED, "models"),
+    "model_call_returned usage": ("Model answered", _TOKENS, "models"),
+    "model_call_returned": ("Model answered", "{model}", "models"),
     "element_written": ("Part written", "{more}", "models"),
     "conversation_compacted": ("Conversation shortened", "", "models"),
     "tool_call_began changed_by": ("Tool called", "{more}, as {changed_by} changed it", "tools"),
@@ -108,8 +115,9 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "approval_answered approve always": ("Approved for the run", _BY, "attention people"),
     "approval_answered approve": ("Approved", _BY, "attention people"),
     "approval_answered": ("Denied", _BY, "attention people"),
-    "question_asked question.kind=timer": ("Sleeping", "{more}", "phase work"),
-    "question_asked question.kind=signal": ("Waiting for a signal", "{question.text} {more}", "phase work"),
+    "question_asked question.kind=timer": ("Sleeping", _UNTIL, "phase work"),
+    "question_asked question.kind=signal question.expires_at": ("Waiting for a signal", _SIGNAL, "phase work"),
+    "question_asked question.kind=signal": ("Waiting for a signal", "{question.text}", "phase work"),
     "question_asked": ("Question for you", "{question.text}", "attention phase people"),
     "question_answered expired": ("Time is up", "{text}", "phase work"),
     "question_answered": ("Question answered", "{text} (by {who})", "good phase people"),
@@ -197,10 +205,6 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
             if "effect" in kinds:
                 return "effect", named
             return "own" if kinds == {"asks"} else "", f"{waits_for(event.open_calls)}: {named}"
-        case ev.ModelCallReturned() if (usage := event.usage) is not None:
-            parts = ((usage.cached_tokens, "cached"), (usage.cache_write_tokens, "written to cache"))
-            cached = "".join(f", {number:,} {what}" for number, what in parts if number)
-            return "", f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out{cached}"
         case ev.ElementWritten():
             named = text_of(object_of(event.value).get("name")) or text_of(event.value)
             return "", f"{event.index + 1}: {named}"
@@ -216,8 +220,6 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
             return "", label(event.approval.tool, event.approval.args)
         case ev.ApprovalAnswered():
             return "effect" if event.approval_id.endswith(EFFECT) else "", ""
-        case ev.QuestionAsked() if (until := event.question.expires_at) is not None:
-            return "", f"until {until:%Y-%m-%d %H:%M:%S} UTC"
         case _:
             return "", ""
 

@@ -1,7 +1,4 @@
-"""The words of failures and gaps: what happened, and what a person can do.
-
-The code that makes a failure says what helps. Advice names limits and models by their settings, such as ``max_steps``.
-"""
+"""The words of failures and gaps: what happened, and what a person can do. Advice names limits by their settings."""
 
 from __future__ import annotations
 

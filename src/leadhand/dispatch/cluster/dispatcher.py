@@ -22,7 +22,7 @@ from leadhand.core.limits import CONCURRENCY
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.engine.host import Host
+from leadhand.engine.attempts.host import Host
 from leadhand.ports import Clock, DatabaseStore, Job, Work
 from leadhand.ports.hosts import HostLine
 

@@ -179,6 +179,6 @@ _CODES = REGIONS["state-code"] | REGIONS["country-code"]
 
 def _tidy(said: str) -> str:
     """Return a name with one space between words, in capitals, without a possessive."""
-    words = said.removesuffix("'s").removesuffix("’s").split()
-    name = " ".join(word if word in WORDS["particle"] or not said.islower() else word.capitalize() for word in words)
+    name = " ".join(said.removesuffix("'s").removesuffix("’s").split())
+    name = name.title() if said.islower() else name
     return name[:1].upper() + name[1:]

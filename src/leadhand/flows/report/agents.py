@@ -16,35 +16,13 @@ from leadhand.core.value import Json, Unfit, object_of
 from leadhand.core.worker import LIMITS, OWN_TOOLS, Worker
 from leadhand.flows.flow import Desk
 
-from .shapes import DraftFinding, DraftReview, Findings, TaskEvent, Verdict
+from .shapes import DraftFinding, DraftReview, Findings, Plan, Task, Verdict
 from .stages import Stage, TaskField, instructions
 
 SEARCHING = ("web_search", "web_fetch", OWN_TOOLS)
 """The tools of a stage that researches: those for sources, and those of users that only read."""
-
-
-class Task(BaseModel):
-    """A stage's own copy of a report as it is when the stage begins. Which of the fields it changes is recorded.
-
-    ``plan`` has a title and sections, ``research`` what was found for each question; those of your own stages can be
-    any JSON. ``draft`` is the latest text with its citations (``[p1]``), ``feedback`` the verdict on it and its
-    findings. ``claims`` are the claims of the draft with their verdicts, ``passages`` what they can cite, by id.
-    ``events`` are the lines that were reported before this stage began.
-    """
-
-    model_config = ConfigDict(extra="ignore")
-
-    topic: str = ""
-    plan: Any = None
-    research: Any = ()
-    draft: str | None = None
-    feedback: Any = None
-    final_report: str | None = None
-    events: tuple[TaskEvent, ...] = ()
-    revisions: int = 0
-    drafts: tuple[dict[str, Any], ...] = ()
-    claims: tuple[dict[str, Any], ...] = ()
-    passages: dict[str, dict[str, Any]] = {}
+OUTPUTS: Mapping[TaskField, type[BaseModel]] = {"plan": Plan, "research": Findings, "feedback": DraftReview}
+"""What a model answers to give a field of the task; a draft is text."""
 
 
 class AgentResult(BaseModel):
@@ -81,10 +59,6 @@ class Agent:
     model: ClassVar[str | None] = None
     tools: ClassVar[Sequence[str]] = ()
     gives: ClassVar[Sequence[TaskField]] = ()
-    max_turns: ClassVar[int | None] = None
-    max_requests: ClassVar[int | None] = None
-    max_tokens: ClassVar[int | None] = None
-    budget: ClassVar[float | None] = None
 
     _desk: Desk | None = None
 
@@ -145,49 +119,42 @@ class BoundAgent:
         agent = self.agent() if isinstance(self.agent, type) else copy.deepcopy(self.agent)
         agent._desk = desk  # pyright: ignore[reportPrivateUsage]
         task = Task.model_validate({**object_of(desk.brief.get("task")), "events": await desk.lines()})
-        before = task.model_dump(mode="json", include=_FIELDS)
+        fields = {*get_args(TaskField)}
+        before = task.model_dump(mode="json", include=fields, warnings=False)
         result: Any = await agent.run(task)
         if not isinstance(result, AgentResult):
             raise Unfit(f"run of {self.name} returned {type(result).__name__}, not an AgentResult")
         if not result.ok:
             message = result.error or f"{self.name} failed and gave no reason"
             raise ToolError(message, type="agent_error", class_=FailureClass.INVALID)
-        after = task.model_dump(mode="json", include=_FIELDS)
+        after = task.model_dump(mode="json", include=fields, warnings=False)
         updates = {name: value for name, value in after.items() if value != before[name]} | {**result.updates}
-        for name in updates:
+        for name, value in updates.items():
             if name not in stage.gives:
                 raise Unfit(f"it updates the {name}, and the stage {stage.name} gives {', '.join(stage.gives)}")
-        if not all(isinstance(updates.get(name, ""), str) for name in ("draft", "final_report")):
-            raise Unfit(f"the draft that {self.name} gives has to be text")
+            if name in ("draft", "final_report") and not isinstance(value, str):
+                raise Unfit(f"the {name} that {self.name} gives has to be text")
         return AgentResult.model_validate({**result.model_dump(mode="json"), "updates": updates})
-
-
-_FIELDS = {*get_args(TaskField)}
 
 
 def worker_of(stage: Stage, agent: BoundAgent | None) -> Worker:
     """Return the worker that carries a stage out; the ``agent`` is that of its class, if it is here."""
-    known, researches, text = stage.built_in, "research" in stage.gives, stage.instructions or ""
-    answer = None if known is None else known.output
-    if stage.agent:
-        answer = {"type": "object"}
-    elif known is not None:
-        text = text or instructions(stage.name)
-    else:
-        answer = DraftReview if stage.judges else Findings if researches else None
+    text, researches, code = stage.instructions or "", "research" in stage.gives, bool(stage.agent)
+    if not code and stage.built_in is None:
         text = f"{instructions('stage').replace('{instructions}', text)}\n\n{instructions(f'stage-{stage.gives[0]}')}"
-    tools = SEARCHING if researches and not stage.agent else ()
+    output = {"type": "object"} if code else OUTPUTS.get(stage.gives[0])
+    tools = SEARCHING if researches and not code else ()
     return Worker(
         name=stage.name,
-        doing="" if known is None else known.doing,
-        instructions=text,
-        model_role="" if known is None else known.model_role,
-        output=answer,
+        doing=stage.built_in.doing if stage.built_in else "",
+        instructions=text or ("" if code else instructions(stage.name)),
+        model_role=stage.built_in.model_role if stage.built_in else "",
+        output=output,
         tools=tools if stage.tools is None else stage.tools,
-        loop="code" if stage.agent else "turns" if researches or stage.tools else "reply",
+        loop="code" if code else "turns" if researches or stage.tools else "reply",
         counts=researches,
-        continues=answer is None,
-        code="" if agent is None else agent.source,
-        fingerprint="" if agent is None else agent.fingerprint,
+        continues=output is None,
+        code=agent.source if agent else "",
+        fingerprint=agent.fingerprint if agent else "",
         **stage.model_dump(include={"model", *LIMITS}),
     )

@@ -10,24 +10,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, cast
 
 from pydantic import Field
+from pydantic_core import to_jsonable_python
 
 from leadhand.core.commands import FlowError
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
-from leadhand.core.relations import is_gated
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import object_of
+from leadhand.core.value import is_object, object_of
 from leadhand.core.worker import Worker
-from leadhand.flows.draft_rounds import DraftRounds
-from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import Desk
-from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
+from leadhand.flows.plan_gate import denial, page_id
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
@@ -36,35 +34,34 @@ from leadhand.flows.seam.results import Denied, FlowAnswer, Result
 from leadhand.flows.seam.run import FunctionRun
 
 from .agents import AgentResult, BoundAgent, worker_of
-from .briefs import for_stage, for_writer, research_problems, review_checks, with_passages
+from .briefs import research_problems, shown_to, with_passages
 from .offline import RULES
-from .progress import Draft, Report, given_by
-from .shapes import MOST_QUESTIONS, Plan, ReportTask, Research, Section, Verdict
-from .stages import PLANNER, RESEARCHER, REVIEWER, Stage, stages_of
-from .task import answer_of, not_done, report_task
+from .progress import Draft, Report
+from .shapes import Plan, Research, Section, Task, Verdict
+from .stages import PLANNER, RESEARCHER, WRITER, Stage, stages_of
+from .task import answer_of, report_task
 
-Facts = Callable[[], dict[str, Any]]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class ReportFlow(FunctionFlow):
     """The report flow of a process with these ``agents``."""
 
-    def __init__(self, agents: Mapping[str, BoundAgent] = MappingProxyType({})) -> None:
+    def __init__(self, agents: Mapping[str, BoundAgent] = NOTHING) -> None:
         super().__init__(self._write, "report", RULES, self._workers_of, unfinished=self._unfinished)
-        self._agents = agents
+        self.agents = agents
 
     def _workers_of(self, options: Any) -> Sequence[Worker]:
         stages = stages_of(options.agents, review=options.review)
-        return [worker_of(stage, self._agents.get(stage.agent or "")) for stage in stages]
+        return [worker_of(stage, self.agents.get(stage.agent or "")) for stage in stages]
 
     def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of a run with what the agents of this process say about their stages."""
 
-        def complete(stage: Any) -> Any:
-            stage = {"name": stage} if isinstance(stage, str) else stage
-            given = object_of(stage)
-            named = given.get("agent") or (given.get("name") if given.get("instructions") is None else None)
-            return self._agents[named].placed(given) if isinstance(named, str) and named in self._agents else stage
+        def complete(stage: Any) -> Mapping[str, Any]:
+            given = object_of({"name": stage} if isinstance(stage, str) else stage)
+            agent = given.get("agent") or (given.get("name") if given.get("instructions") is None else None)
+            return self.agents[str(agent)].placed(given) if str(agent) in self.agents else given
 
         stages = options.get("agents")
         if not isinstance(stages, list | tuple):
@@ -72,19 +69,14 @@ class ReportFlow(FunctionFlow):
         return {**options, "agents": [complete(each) for each in cast("Sequence[Any]", stages)]}
 
     def check_code(self, options: Any) -> None:
+        """Raise UsageError if the agent of a stage is not in this process: nothing is imported by name."""
         for stage in stages_of(options.agents, review=options.review):
-            if stage.agent:
-                self._agent_of(stage)
+            if stage.agent and stage.agent not in self.agents:
+                how = f"The classes here are: {', '.join(self.agents) or 'none'}."
+                how += did_you_mean(stage.agent, self.agents) or " Add it: --agent FILE, or Leadhand(agents=[…])."
+                raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
 
-    def _agent_of(self, stage: Stage) -> BoundAgent:
-        """Return the agent of a stage. Raises UsageError if it is not in this process: nothing is imported by name."""
-        if (agent := self._agents.get(stage.agent or "")) is None:
-            how = f"The classes here are: {', '.join(self._agents) or 'none'}."
-            how += did_you_mean(stage.agent or "", self._agents) or " Add it: --agent FILE, or Leadhand(agents=[…])."
-            raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
-        return agent
-
-    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> ReportTask | None:
+    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> Task | None:
         report = self._report(state)
         return report and report_task(report, entries)
 
@@ -107,169 +99,120 @@ class ReportFlow(FunctionFlow):
         agents: tuple[Stage, ...] = (),
     ) -> FlowAnswer:
         """Write a report: plan, research in parallel, write with citations, review and revise."""
-        report = run.of.kept = _Writing(run, stages_of(agents, review=review), max_revisions)
-        report.agent_of = self._agent_of
+        report = run.of.kept = _Writing(self, run, stages_of(agents, review=review), max_revisions)
         await report.prepare()
         draft = await report.draft() if report.passages else None
-        while draft is not None and draft.rounds.text:
+        while draft is not None and draft.text:
             await report.carry_out(report.rounds, draft)
             if draft.verdict is not Verdict.NEEDS_REVISION or len(report.drafts) > max_revisions:
                 break
             draft = await report.draft(draft)
         if (last := report.last) is not None:
             await report.carry_out(report.after, last)
-            await last.rounds.judge_again()
+            await last.judge(again=True)
         return answer_of(report)
 
 
 class _Writing(Report):
     """The steps of a report, which give it its values."""
 
-    agent_of: Callable[[Stage], BoundAgent]
-
-    # --- before the writer -------------------------------------------------------------------------------------------
+    def __init__(self, flow: ReportFlow, run: FlowContext, stages: Sequence[Stage], max_revisions: int) -> None:
+        super().__init__(run, stages, max_revisions)
+        self._flow = flow
+        start = [stage.name for stage in stages].index(WRITER)
+        end = 1 + max(at for at, each in enumerate(stages) if at == start or each.judges)
+        self._before, self._writer = stages[:start], stages[start]
+        self.rounds, self.after = stages[start + 1 : end], stages[end:]
+        """Those that follow the writer in every round, the last of which judges; and those that follow once."""
 
     async def prepare(self) -> None:
-        """Carry out the stages before the writer: the plan, which a person may have to approve, and the research."""
-        stages = [*self.before]
-        if is_gated(self.run.state):
-            stages.sort(key=lambda each: "plan" not in each.gives)  # nothing else begins before a plan is approved
-        planning = [each for each in stages if "plan" in each.gives]
-        for stage in stages:
-            await (self._research(stage) if stage.name == RESEARCHER and not stage.agent else self._add(stage))
-            if stage is planning[-1]:
-                await self._approve(planning)
-
-    async def _add(self, stage: Stage, denied: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Carry out a stage before the writer; ``denied`` are plans that a person denied, with the reasons."""
-        given: dict[str, Any] = {"from": [*self.results.values()]} if self.results else {}
-        title, text = stage.key(), None
-        if denied:
-            given["denied"], title = denied, f"{title}, version {len(denied) + 1}"
-            text = f"{self.run.worker(stage.name).instructions}\n\n{DENIED}".strip()
-
-        def facts() -> dict[str, Any]:
-            if stage.name != PLANNER:
-                return for_stage(self, stage, None)
-            shown = {"denied": [*denied]} if denied else {}
-            return {**earlier_facts(self.run.state), **shown, "most": MOST_QUESTIONS}
-
-        key = page_id(1, len(denied) + 1) if stage.name == PLANNER else stage.key()
-        step = self._asked(stage, key, title, given, facts, instructions=text)
-        result = self.results[step.key] = await (step if stage.name == PLANNER else self._result(stage, step))
-        if "plan" in stage.gives:
-            self.take_plan(stage, result)
-        if "research" in stage.gives:
-            self.take_research(stage, result)
-
-    async def _approve(self, planning: Sequence[Stage]) -> None:
-        """Have a person approve the plan, if they want to. For each reason of one who denies it, another is made."""
-        denied = list[dict[str, Any]]()
+        """Carry out the stages before the writer: those that plan, until a person approves the plan if somebody has to,
+        and those that research."""
+        first = 1 + max(at for at, each in enumerate(self._before) if "plan" in each.gives)
+        denied: list[dict[str, Any]] = []
         while True:
-            plan = self.plan_shown if isinstance(self.plan, Plan) else {"plan": self.plan}
-            if any(each["plan"] == plan for each in denied):
-                raise FlowError(made_again())
+            for stage in self._before[:first]:
+                await self._carry_out(stage, more={"denied": [*denied]} if denied else {})
+            plan = to_jsonable_python(self.plan)
+            plan = plan if is_object(plan) else {"plan": plan}
             said = await self.run.approve(plan, of=[*self.results.values()][-1])
             if not isinstance(said, Denied):
-                return
-            denied = [*denied, {"plan": plan, "reason": said.reason}]
+                break
+            denied.append({"plan": plan, "reason": said.reason})
             if (failure := denial(said.reason, said.by, len(denied), late=said.late)) is not None:
                 raise FlowError(failure)
-            self.results.clear()
-            for stage in planning:
-                await self._add(stage, denied)
-
-    async def _research(self, stage: Stage) -> None:
-        """Have the questions of the plan researched in parallel."""
-        if not isinstance(self.plan, Plan):
-            why, how = "no stage gave a plan with a title and sections", "correct the stage that gives the plan"
-            raise FlowError(Failure.of(why, "no_plan", FailureClass.INVALID, how))
-
-        async def researched(number: int, section: Section) -> Result:
-            given = section.model_dump(mode="json")
-            key, facts = f"research-{number}", lambda: {"question": section.question}
-            step = self._asked(stage, key, section.heading, given, facts)
-            asked = Research(key=step.key, findings=(), **given)
-            self.found[step.key] = [asked]
-            result = await self._result(stage, step)
-            self.take_research(stage, result, asked)  # it is shown before the others have ended
-            return result
-
-        sections = enumerate(self.plan.sections, start=1)
-        found: list[Result] = await self.run.gather([researched(*each) for each in sections])
-        self.results |= {each.key: each for each in found}
-
-    # --- the rounds --------------------------------------------------------------------------------------------------
+            self.results, self.found = {}, {}
+        for stage in self._before[first:]:
+            await self._carry_out(stage)
 
     async def carry_out(self, stages: Sequence[Stage], draft: Draft) -> None:
         """Carry out stages on a draft, and have it judged once the stages before those that judge have changed it."""
         for stage in stages:
             if stage.judges:
-                await draft.rounds.judge()
-            await self._in_round(stage, draft)
-        await draft.rounds.judge()
+                await draft.judge()
+            await self._carry_out(stage, draft)
+        await draft.judge()
 
     async def draft(self, revised: Draft | None = None) -> Draft:
         """Return a draft; ``revised`` is the one before it, which it revises."""
-        number, stage = len(self.drafts) + 1, self.writer
-        title, what, instead = f"draft {number}", "the report", "the findings are listed instead"
-        given: dict[str, Any] = {"from": [*self.results.values()]}
-        if revised is not None:
-            title, what, instead = f"{title}, a revision", "the revision", "the draft before it is used"
-            given |= {"revises": revised.step.result, "problems": revised.digest}
-        step = self._asked(stage, stage.key(number), title, given, lambda: for_writer(self, revised))
-        rounds = DraftRounds(self.run, self.passages, None if revised is None else revised.rounds)
-        draft = Draft(step, rounds, revised)
-        self.drafts.append(draft)
-        result = await self._result(stage, step)
-        rounds.begin(number, given_by(stage, result, "draft") or "")
-        if not result.ok:
-            self.gaps.append(not_done(what, result.state, f"; {instead}"))
+        step = self._asked(self._writer, self._writer.key(len(self.drafts) + 1), revised)
+        self.drafts.append(draft := Draft(self, step, revised))
+        self.take(self._writer, await self._result(step), draft)
         return draft
 
-    async def _in_round(self, stage: Stage, draft: Draft) -> None:
-        """Carry out a stage that follows the writer: it judges a draft, or changes it."""
-        number = draft.rounds.number
-        claims = {each.n: each.text for each in draft.rounds.claims}
-        title = f"review of draft {number}" if stage.name == REVIEWER else f"{stage.name}, draft {number}"
-        given = {"draft": draft.step.result, "of": draft.digest, "missing": self.missing}
-        details = {"judges": draft.step.key, "checks": review_checks(claims)} if stage.judges else {}
-        step = self._asked(stage, stage.key(number), title, given, lambda: for_stage(self, stage, draft), **details)
-        draft.reviews += [step] if stage.judges else []
-        result = await self._result(stage, step)
-        if stage.judges:
-            draft.take_review(stage, result, claims)
-        text = given_by(stage, result, "draft") if {"draft", "final_report"} & {*stage.gives} else ""
-        if text and text != draft.rounds.text:
-            draft.rounds.begin(number, text)
+    async def _carry_out(self, stage: Stage, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING) -> None:
+        """Carry out a stage other than the writer: on a draft, or before there is one."""
+        if stage.name == RESEARCHER and not stage.agent:
+            if not isinstance(self.plan, Plan):
+                how = "Give it a title and sections, or research with a class of your own, too."
+                what = "the plan has no title and sections, which the researcher needs"
+                raise FlowError(Failure.of(what, "no_plan", FailureClass.INVALID, how))
+            sections = enumerate(self.plan.sections, start=1)
+            found: list[Result] = await self.run.gather([self._research(stage, *each) for each in sections])
+            self.results |= {each.key: each for each in found}
+            return
+        key = page_id(1, len(more["denied"]) + 1) if more and stage.name == PLANNER else None
+        step = self._asked(stage, key or stage.key(0 if draft is None else draft.number), draft, more)
+        if draft is not None and stage.judges:
+            draft.reviews[step.key] = None
+        result = await (step if stage.name == PLANNER else self._result(step))
+        self.take(stage, result, draft)
+        if draft is None or result.key in self.found:
+            self.results[result.key] = result
 
-    # --- steps -------------------------------------------------------------------------------------------------------
+    async def _research(self, stage: Stage, number: int, section: Section) -> Result:
+        """Have a question of the plan researched. What was found is shown before the others have ended."""
+        given = section.model_dump(mode="json")
+        step = self._asked(stage, stage.key(number), None, given)
+        self.found[step.key] = Research(key=step.key, summary="", findings=(), **given)
+        self.take(stage, result := await self._result(step))
+        failed = {} if result.failure is None else {"summary": f"its research failed: {result.failure.message}"}
+        self.found[step.key] = self.found[step.key].evolve(**given, **failed)
+        return result
+
+    async def _result(self, step: Pending[Result]) -> Result:
+        """Return the result of a step, which may have failed."""
+        return (await self.run.gather([step], return_failures=True))[0]
 
     def _asked(
-        self, stage: Stage, key: str, title: str, given: Mapping[str, Any], facts: Facts, **details: Any
+        self, stage: Stage, key: str, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING
     ) -> Pending[Result]:
-        """Ask the worker of a stage; ``facts`` are what it is shown besides the topic."""
+        """Ask the worker of a stage. Its input is what a new result of it depends on."""
+        given = {**more} if "question" in more else {"from": [*self.results.values()], **more}
+        given |= {} if draft is None else {"draft": draft.step.result, "of": draft.digest}
 
-        def shows(state: RunState, _: StepState) -> dict[str, Any]:
-            topic = {"topic": state.definition.request}
+        def shows(_: RunState, __: StepState) -> dict[str, Any]:
             if stage.agent:
-                known = report_task(self).model_dump(mode="json", exclude={"events", "stages"})
-                return {"task": {**topic, **known}}
-            return {**topic, **({} if stage.name == REVIEWER else today(state)), **facts()}
+                return {"task": report_task(self).model_dump(mode="json", exclude={"events", "stages"})}
+            return shown_to(self, stage, draft, more)
 
         async def code(desk: Desk) -> AgentResult:
-            return await self.agent_of(stage).carry_out(stage, desk)
+            return await self._flow.agents[stage.agent or ""].carry_out(stage, desk)
 
-        if "research" in stage.gives:
-            details |= {"checks": research_problems, "keeps": with_passages}
-        if stage.agent:
-            details = {name: each for name, each in details.items() if name not in ("checks", "keeps")}
-        about, worker = Details(title=title, shows=shows, code=code, **details), self.run.worker(stage.name)
-        return self.run.step(worker, key=key, input=given, details=about, final=stage is self.writer)
-
-    async def _result(self, stage: Stage, step: Pending[Result]) -> Result:
-        """Return the result of a step, which may have failed; a stage of the user that did not do its part is a gap."""
-        result: Result = (await self.run.gather([step], return_failures=True))[0]
-        if not result.ok and stage.built_in is None and not result.state.counts:
-            self.gaps.append(not_done(f"the stage {stage.name}", result.state))
-        return result
+        title = key if stage.built_in is None else more.get("heading") or key.replace("-", " ")
+        about: dict[str, Any] = {"judges": draft.step.key} if draft is not None and stage.judges else {}
+        if "research" in stage.gives and not stage.agent:
+            about |= {"checks": research_problems, "keeps": with_passages}
+        details = Details(title=title, shows=shows, code=code, **about)
+        worker, final = self.run.worker(stage.name), stage.name == WRITER
+        return self.run.step(worker, key=key, input=given, details=details, final=final)

@@ -26,38 +26,30 @@ def plan(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     """Three questions about any topic."""
     topic = text_of(facts.get("topic")).strip()
     sections = [{"heading": heading, "question": question.format(topic[:800])} for heading, question in SECTIONS]
-    title = f"{topic[:1].upper()}{topic[1:]}"[:300]
-    return {"title": title, "sections": sections[: facts["most"]]} if "most" in facts else None
+    return {"title": f"{topic[:1].upper()}{topic[1:]}"[:300], "sections": sections} if topic else None
 
 
 def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     """Search once, and take the sentences that have most words in common with the question."""
-    question, topic = text_of(facts.get("question")), text_of(facts.get("topic"))
-    if not question or "today" not in facts:
-        return None
-    if not request.results:
-        return search_call(question, request)
-    subject = content_of(topic)
-    known = best_sentences(
-        (each.content for each in request.results), subject, content_of(question) - subject or subject
-    )
+    question, subject = text_of(facts.get("question")), content_of(text_of(facts.get("topic")))
+    if not question or not request.results:
+        return search_call(question, request) if question else None
+    wanted = content_of(question) - subject or subject
+    known = best_sentences((each.content for each in request.results), subject, wanted)
     sources = [name.partition(".")[0] for name in known.values()]
     findings = [
         {"statement": sentence, "passages": [name]}
         for at, (sentence, name) in enumerate(known.items())
         if sources[:at].count(sources[at]) < _OF_ONE_SOURCE
     ][:_STATEMENTS]
-    return {
-        "summary": findings[0]["statement"] if findings else f"Nothing was found about {topic}.",
-        "findings": findings,
-    }
+    return {"summary": findings[0]["statement"] if findings else "Nothing was found.", "findings": findings}
 
 
 def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     """Join the statements, section by section, each with its own citation and in one section only."""
-    if "draft" in facts and "problems" in facts:
+    if "draft" in facts:
         return text_of(facts["draft"])
-    if "findings" not in facts or "passages" not in facts or "title" not in facts:
+    if "findings" not in facts:
         return None
     written, used = [f"# {text_of(facts.get('title'))}", BYLINE], set[str]()
     for section in objects_of(facts["findings"]):
@@ -106,3 +98,4 @@ def best_sentences(contents: Iterable[Json], about: set[str], wanted: set[str], 
 
 
 RULES: Rules = {PLANNER: plan, RESEARCHER: research, WRITER: write, REVIEWER: review}
+"""The rules of the flow, by worker."""

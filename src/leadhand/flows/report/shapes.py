@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from leadhand.core.run import StepStatus
 from leadhand.core.value import Json, Value
-from leadhand.core.work_result import JudgedClaim
+from leadhand.core.work_result import Doubt, JudgedClaim
 from leadhand.flows.draft_rounds import ReportFinding
 from leadhand.flows.passages import Passage
+
+from .stages import Stage
 
 MOST_QUESTIONS = 12
 
@@ -54,20 +56,18 @@ class Findings(Answer):
     """What a researcher found: nothing, if its tools found nothing."""
 
     summary: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...]
 
 
-class Research(Answer):
+class Research(Findings):
     """Findings with the passages that they name, which code takes from the tool calls, for a question of the plan.
 
     ``key`` is the step that found them.
     """
 
     key: str = ""
-    summary: str = ""
     heading: str = ""
     question: str = ""
-    findings: tuple[Finding, ...]
     passages: tuple[Passage, ...] = ()
 
 
@@ -90,29 +90,25 @@ class DraftReview(Answer):
     findings: tuple[DraftFinding, ...] = ()
 
 
-# --- the task in the run document ------------------------------------------------------------------------------------
+# --- the task --------------------------------------------------------------------------------------------------------
 
 
-class TaskEvent(BaseModel):
+class TaskEvent(Value):
     """A line that a stage reported."""
-
-    model_config = ConfigDict(frozen=True)
 
     timestamp: str
     agent: str
     message: str
 
 
-class ResearchedQuestion(Value):
+class ResearchedQuestion(Findings):
     """A question with its findings; ``key`` is the step that answered it."""
 
     key: str
     heading: str
     question: str
     status: StepStatus
-    summary: str = ""
-    findings: tuple[Finding, ...] = ()
-    passages: tuple[str, ...] = Field(default=(), description="The ids of the passages that were found.")
+    passages: tuple[str, ...] = Field(description="The ids of the passages that were found.")
     error: str | None
 
 
@@ -125,25 +121,9 @@ class CitedPassage(Passage):
 class ReportFeedback(Value):
     """The verdict on a draft."""
 
-    verdict: Literal["APPROVED", "NEEDS_REVISION"] | None
+    verdict: Verdict | None
     findings: tuple[ReportFinding, ...]
-    unreviewed: tuple[str, ...] = Field(description="What no reviewer judged.")
-
-
-class ReportClaim(JudgedClaim):
-    """A claim of a draft, the passages that it cites by their ids, its verdict, and why it is doubted."""
-
-    why: str | None = None
-
-
-class StageReview(Value):
-    """The answer of a stage that judges a draft."""
-
-    key: str
-    stage: str
-    status: StepStatus
-    answer: Json
-    error: str | None
+    unreviewed: tuple[str, ...] = Field(description="The reviews that gave no verdict.")
 
 
 class ReportDraft(ReportFeedback):
@@ -155,30 +135,31 @@ class ReportDraft(ReportFeedback):
     revises: str | None = Field(description="The draft that this one revises.")
     research: tuple[str, ...] = Field(description="The steps whose findings it uses.")
     text: str | None
-    claims: tuple[ReportClaim, ...]
-    reviews: tuple[StageReview, ...]
+    claims: tuple[JudgedClaim, ...] = Field(description="They cite passages by their ids.")
+    doubts: tuple[Doubt, ...]
     error: str | None
 
 
-class StageState(Value):
-    """A stage, the status of its latest step, and all its steps."""
+class Task(BaseModel):
+    """The work on a report. A stage gets its own copy when it begins; which of the fields it changes is recorded.
 
-    name: str
-    status: StepStatus
-    steps: tuple[str, ...]
+    ``plan`` has a title and sections, ``research`` what was found for each question; those of your own stages can be
+    text or any JSON. ``draft`` is the latest text with its citations (``[p1]``), ``feedback`` the verdict on it and its
+    findings. ``claims`` are the claims of the draft with their verdicts, ``passages`` what they can cite, by id.
+    ``events`` are the lines that the stages reported: before this one began.
+    """
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
-class ReportTask(Value):
-    """The work on a report. ``draft``, ``feedback`` and ``claims`` are those of the latest of ``drafts``."""
-
-    plan: Plan | Json
-    research: tuple[ResearchedQuestion, ...]
-    draft: str | None
-    feedback: ReportFeedback | None
-    final_report: str | None
-    revisions: int
-    stages: tuple[StageState, ...]
-    drafts: tuple[ReportDraft, ...]
-    claims: tuple[ReportClaim, ...]
-    passages: dict[str, CitedPassage] = Field(description="By id.")
-    events: tuple[TaskEvent, ...] = Field(description="What its stages reported.")
+    topic: str = ""
+    plan: Plan | Json = Field(default=None, union_mode="left_to_right")
+    research: tuple[ResearchedQuestion, ...] = ()
+    draft: str | None = None
+    feedback: ReportFeedback | None = None
+    final_report: str | None = None
+    events: tuple[TaskEvent, ...] = ()
+    revisions: int = 0
+    stages: tuple[Stage, ...] = ()
+    drafts: tuple[ReportDraft, ...] = ()
+    claims: tuple[JudgedClaim, ...] = ()
+    passages: dict[str, CitedPassage] = {}

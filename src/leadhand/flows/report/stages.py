@@ -4,40 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from leadhand.core.errors import UsageError
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import Value, unset
+from leadhand.core.value import Value
 from leadhand.core.worker import ModelRole
 from leadhand.flows.flow import instructions_in
-
-from .shapes import DraftReview, Findings, Plan
 
 PLANNER, RESEARCHER, WRITER, REVIEWER = "planner", "researcher", "writer", "reviewer"
 TaskField = Literal["plan", "research", "draft", "feedback", "final_report"]
 """The fields of a report's task that stages write."""
 DECLARED_GIVES: tuple[TaskField, ...] = ("feedback", "draft", "research")
-"""What a stage without code can give: a verdict with findings, another draft, or more research."""
+"""What an added stage without code can give: a verdict with findings, another draft, or more research."""
 
 
 class BuiltIn(NamedTuple):
-    """A built-in stage: the name of its steps, what it adds to the task, what it does and answers, and its model."""
+    """A built-in stage: the name of its steps, the field of the task that it gives, what it does, and its model."""
 
     step: str
     gives: TaskField
     doing: str
-    output: Any
     model_role: ModelRole
 
 
 BUILT_IN: Mapping[str, BuiltIn] = {
-    PLANNER: BuiltIn("plan", "plan", "Planning", Plan, "plan"),
-    RESEARCHER: BuiltIn("research", "research", "Researching", Findings, "work"),
-    WRITER: BuiltIn("draft", "draft", "Writing", None, "compose"),
-    REVIEWER: BuiltIn("review", "feedback", "Reviewing", DraftReview, "review"),
+    PLANNER: BuiltIn("plan", "plan", "Planning", "plan"),
+    RESEARCHER: BuiltIn("research", "research", "Researching", "work"),
+    WRITER: BuiltIn("draft", "draft", "Writing", "compose"),
+    REVIEWER: BuiltIn("review", "feedback", "Reviewing", "review"),
 }
 """The built-in stages, in order."""
 instructions = partial(instructions_in, "leadhand.flows.report")
@@ -48,16 +45,15 @@ class Stage(Value):
     """One stage: a built-in one, or one that a user adds. Every field but ``name`` has a default.
 
     An added stage stands ``after`` another one, by default after the writer. ``agent`` is the name of the Python class
-    that carries the stage out; without it, a model does, with ``instructions``, ``model`` and ``tools``: those of a
-    ``worker`` of the project, if one is named. ``gives`` are fields of the task. An added stage gives "feedback", a
-    verdict with findings, unless it says otherwise; one without a class gives one of :data:`DECLARED_GIVES`.
+    that carries the stage out; without it, a model does, with ``instructions``, ``model`` and ``tools``. ``gives`` are
+    fields of the task. An added stage gives "feedback", a verdict with findings, unless it says otherwise; one without
+    a class gives one of :data:`DECLARED_GIVES`.
     ``max_turns``, ``max_requests``, ``max_tokens`` and ``budget`` limit each of its steps.
     """
 
     name: str = Field(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9_\-]*$")
     after: str | None = None
     agent: str | None = None
-    worker: str | None = Field(default=None, exclude_if=unset)
     instructions: str | None = Field(default=None, min_length=1)
     model: str | None = None
     tools: tuple[str, ...] | None = None
@@ -66,11 +62,6 @@ class Stage(Value):
     max_requests: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)
     budget: float | None = Field(default=None, ge=0)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        return {"name": given} if isinstance(given, str) else given  # a stage that is known by its name
 
     @property
     def built_in(self) -> BuiltIn | None:
@@ -96,11 +87,11 @@ def stages_of(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, 
     """
     every = {name: Stage(name=name, gives=(each.gives,)) for name, each in BUILT_IN.items()}
     for each in changes:
+        known = each.built_in
+        each = each.evolve(gives=each.gives or ("feedback" if known is None else known.gives,))
         if problem := _problem(each, [stage.name for stage in changes]):
             raise UsageError(*problem)
-        known = each.built_in
-        gives = each.gives or ("feedback" if known is None else known.gives,)
-        every[each.name] = each.evolve(gives=gives, after=None if known else each.after or WRITER)
+        every[each.name] = each if known else each.evolve(after=each.after or WRITER)
 
     def placed(name: str) -> Iterator[Stage]:
         """Yield a stage with those that stand after it."""
@@ -118,24 +109,20 @@ def stages_of(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, 
 
 def _problem(stage: Stage, names: Sequence[str]) -> tuple[str, str] | None:
     """Return what is wrong with a change, one of those with these ``names``, and what to do; None for nothing."""
-    name, gives, known = stage.name, ", ".join(stage.gives), stage.built_in
+    name, known = stage.name, stage.built_in
     if names.count(name) > 1:
         return f"two stages are named {name}", "Give each stage a name of its own."
-    if stage.agent and stage.worker:
-        return f"the stage {name} names both an agent and a worker", "Give one of them."
     if known is not None and stage.after:
         return f"the stage {name} has a fixed place, so it takes no after", "Leave it out."
-    if known is not None and stage.gives and known.gives not in stage.gives:
-        what = f"the stage {name} has to give the {known.gives}, and {stage.agent or 'this one'} gives {gives}"
-        return what, f"Add it: gives = ({known.gives!r},)."
-    if known is None and name in {each.step for each in BUILT_IN.values()}:
-        return f"a stage cannot be named {name}", _known(name, BUILT_IN)
-    if known is None and not (stage.agent or stage.instructions or stage.worker):
-        how = f"{_known(name, BUILT_IN)} To add one, give it instructions, or the agent or the worker that does it."
+    is_step = name in {each.step for each in BUILT_IN.values()}
+    if known is None and (is_step or not (stage.agent or stage.instructions)):
+        how = f"{_known(name, BUILT_IN)} To add one, give it instructions, or the agent that does it."
         return f"there is no stage {name}", how
-    if known is None and not stage.agent and (len(stage.gives) > 1 or not {*stage.gives} <= {*DECLARED_GIVES}):
-        how = f"A stage with instructions gives one of: {', '.join(DECLARED_GIVES)}. A Python class can give more."
-        return f"the stage {name} cannot give {gives}", how
+    can = DECLARED_GIVES if known is None else (known.gives,)
+    fits = known is None or known.gives in stage.gives if stage.agent else stage.gives in [(each,) for each in can]
+    if not fits:
+        how = f"It can give {', '.join(can)}. Only one with a Python class gives more."
+        return f"the stage {name} of {stage.agent or 'a model'} cannot give {', '.join(stage.gives)}", how
     return None
 
 

@@ -1,75 +1,77 @@
-"""What doors get of a report: its answer with its sources and gaps, and its task in the run document."""
+"""What doors get of a report: its answer with numbered sources and its gaps, and its task in the run document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
-from leadhand.core.outcome import failure_gap, gap
+from leadhand.core.outcome import failure_gap, gap, gap_of
 from leadhand.core.run import Gap, StepStatus
 from leadhand.core.state import StepState
-from leadhand.flows.passages import of_passages
+from leadhand.flows.passages import Passage, of_passages
 from leadhand.flows.progress_lines import progress_lines
 from leadhand.flows.seam.results import FlowAnswer
-from leadhand.verify.judge import JUDGE
+from leadhand.verify.claims import citations_in
 
 from . import shapes
 from .progress import Draft, Report
-from .rendering import Numbered, body, findings_as_text, link_to, numbered, shortened, source_list
-from .shapes import Plan, Research, Verdict
-from .stages import Stage
+from .shapes import Research, Verdict
+
+_HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+_WEB = ("https://", "http://")
 
 
 def answer_of(report: Report) -> FlowAnswer:
     """Return the answer of a run as it is now: its latest draft, or without one, its findings."""
-    last, passages = report.last, report.passages
-    written, sources = _written(report)
-    found_by = {(each.title, each.url): item.key for item in reversed(report.research) for each in item.passages}
-    judged = last is not None and report.run.state.definition.check != "off"
-    text = body(written, sources)
+    last, (written, sources), found = report.last, _written(report), report.found.values()
+    judged, text = report.run.state.definition.check != "off", body(written, sources)
     return FlowAnswer(
         text=text,
-        uses=[each for key, each in report.results.items() if any(item.passages for item in report.found.get(key, ()))],
+        uses=[each for key, each in report.results.items() if any(item.passages for item in found if item.key == key)],
         gaps=[*_gaps(report)],
-        sources=[Cited(each.title, each.url, found_by.get(each[:2], "")) for each in sources],
-        judgement=last.rounds.judgement(text) if last is not None and judged else None,
-        material=partial(of_passages, passages=passages),
+        sources=[(each.title, each.url) for each in sources],
+        judgement=last.judgement(text) if last is not None and judged else None,
+        material=partial(of_passages, passages=report.passages),
     )
 
 
 def _written(report: Report) -> tuple[str, list[Numbered]]:
     """Return the text of a report with the names of passages, and the sources that it cites."""
-    title = report.plan.title if isinstance(report.plan, Plan) else report.run.request
     last, passages = report.last, report.passages
-    text = last.rounds.text if last is not None else findings_as_text(title, report.research, passages)
+    text = last.text if last is not None else findings_as_text(report.title, report.found.values(), passages)
     return text, numbered(text, passages)
 
 
 def _gaps(report: Report) -> Iterator[Gap]:
-    for item in (each for each in report.research if not each.findings):
-        step = report.run.state.steps.get(item.key)
-        if step is None or not step.ok:
-            continue
-        said = f"; {step.step.worker}: {shortened(item.summary)}" if item.summary else ""
-        reason = f"no source answers it{said}"  # what the summary states has no source either
-        yield gap(step, FailureClass.INSUFFICIENT, reason, "ask more precisely, or give sources of your own")
-    yield from report.gaps
-    if (last := report.last) is None:
+    """Yield what the report lacks, besides research that failed."""
+    steps, last = report.run.state.steps, report.last
+    for item in (each for each in report.found.values() if not each.findings and each.key in steps):
+        if (step := steps[item.key]).ok:
+            said = f"; {step.step.worker}: {shortened(item.summary)}" if item.summary else ""
+            reason = f"no source answers it{said}"  # what the summary states has no source either
+            yield gap(step, FailureClass.INSUFFICIENT, reason, "ask more precisely, or give sources of your own")
+    failed = (steps[key] for key, each in report.run.of.steps.items() if key in steps and not each.optional)
+    yield from (gap_of(report.run.state, each) for each in failed if each.closed and not each.ok and not each.counts)
+    if last is None:
         return
-    findings = last.findings if last.verdict is Verdict.NEEDS_REVISION else []
-    for stage in dict.fromkeys(each.by for each in findings if each.by != JUDGE):
-        said = ((shortened(each.text or ""), each.problem) for each in findings if each.by == stage)
-        yield Gap(
-            name=f"what the {stage} asks for",
-            class_=FailureClass.INSUFFICIENT,
-            reason="; ".join(f"“{text}”: {problem}" if text else problem for text, problem in said),
-            next_action=f"allow more revisions (max_revisions was {report.max_revisions})",
-        )
-    yield from (not_done("the review of the draft", each.state) for each in last.unreviewed)
+    if last.said and last.verdict is Verdict.NEEDS_REVISION:
+        said = ((shortened(each.text or ""), each.problem) for each in last.said)
+        reason = "; ".join(f"“{text}”: {problem}" if text else problem for text, problem in said)
+        action = f"allow more revisions (max_revisions was {report.max_revisions})"
+        yield Gap(name="what the review asks for", class_=FailureClass.INSUFFICIENT, reason=reason, next_action=action)
+    yield from (not_done(steps[key].step.name, steps[key]) for key in _unreviewed(report, last) if steps[key].ok)
+
+
+def _unreviewed(report: Report, draft: Draft) -> list[str]:
+    """Return the reviews of a draft that are finished and gave no verdict."""
+    steps = report.run.state.steps
+    return [key for key, said in draft.reviews.items() if said is None and key in steps and steps[key].closed]
 
 
 def not_done(name: str, step: StepState, more: str = "") -> Gap:
@@ -78,28 +80,29 @@ def not_done(name: str, step: StepState, more: str = "") -> Gap:
     return failure_gap(name, failure, f"{failure.message}{more}")
 
 
-def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.ReportTask:
+def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.Task:
     """Return the task of a run; ``entries`` are its log, from which its events are."""
     steps, passages, finished = report.run.state.steps, report.passages, report.run.state.finished
     text, sources = _written(report)
-    final = None if finished is None or not text else f"{finished.answer}\n\n{source_list(sources, passages)}".strip()
-    drafts = [_draft(report, each) for each in report.drafts]
+    drafts = [_draft(report, number, each) for number, each in enumerate(report.drafts, start=1)]
     last = next((each for each in reversed(drafts) if each.text), None)
-    feedback = last and shapes.ReportFeedback(verdict=last.verdict, findings=last.findings, unreviewed=last.unreviewed)
-    events = progress_lines({key: each.step for key, each in steps.items()}, entries)
-    return shapes.ReportTask(
-        plan=report.plan,
-        research=tuple(_question(report, each) for each in report.research),
-        draft=last and last.text,
-        feedback=feedback,
-        final_report=final,
-        revisions=max(len(drafts) - 1, 0),
-        stages=tuple(_stage(stage, steps.values()) for stage in report.stages),
-        drafts=tuple(drafts),
-        claims=last.claims if last is not None else (),
-        passages={each.id: shapes.CitedPassage(**dict(each), link=link_to(each)) for each in passages.values()},
-        events=tuple(map(shapes.TaskEvent.model_validate, events)),
+    lines = progress_lines({key: each.step for key, each in steps.items()}, entries)
+    task = shapes.Task(topic=report.run.request, plan=report.plan, drafts=tuple(drafts), stages=tuple(report.stages))
+    task.research = tuple(
+        shapes.ResearchedQuestion.model_validate(
+            {**dict(each), "passages": [one.id for one in each.passages], **_step(report, each.key)}
+        )
+        for each in report.found.values()
     )
+    task.revisions = max(len(drafts) - 1, 0)
+    task.passages = {each.id: shapes.CitedPassage(**dict(each), link=link_to(each)) for each in passages.values()}
+    task.events = tuple(map(shapes.TaskEvent.model_validate, lines))
+    if last is not None:
+        task.draft, task.claims = last.text, last.claims
+        task.feedback = shapes.ReportFeedback(verdict=last.verdict, findings=last.findings, unreviewed=last.unreviewed)
+    if finished is not None and text:
+        task.final_report = f"{finished.answer}\n\n{source_list(sources, passages)}".strip()
+    return task
 
 
 def _step(report: Report, key: str) -> dict[str, Any]:
@@ -109,38 +112,104 @@ def _step(report: Report, key: str) -> dict[str, Any]:
     return {"key": key, "status": StepStatus.PENDING if step is None else step.status, "error": error}
 
 
-def _question(report: Report, found: Research) -> shapes.ResearchedQuestion:
-    fields = {**dict(found), "passages": [each.id for each in found.passages], **_step(report, found.key)}
-    return shapes.ResearchedQuestion.model_validate(fields)
-
-
-def _draft(report: Report, draft: Draft) -> shapes.ReportDraft:
-    judgement, verdict = draft.rounds.judgement(draft.rounds.text), draft.verdict
-    why = {each.n: " ".join(doubt.why for doubt in judgement.doubts if doubt.n == each.n) for each in judgement.claims}
+def _draft(report: Report, number: int, draft: Draft) -> shapes.ReportDraft:
+    judgement = draft.judgement(draft.text)
     return shapes.ReportDraft(
         **_step(report, draft.step.key),
-        verdict=None if verdict is None else verdict.value,
-        findings=tuple(draft.findings),
-        unreviewed=tuple(each.key for each in draft.unreviewed),
-        number=report.drafts.index(draft) + 1,
-        revises=draft.revises.step.key if draft.revises is not None else None,
-        research=tuple(key for key in report.found if key in report.results and report.results[key].ok),
-        text=draft.rounds.text or None,
-        claims=tuple(shapes.ReportClaim(**dict(each), why=why[each.n] or None) for each in judgement.claims),
-        reviews=tuple(
-            shapes.StageReview(
-                stage=each.recorded.name if each.recorded else each.key,
-                answer=each.result.state.value if each.result and each.result.ok else None,
-                **_step(report, each.key),
-            )
-            for each in draft.reviews
-        ),
+        verdict=draft.verdict,
+        findings=tuple(draft.problems),
+        unreviewed=tuple(_unreviewed(report, draft)),
+        number=number,
+        revises=report.drafts[number - 2].step.key if number > 1 else None,
+        research=tuple(key for key, each in report.results.items() if key in report.found and each.ok),
+        text=draft.text or None,
+        claims=judgement.claims,
+        doubts=judgement.doubts,
     )
 
 
-def _stage(stage: Stage, steps: Iterable[StepState]) -> shapes.StageState:
-    """Return a stage with the state of its latest step."""
-    own = [each for each in steps if each.step.worker == stage.name]
-    is_open = not all(each.closed for each in own)
-    status = StepStatus.RUNNING if is_open else own[-1].status if own else StepStatus.PENDING
-    return shapes.StageState(name=stage.name, status=status, steps=tuple(each.key for each in own))
+# --- Markdown --------------------------------------------------------------------------------------------------------
+
+
+class Numbered(NamedTuple):
+    """A source of the report and the passages of it that are cited, by name."""
+
+    title: str
+    url: str
+    passages: tuple[str, ...]
+
+
+def numbered(text: str, passages: Mapping[str, Passage]) -> list[Numbered]:
+    """Return the sources that a draft cites, in the order in which it cites them; the first is [1]."""
+    cited: dict[tuple[str, str], dict[str, None]] = {}
+    for name in (name for citation in citations_in(text) for name in citation.ids):
+        if name in passages:
+            cited.setdefault((passages[name].title, passages[name].url), {})[name] = None
+    return [Numbered(title, url, tuple(names)) for (title, url), names in cited.items()]
+
+
+def body(text: str, sources: Sequence[Numbered]) -> str:
+    """Return a draft whose citations are numbers of sources. A citation of what does not exist stays as it is."""
+    numbers = {name: number for number, source in enumerate(sources, start=1) for name in source.passages}
+    written, at = "", 0
+    for citation in citations_in(text):
+        if found := sorted({numbers[name] for name in citation.ids if name in numbers}):
+            before = text[at : citation.start]
+            unknown = [f"[{name}]" for name in citation.ids if name not in numbers]
+            marks = " ".join([f"[{', '.join(map(str, found))}]", *unknown])
+            written += f"{before}{'' if not before or before[-1:].isspace() else ' '}{marks}"
+            at = citation.end
+    return (written + text[at:]).strip()
+
+
+def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) -> str:
+    """Return the sources as a numbered list with links to the passages that the report cites; "" without sources."""
+    lines = ["## Sources", ""] if sources else []
+    for number, source in enumerate(sources, start=1):
+        where = "" if not source.url or source.url.startswith(_WEB) else f" ({source.url})"
+        lines.append(f"{number}. {markdown_link(source.title or source.url or 'untitled', source.url)}{where}")
+        cited = (passages[name] for name in source.passages)
+        lines += [f"   - {markdown_link(f'“{shortened(_prose(each), 120)}”', link_to(each))}" for each in cited]
+    return "\n".join(lines)
+
+
+def findings_as_text(title: str, found: Iterable[Research], passages: Mapping[str, Passage]) -> str:
+    """Return findings as a draft, for a report that no model could write; "" without findings."""
+    names = {passage.id: name for name, passage in passages.items()}
+    parts: list[str] = []
+    for item in (each for each in found if each.findings):
+        cited = ((each, ", ".join(names[id_] for id_ in each.passages if id_ in names)) for each in item.findings)
+        parts += [f"## {item.heading}", "\n".join(f"- {each.statement} [{marks}]" for each, marks in cited)]
+    return "\n\n".join([f"# {title}", *parts]) if parts else ""
+
+
+def link_to(passage: Passage) -> str:
+    """Return the address of a passage: of a web page with a text fragment, so that it opens at the passage."""
+    if not passage.url.startswith(_WEB):
+        return passage.url
+    words = _prose(passage).split()
+    ends = [words] if len(words) <= 10 else [words[:5], words[-5:]]
+    text = ",".join(quote(" ".join(each), safe="").replace("-", "%2D") for each in ends)
+    return f"{passage.url}{'' if '#' in passage.url else '#'}:~:text={text}"
+
+
+def markdown_link(label: str, url: str) -> str:
+    """Return a link if the URL is one of the web; otherwise only the label: a source may name any URL."""
+    address = quote(url, safe=":/?#[]@!$&'*+,;=%~-._")
+    return f"[{escaped(label)}]({address})" if url.startswith(_WEB) else escaped(label)
+
+
+def escaped(text: str) -> str:
+    """Return a text on one line in which nothing is Markdown."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def shortened(text: str, most: int = 100) -> str:
+    """Return the first words of a text, on one line."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
+
+
+def _prose(passage: Passage) -> str:
+    """Return the text of a passage without the headings above it."""
+    return _HEADINGS.sub("", passage.text).strip() or passage.text

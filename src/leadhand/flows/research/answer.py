@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from leadhand.core.commands import Cited
 from leadhand.core.decide.asks import NO_MORE_CHILDREN
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import gap_of
@@ -13,8 +12,7 @@ from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.passages import of_passages
-from leadhand.flows.report.rendering import body, numbered
-from leadhand.flows.report.task import not_done
+from leadhand.flows.report.task import body, not_done, numbered
 from leadhand.flows.seam.results import FlowAnswer, Result
 
 from .findings import Findings, found_nothing
@@ -43,7 +41,7 @@ def answer(
         text=shown,
         uses=[Result(each) for each in rests_on],
         gaps=list(_gaps(state, findings, answers)),
-        sources=[Cited(each.title, each.url, findings.finder(each.title, each.url)) for each in cited],
+        sources=[(each.title, each.url) for each in cited],
         judgement=None if judging is None or state.definition.check == "off" else judging.judgement(shown),
         material=partial(of_passages, passages=named) if passages else None,
     )

@@ -18,7 +18,7 @@ from leadhand.flows.passages import Passage, digest_of, unfenced
 from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
 
 from .replies import written_out
-from .workers import LEAD, SUBAGENT, WRITER, Found
+from .workers import SUBAGENT, WRITER, Found
 
 MOST_FILES = 50
 """Paths of earlier files in the brief of a lead; filesystem_tree lists all of them."""
@@ -64,11 +64,6 @@ class Findings:
         if written is not None and written.data is not None:
             return unfenced(written.data.summary)
         return "\n\n".join(f"## {each.step.name}\n\n{self.found[each.key].summary}" for each in self.answered)
-
-    def finder(self, title: str, url: str) -> str:
-        """Return the step that found a source."""
-        found = (key for key, each in self.found.items() for at in each.passages if (at.title, at.url) == (title, url))
-        return next(found, LEAD)
 
 
 # --- what the workers are shown --------------------------------------------------------------------------------------

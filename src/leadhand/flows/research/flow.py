@@ -56,7 +56,7 @@ async def _research(
             answers.append(await _written(run, len(answers), title, given, for_revision(findings, text, problems)))
             if not answers[-1].ok:
                 break
-        await judging.judge_again()
+        await judging.judge(again=True)
     return answer(run.state, findings, [each.state for each in answers], judging)
 
 

@@ -16,11 +16,11 @@ from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
-from leadhand.core.work_order import ProposedSubtask, Step, Subtask, WorkOrder
+from leadhand.core.work_order import ProposedSubtask, Step, Subtask
 from leadhand.core.work_result import Judgement, ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.flow import Desk, Fits
+from leadhand.flows.flow import Desk, Fits, Given
 from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
@@ -32,7 +32,7 @@ from .passes import Pass
 from .pending import Asking, Join, Pending
 from .results import FlowAnswer, FlowMisuse, Result, StepFailed, sha
 from .waits import Waits
-from .worker import Given, Worker, fingerprinted, name_in
+from .worker import Worker, fingerprinted, name_in
 
 
 class Ending(Protocol):
@@ -177,13 +177,8 @@ class FlowContext(Waits):
         self.of.orders[order.work_order_id] = order
         issue = do.IssueOrder(order=order, workers=(WORK,))
         return self.of.add(
-            Pending(order.work_order_id, issue, lambda now: [self._result(now, each) for each in order.subtask_keys()])
+            Pending(order.work_order_id, issue, lambda now: [self._result(now, each) for each in order.subtask_keys])
         )
-
-    def ordered(self, order: Pending[list[Result]]) -> tuple[WorkOrder, list[Pending[Result]]]:
-        """Return an order that was issued, with its subtasks to wait for one by one."""
-        found = self.of.orders[order.key]
-        return found, [self.of.add(Pending(key, None, partial(self._result, key=key))) for key in found.subtask_keys()]
 
     def begin_subtask(self, position: int, subtask: Subtask) -> None:
         """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""
@@ -321,7 +316,8 @@ class FlowContext(Waits):
         """Return the instructions that a worker has for one step alone, with those that the run gives it."""
         if worker is None or isinstance(worker.instructions, str):
             return None
-        text = worker.instructions(Given(self.request, given or {"request": self.request}, deps=self.deps))
+        given = given or {"request": self.request}
+        text = worker.instructions(Given(input=given, request=self.request, deps=self.deps))
         return with_more(cleandoc(text), worker.name, self.state.definition.instructions)
 
     def _version(self, recorded: Recorded) -> tuple[str, Recorded | None]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json
-from leadhand.flows.flow import Code, ProposedCall, Result
+from leadhand.flows.flow import Code, Given, ProposedCall
 
-Checks = Callable[[RunState, StepState, Result], Sequence[str]]
+Checks = Callable[[RunState, StepState, Given], Sequence[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Details:
     shows: Callable[[RunState, StepState], dict[str, Any]] | None = None
     schema: Callable[[RunState, StepState], dict[str, Any] | None] = lambda _state, _step: None
     checks: Checks | None = None
-    keeps: Callable[[RunState, StepState, Result], Json] = lambda _state, _step, said: said.value
+    keeps: Callable[[RunState, StepState, Given], Json] = lambda _state, _step, said: said.value
     proposes: Callable[[RunState, StepState, Json], Sequence[ProposedCall]] = lambda _state, _step, _said: ()
     draft: Callable[[RunState, StepState], Callable[[Json], bool] | None] = lambda _state, _step: None
     code: Code | None = None

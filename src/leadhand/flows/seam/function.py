@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from leadhand.core.errors import UsageError
 from leadhand.core.events import Entry
 from leadhand.core.state import RunState
-from leadhand.core.value import Value, shown
+from leadhand.core.value import shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.refused_options import refusal
 
@@ -54,7 +54,7 @@ class FunctionFlow:
         self.function, self.file = function, function.__code__.co_filename
         self.name = name or function.__name__.replace("_", "-")
         self.description = inspect.getdoc(function) or ""
-        self.offline = {each if isinstance(each, str) else each.name: rule for each, rule in (offline or {}).items()}
+        self._offline = {each if isinstance(each, str) else each.name: rule for each, rule in (offline or {}).items()}
         self.plans, self.reads_artifacts, self.unfinished = plans, reads_artifacts, unfinished
         self._own, self._workers = own, workers
         self.Options = _options_of(self.name, function, RESERVED if workers is None else ())
@@ -70,7 +70,7 @@ class FunctionFlow:
         try:
             return self.Options.model_validate(dict(given))
         except ValidationError as error:
-            raise refusal(self.name, self.Options, error) from error
+            raise refusal(self.name, self.Options, given, error) from error
 
     def workers(self, options: Any) -> Sequence[Recorded]:
         """Return the workers that a run with these options has from its beginning."""
@@ -83,9 +83,17 @@ class FunctionFlow:
     def named(self) -> Sequence[Worker]:
         """The workers that the function reaches, with those among their tools; the first of each name."""
         found: dict[str, Worker] = {}
-        for each in _workers_in(self.function) if self._workers is None else ():
-            found |= {one.name: one for one in with_tools((each,)) if one.name not in found}
+        for each in _reached(self.function) if self._workers is None else ():
+            if isinstance(each, Worker):
+                found |= {one.name: one for one in with_tools((each,)) if one.name not in found}
         return tuple(found.values())
+
+    @cached_property
+    def offline(self) -> Mapping[str, Rule]:
+        """The rules of the built-in model by worker, with those of the flows that the function reaches."""
+        reached = _reached(self.function) if self._workers is None else ()
+        flows = [each for each in reached if isinstance(each, FunctionFlow)]
+        return {name: rule for each in (*flows, self) for name, rule in each._offline.items()}
 
     @property
     def own(self) -> Mapping[str, Worker]:
@@ -99,7 +107,7 @@ class FunctionFlow:
     def check_code(self, options: Any) -> None:
         """Raise UsageError if this process lacks code that a run with these options needs."""
 
-    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> Value | None:
+    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> BaseModel | None:
         """Return the flow's own part of the run document; ``entries`` are the log of the run."""
         return None
 
@@ -144,14 +152,14 @@ def _options_of(name: str, function: Function, taken: Sequence[str]) -> type[Bas
     return create_model(f"Options of {name}", __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 
-def _workers_in(function: Function) -> Iterator[Worker]:
-    """Yield the workers that a function names as globals or from its closure, also in lists, tuples and dicts, and
-    those that the functions of its module and the flows that it names name."""
+def _reached(function: Function) -> Iterator[Worker | FunctionFlow]:
+    """Yield the workers and flows that a function names as globals or from its closure, also in lists, tuples and
+    dicts, and those that the functions of its module and the flows that it names name."""
     functions: list[Any] = [function]
     for each in functions:  # it grows
         values = _named(each)
         for value in (*values, *chain.from_iterable(_members(value) for value in values)):
-            if isinstance(value, Worker):
+            if isinstance(value, Worker | FunctionFlow):
                 yield value
             called: object = value.function if isinstance(value, FunctionFlow) else value
             is_near = called is not value or getattr(called, "__module__", "") == function.__module__

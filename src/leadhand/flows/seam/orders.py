@@ -52,14 +52,16 @@ def issue(
     """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys.
 
     A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
-    ``instead_of`` has the subtasks that are repaired, ``keys`` other keys than those by number.
+    ``instead_of`` has the subtasks that are repaired, to which the others no longer refer, ``keys`` other keys than
+    those by number.
     """
     outputs = {worker.name: worker.output for worker in workers}
+    moved = {of: keys[n] if n < len(keys) else subtask_key(order, n) for n, of in enumerate(instead_of)}
 
     def key(reference: int | str) -> str:
         text = str(reference).removeprefix(f"{order}.")
         if not (text.isascii() and text.isdigit()):
-            return str(reference)
+            return moved.get(str(reference), str(reference))
         return keys[int(text)] if int(text) < len(keys) else subtask_key(order, int(text))
 
     return WorkOrder(
@@ -112,8 +114,8 @@ def asked_order(
         if is_same(known.model_dump(mode="json"), issued(key, known.keys).model_dump(mode="json")):
             return known
     number = len({*state.orders, *asked}) + 1
-    earlier = {key for each in asked.values() for key in each.subtask_keys()}
-    problems = order_problems(state.definition, proposed, earlier, number)
+    earlier = {key for each in asked.values() for key in each.subtask_keys}
+    problems = order_problems(state.definition, proposed, earlier, number, instead_of)
     if len(asked) >= (most := state.definition.limits.max_steps):
         problems.append(f"the run is limited to {most} orders")
     if problems:
@@ -128,17 +130,21 @@ def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
     fresh = (subtask_key(order.work_order_id, n) for n in count(len(order.subtasks)))
     free = (key for key in fresh if key not in begun)
     keys: list[str] = []
-    for own, subtask in zip(order.subtask_keys(), order.subtasks, strict=True):
+    for own, subtask in zip(order.subtask_keys, order.subtasks, strict=True):
         same = [key for key in (own, *begun) if begun.get(key) == subtask and key not in keys]
         keys.append(same[0] if same else own if own not in (*begun, *keys) else next(free))
-    return () if keys == [*order.subtask_keys()] else tuple(keys)
+    return () if keys == [*order.subtask_keys] else tuple(keys)
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
 
 def order_problems(
-    definition: RunDefinition, proposed: Sequence[ProposedSubtask], known: Collection[str] = (), number: int = 1
+    definition: RunDefinition,
+    proposed: Sequence[ProposedSubtask],
+    known: Collection[str] = (),
+    number: int = 1,
+    instead_of: Sequence[str | None] = (),
 ) -> list[str]:
     """Return why subtasks cannot be the order with this ``number``, one sentence each: unknown tools and workers,
     missing arguments, unknown needs and cycles. ``known`` are the keys of subtasks of earlier orders.
@@ -146,10 +152,10 @@ def order_problems(
     Arguments are validated against the schema elsewhere. The model that reads the problems knows its subtasks by their
     indexes: the order has no id yet.
     """
-    order = issue(proposed, order_id(number), "-")
+    order = issue(proposed, order_id(number), "-", instead_of=instead_of)
     found = [
         f"{key} ({subtask.name}) {problem}"
-        for key, subtask in zip(order.subtask_keys(), order.subtasks, strict=True)
+        for key, subtask in zip(order.subtask_keys, order.subtasks, strict=True)
         for problem in _subtask_problems(definition, subtask)
     ]
     key_in_text = re.compile(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?")

@@ -54,7 +54,7 @@ def absent_outcome(state: RunState) -> Outcome:
 def steps_asked(state: RunState, key: str) -> Sequence[str]:
     """Return the steps of what a flow asks for: itself, or the subtasks of an order."""
     if (order := state.orders.get(key)) is not None:
-        return order.order.subtask_keys()
+        return order.order.subtask_keys
     return (key,) if key in state.steps else ()
 
 

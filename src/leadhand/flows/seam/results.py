@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from leadhand.core.artifact import blob_of
-from leadhand.core.commands import Cited
 from leadhand.core.errors import Failure
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
@@ -128,7 +127,7 @@ class FlowAnswer(NamedTuple):
     uses: Sequence[Result] | None = None
     gaps: Sequence[Gap] = ()
     value: Json = None
-    sources: Sequence[Cited] | None = None
+    sources: Sequence[tuple[str, str]] | None = None
     judgement: Judgement | None = None
     writer: str = ""
     material: Callable[[RunState], Material] | None = None

@@ -20,7 +20,7 @@ from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import DEEPEST, Json, fitting, one_line, plain_json, shown
 from leadhand.core.worker import Worker as Recorded
-from leadhand.flows.flow import Result as Returned
+from leadhand.flows.flow import Given
 
 from .context import NOTHING, FlowContext, Provided
 from .details import PLAIN, Checks, Details
@@ -31,7 +31,7 @@ from .outcomes import absent_outcome, answer_of, outcome_of, outcome_with, steps
 from .passes import Pass, Stale
 from .pending import Pending
 from .results import FlowMisuse, Retry, StepFailed, refers
-from .worker import Given, Worker, name_in
+from .worker import Worker, name_in
 
 FIX = "fix the flow, then retry the run: nothing that is finished is done again"
 GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
@@ -237,14 +237,14 @@ class FunctionRun:
     def _checks_of(self, worker: Worker) -> Checks:
         """Return what says why an answer of a worker of the program is not accepted."""
 
-        def checks(state: RunState, step: StepState, said: Returned) -> Sequence[str]:
+        def checks(state: RunState, step: StepState, said: Given) -> Sequence[str]:
             answer: Any = said.text if said.value is None else said.value
             try:
                 if isinstance(worker.output, type) and issubclass(worker.output, BaseModel):
                     answer = worker.output.model_validate(answer)
                 if worker.validate is not None:
-                    given, deps = resolved({**step.step.input}, state), self._provided.deps
-                    worker.validate(answer, Given(state.definition.request, given, said.text, said.calls, deps))
+                    given, request = resolved({**step.step.input}, state), state.definition.request
+                    worker.validate(answer, said._replace(input=given, request=request, deps=self._provided.deps))
             except (Retry, ValidationError) as error:
                 return [one_line(error) or "it was not accepted"]
             except (Exception, SystemExit) as error:

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from leadhand.core.errors import UsageError
-from leadhand.core.tool import CallState, ToolSpec
-from leadhand.core.value import Json, one_line, shown
+from leadhand.core.tool import ToolSpec
+from leadhand.core.value import one_line, shown
 from leadhand.core.worker import ALL_TOOLS, LIMITS, CallSettings
 from leadhand.core.worker import Worker as Recorded
+from leadhand.flows.flow import Given
 from leadhand.flows.seam.results import sha
-
-
-class Given(NamedTuple):
-    """What a worker was given, and what it did: for functions that write its instructions or validate its answer.
-
-    ``request`` is that of the run, ``input`` what the step was given, ``text`` the answer as text, ``calls`` are the
-    finished tool calls, ``deps`` is what the program gave the run.
-    """
-
-    request: str
-    input: Mapping[str, Json]
-    text: str = ""
-    calls: Sequence[CallState] = ()
-    deps: Any = None
-
 
 Validate = Callable[[Any, Given], object]
 """Raises :class:`~leadhand.flows.Retry` with a reason to send an answer back to its worker."""

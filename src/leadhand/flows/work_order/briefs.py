@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from leadhand.core.commands import Outcome
 from leadhand.core.outcome import all_gaps, source_numbers, sources_of
@@ -12,24 +12,36 @@ from leadhand.core.work_order import ProposedSubtask
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.facts import CONTEXT, asked, earlier_facts, today
 from leadhand.flows.flow import result_facts
-from leadhand.flows.lean_schema import lean_schema
 from leadhand.flows.seam.results import Result
 from leadhand.verify.material import approval_note
 
 from .roles import RoleName
-from .work import Shard, Work, is_exact
+from .work import Work, is_exact
 
 Numbers = Mapping[tuple[str, str], int]
 """The numbers of sources, by title and address."""
 
 
+class Shard(NamedTuple):
+    """What one review judges: some results, and with ``whole`` the order as a whole; with ``compose``, the review also
+    writes the answer."""
+
+    name: str
+    results: Sequence[Result]
+    whole: bool = False
+    compose: bool = False
+
+
 def _choices(state: RunState) -> dict[str, Any]:
     """Return the tools, and the workers of the project if there are any, that a subtask can name."""
     tools = [
-        {"name": tool.name, "description": tool.description, "parameters": lean_schema(tool.parameters)}
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
         for tool in state.definition.tools
     ]
-    workers = [{"name": worker.name, "description": worker.description} for worker in state.definition.declared]
+    workers = [
+        {"name": each.name, "description": each.description, "parameters": each.input or {"properties": {"task": {}}}}
+        for each in state.definition.declared
+    ]
     return {"tools": tools, **({"workers": workers} if workers else {})}
 
 
@@ -55,39 +67,35 @@ def plan(state: RunState, before: Sequence[ProposedSubtask], heard: Mapping[str,
     return facts
 
 
-# --- reviews ---------------------------------------------------------------------------------------------------------
-
-
-def review(state: RunState, work: Work, shard: Shard, others: Sequence[str], *, is_last: bool) -> dict[str, Any]:
+def review(state: RunState, work: Work, shard: Shard) -> dict[str, Any]:
     """Return the brief of a review: the results and errors of one shard. A result of exactly the ordered call is shown
-    in short. ``others`` are the names of the subtasks of the order that other reviews judge."""
-    whole, composing, earlier = shard.whole, shard.compose, work.usable() if shard.whole else []
-    numbers = source_numbers(sources_of(each.state for each in (*earlier, *shard.results))) if composing else {}
-    shown = {each.key: reviewed(state, each, numbers) for each in shard.results}
-    exact = [each.key for each in shard.results if is_exact(each)]
+    in short."""
+    own, whole = [each.key for each in shard.results], shard.whole
+    latest = {each.key: each for each in work.latest}
+    earlier = [each for each in work.usable() if each.key not in latest] if whole else []
+    numbers: Numbers = numbers_of((*earlier, *shard.results)) if shard.compose else {}
+    exact = {each.key: result(each, numbers) for each in shard.results if is_exact(each)}
     facts: dict[str, Any] = {
-        **({} if is_last else _choices(state)),
-        **(_about(state) if composing else asked(state, None if whole else CONTEXT)),
-        "compose": composing,
+        **({} if work.is_last else _choices(state)),
+        **(_about(state) if shard.compose else asked(state, None if whole else CONTEXT)),
+        "compose": shard.compose,
         "judge_only": not whole,
-        "last_order": is_last,
+        "last_order": work.is_last,
         "plan_cannot": [part.model_dump() for part in work.cannot] if whole else [],
         "accepted": [{"subtask": each.key, **result(each, numbers)} for each in earlier],
-        "as_ordered": {key: shown[key] for key in exact},
-        "subtasks": [each for key, each in shown.items() if key not in exact],
+        "as_ordered": exact,
+        "subtasks": [reviewed(state, each, numbers) for each in shard.results if each.key not in exact],
+        "sources": _sources(numbers),
+        "gaps": _gaps(state, work) if shard.compose else [],
     }
-    if others:
+    if whole and (others := [each.state.subtask.name for key, each in latest.items() if key not in own]):
         names = fitting(others, max(context_budget(state, RoleName.REVIEW) - tokens(facts), 0))
         facts |= {"also_ordered": names, "and_more": len(others) - len(names)}
-    if composing:
-        facts |= {"sources": _sources(numbers), "gaps": _gaps(state, work)}
     return {name: fact for name, fact in facts.items() if fact or name == "subtasks"}
 
 
 def reviewed(state: RunState, each: Result, numbers: Numbers) -> dict[str, Any]:
-    """Return a result as a reviewer sees it: in short if exactly the ordered call was made, else in full."""
-    if is_exact(each):
-        return result(each, numbers)
+    """Return a result as a reviewer sees it in full, with the calls that were made."""
     given, failure, found = each.state.subtask, each.failure, result_facts(each.state)
     if found is not None and numbers:
         found["sources"] = [numbers[source.title, source.url] for source in each.sources]
@@ -96,50 +104,34 @@ def reviewed(state: RunState, each: Result, numbers: Numbers) -> dict[str, Any]:
         more = {"error": call.error, "approval": approval_note(state, call, given)}
         shown = {"tool": call.tool, "args": call.args, "ok": call.ok}
         calls.append(shown | {name: text for name, text in more.items() if text})
-    error = None if failure is None else failure.model_dump(include={"message", "type", "class_", "next_action"})
     facts = {
         "subtask": each.key,
         **given.model_dump(include={"name", "tool", "args", "expected_output"}),
         "status": "completed" if each.ok else "failed",
         "result": found,
-        "error": error,
+        "error": failure and failure.model_dump(include={"message", "type", "class_", "next_action"}),
         "calls": calls,
     }
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
-# --- the answer ------------------------------------------------------------------------------------------------------
-
-
-def compose(state: RunState, work: Work, numbers: Numbers) -> dict[str, Any]:
-    """Return the brief of a composition: the request, every result that the answer may use, and every gap."""
-    results = [result(each, numbers, judged=each.key in work.verdicts) for each in work.usable()]
-    more = {"gaps": _gaps(state, work), "sources": _sources(numbers)}
-    return {
-        "task": "compose",
-        **_about(state),
-        "results": results,
-        **{name: fact for name, fact in more.items() if fact},
-    }
-
-
-def section(state: RunState, results: Sequence[Result], numbers: Numbers) -> dict[str, Any]:
-    """Return the brief of one section of a long answer: the results that it covers."""
-    shown = [result(each, numbers) for each in results]
-    facts = {"task": "compose", **_about(state, CONTEXT), "part": "section"}
-    return {**facts, "results": shown, "sources": _sources(numbers)}
-
-
-def opening(state: RunState, work: Work, texts: Sequence[str]) -> dict[str, Any]:
-    """Return the brief of the opening of all sections, with every gap. Sections that do not fit are cut."""
-    facts: dict[str, Any] = {"task": "compose", **_about(state), "part": "opening"}
+def compose(
+    state: RunState, work: Work, results: Sequence[Result], numbers: Numbers, part: str = "", texts: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the brief of an answer, or of a ``part`` of a long one: the results that it may use, and every gap. The
+    opening of sections has their ``texts``, cut if they do not fit, instead of results."""
+    facts: dict[str, Any] = {"task": "compose", **_about(state, CONTEXT if part == "section" else None), "part": part}
+    facts["results"] = [result(each, numbers, judged=each.key in work.verdicts) for each in results]
+    facts["sources"] = _sources({source: numbers[source] for source in numbers_of(results)})
     space = context_budget(state, RoleName.COMPOSE) - tokens(facts)
-    facts["gaps"] = fitting(_gaps(state, work), space // 2)
-    space -= tokens(facts["gaps"])
-    share = max(3 * space // len(texts), 100)  # three characters per token
-    whole = sum(tokens(text) for text in texts) <= space
-    facts["sections"] = [text if whole or len(text) <= share else f"{text[:share]} …" for text in texts]
-    return facts
+    if part != "section":
+        facts["gaps"] = fitting(_gaps(state, work), space // 2 if texts else space)
+    if texts:
+        space -= tokens(facts["gaps"])
+        share = max(3 * space // len(texts), 100)  # three characters per token
+        is_short = sum(map(tokens, texts)) <= space
+        facts["sections"] = [each if is_short or len(each) <= share else f"{each[:share]} …" for each in texts]
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def result(each: Result, numbers: Numbers, *, judged: bool = True) -> dict[str, Any]:
@@ -156,6 +148,11 @@ def result(each: Result, numbers: Numbers, *, judged: bool = True) -> dict[str, 
         "sources": [numbers[source.title, source.url] for source in each.sources if numbers],
     }
     return {name: value for name, value in shown.items() if value}
+
+
+def numbers_of(results: Sequence[Result]) -> Numbers:
+    """Return the numbers that cite the sources of results."""
+    return source_numbers(sources_of(each.state for each in results))
 
 
 def _sources(numbers: Numbers) -> list[dict[str, Any]]:

@@ -5,21 +5,32 @@
     plan ─▶ order ─▶ workers in parallel ─▶ review, shard by shard; over when none runs or waits ─▶ answer
               ▲                                                                             │
               └────────────── repair order: what is open or missing ◀───────────────────────┘  at most max_steps orders
+
+An answer whose results do not fit into one call has sections, written in parallel, under one opening.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from leadhand.core.errors import Failure
+from leadhand.core.outcome import failure_gap
 from leadhand.core.work_order import ProposedSubtask
+from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
+from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.outcomes import outcome_with
+from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import FlowAnswer, Result
 
-from . import composing, planning, reviewing
-from .plans import Plan
-from .repair import Wanted, repair
-from .roles import RoleName, roles
-from .work import Work
+from . import briefs, planning, reviewing
+from .roles import COMPOSER, ROLES, Plan, RoleName, instructions, with_role
+from .work import Wanted, Work, repair
+
+SECTION = 25
+"""Results per section."""
 
 
 async def work_order(run: FlowContext) -> FlowAnswer:
@@ -30,41 +41,98 @@ async def work_order(run: FlowContext) -> FlowAnswer:
     plan, first = planned
     work = Work(run)
     work.note_cannot(plan.cannot)
-    wanted = Wanted(plan.subtasks) if plan.subtasks else None
-    answer = await _answered(run, work, plan, first, wanted)
+    answer = await _answered(run, work, plan, first, [(each, None) for each in plan.subtasks])
     missing = await _missing(run, work, answer)
-    if missing is None or not await planning.is_approved(run, work, plan.goal, missing, first):
+    if not missing or not await planning.is_approved(run, work, plan.goal, missing, first):
         return answer
     return await _answered(run, work, plan, first, missing)
 
 
-async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wanted: Wanted | None) -> FlowAnswer:
+async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wanted: Wanted) -> FlowAnswer:
     """Carry out an order, and the repairs that its review leads to, and return the answer."""
-    written = ""
-    while wanted is not None:
-        repairs = work.orders[-1].work_order_id if work.orders else None
-        issued = run.order(plan.goal, wanted.asked(), repairs=repairs)
-        review = await reviewing.review(run, work, issued)
-        await run.reviewed(issued.key, review)
-        written = review.answer or ""
-        wanted = repair(work, review) if work.may_order else None
-        if wanted is not None and not await planning.is_approved(run, work, plan.goal, wanted, first):
-            wanted = None
-    if written and not work.cannot:
-        return FlowAnswer(written, uses=work.usable(), gaps=work.gaps(), writer=RoleName.COMPOSE)
-    return await composing.compose(run, work)
+    while wanted:
+        repairs = work.orders[-1] if work.orders else None
+        asked = [{**dict(each), "repairs_subtask": of} for each, of in wanted]
+        issued = run.order(plan.goal, asked, repairs=repairs)
+        work.carried_out(issued.key, await issued)
+        work.reviewed(await reviewing.review(run, work))
+        await run.reviewed(issued.key, work.review)
+        wanted = [] if work.is_last else repair(work)
+        if wanted and not await planning.is_approved(run, work, plan.goal, wanted, first):
+            break
+    if work.review.answer and not work.cannot:
+        return FlowAnswer(work.review.answer, uses=work.usable(), gaps=work.gaps(), writer=RoleName.COMPOSE)
+    return await _compose(run, work)
 
 
-async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted | None:
+async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted:
     """Return what the judge misses in an answer and the lead confirms, as subtasks whose workers choose their tools."""
     asked = run.state.definition
-    if asked.check != "judge" or asked.shape or not work.may_order or answer.failure is not None:
-        return None
+    if asked.check != "judge" or asked.shape or work.is_last or answer.failure is not None:
+        return []
     from leadhand.flows.answering import judged  # a run without a judge does not import it
 
     found = await judged(run, outcome_with(run.of, answer), answer.writer)
-    parts = [each.name for each in found.missing]
-    return Wanted([ProposedSubtask(name=each[:200], expected_output=each) for each in parts]) if parts else None
+    return [(ProposedSubtask(name=each.name[:200], expected_output=each.name), None) for each in found.missing]
 
 
-WORK_ORDER = FunctionFlow(work_order, name="work-order", workers=roles())
+# --- the answer ------------------------------------------------------------------------------------------------------
+
+
+async def _compose(run: FlowContext, work: Work) -> FlowAnswer:
+    """Return the answer. If there is nothing to compose, it is empty; if it could not be written, that is a gap of an
+    answer that is a list of the results."""
+    uses, gaps = work.usable(), work.gaps()
+    text, failure = await _written(run, work, uses) if uses else ("", None)
+    if failure is not None:
+        reason = f"it could not be written, so the results are listed: {failure.message}"
+        gaps.append(failure_gap("the answer", failure, reason))
+    return FlowAnswer(text, uses=uses, gaps=gaps, failure=failure, writer=RoleName.COMPOSE)
+
+
+async def _written(run: FlowContext, work: Work, uses: Sequence[Result]) -> tuple[str, Failure | None]:
+    """Return the text of the answer, or why it could not be written."""
+    state = run.state
+    name = f"compose{len(work.orders)}" if len(work.orders) > 1 else "compose"
+    numbers = briefs.numbers_of(uses)
+    gaps: list[Any] = [[each.name, each.reason] for each in work.gaps()]
+    gaps += [
+        [key, each.failure and each.failure.message] for key, each in work.results.items() if not work.may_be_used(key)
+    ]
+
+    def write(part: str, key: str, given: Any, results: Sequence[Result], texts: Sequence[str] = ()) -> Pending[Result]:
+        details = Details(
+            title=f"Write the answer · part {given['part']}" if part == "section" else "Write the answer",
+            instructions=with_role(state, RoleName.COMPOSE, instructions("section")) if part else None,
+            shows=lambda now, _: briefs.compose(now, work, results, numbers, part, texts),
+        )
+        final = part != "section"
+        return run.step(COMPOSER, key=name + key, input=given, details=details, final=final, optional=True)
+
+    shown = [[briefs.result(each, numbers), *(source.url for source in each.sources)] for each in uses]
+    sizes = [*zip(uses, map(tokens, shown), strict=True)]
+    room = max(context_budget(state, RoleName.COMPOSE) - tokens(run.request), 1)
+    is_short = sum(tokens(each.text) for each in uses) <= 2 * work.definition.limits.max_output_tokens
+    if is_short and tokens([shown, gaps]) <= room:
+        whole = await write("", "", {"results": uses, "gaps": gaps}, uses)
+        if whole.ok or not is_too_large(whole.failure):
+            return whole.text, whole.failure
+    groups = grouped(sizes, room, SECTION)
+    sections: list[Pending[Result]] = []
+    for n, each in enumerate(groups):
+        cited = [numbers[source.title, source.url] for result in each for source in result.sources]
+        given = {"results": each, "part": n + 1, "of": len(groups), "numbers": cited}
+        sections.append(write("section", f"-0-{n}", given, each))
+    said: list[Result] = await run.gather(sections)
+    listed = ["\n".join(_line(each, numbers) for each in group) for group in groups]
+    texts = [each.text if each.ok else line for each, line in zip(said, listed, strict=True)]
+    opening = await write("opening", "-whole", {"over": said, "gaps": gaps}, (), texts)
+    return ("\n\n".join([opening.text, *texts]) if opening.ok else ""), opening.failure
+
+
+def _line(result: Result, numbers: briefs.Numbers) -> str:
+    """Return a result as an item of a list."""
+    return f"- {result.text}" + "".join(f" [{numbers[source.title, source.url]}]" for source in result.sources)
+
+
+WORK_ORDER = FunctionFlow(work_order, name="work-order", workers=ROLES)

@@ -12,7 +12,7 @@ from leadhand.core.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, render, reported
 
-from .repair import NEW_REASON
+from .work import NEW_REASON
 
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
 SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
@@ -20,22 +20,16 @@ _HIGHEST = re.compile(r"(?:Sample data, not a forecast: )?([^,]+),.* to (-?[\d.]
 
 
 def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
-    """Plan ``facts["request"]`` with ``facts["tools"]``. Subtasks that an objection names are not planned again."""
+    """Plan ``facts["request"]`` with ``facts["tools"]``."""
     if request.schema is not None and "subtasks" not in str(request.schema):  # it is for another flow's worker
         return None
     asked = text_of(facts.get("request"))
     calls = Calls(asked, objects_of(facts.get("tools")), facts.get("today"))
-    refused = set(re.findall(r"\w+", request.objections.casefold()))
-    subtasks = [each for each in calls.subtasks() if each["name"] not in refused]
-    if refused or not (subtasks or calls.cannot):
-        reason = f"it was refused: {request.objections}" if refused else f"no registered tool covers it; {HOW}"
-        calls.cannot[line(asked, 300) or "(an empty request)"] = line(reason, 900)
-    return {
-        "goal": line(asked, 200) or "(an empty request)",
-        "subtasks": subtasks,
-        "cannot": [{"what": what, "reason": why} for what, why in calls.cannot.items()],
-        "more": False,
-    }
+    subtasks = calls.subtasks()
+    if not (subtasks or calls.cannot):
+        calls.cannot[line(asked, 300) or "(an empty request)"] = f"no registered tool covers it; {HOW}"
+    cannot = [{"what": what, "reason": why} for what, why in calls.cannot.items()]
+    return {"goal": line(asked, 200) or "(an empty request)", "subtasks": subtasks, "cannot": cannot, "more": False}
 
 
 def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:

@@ -7,19 +7,19 @@ from typing import Any
 
 from leadhand.core.ids import order_id
 from leadhand.core.relations import is_gated
+from leadhand.core.run import RunDefinition
+from leadhand.core.value import Json, object_of
 from leadhand.core.work_order import ProposedSubtask, Unsupported
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
-from leadhand.flows.seam.orders import issue
+from leadhand.flows.seam.orders import issue, order_problems
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Approved, FlowAnswer, Result
-from leadhand.flows.work_order.plans import Plan
 
-from . import briefs, checks, schemas
-from .repair import Wanted
-from .roles import RoleName, instructions, role, with_role
-from .work import Work
+from . import briefs
+from .roles import PLANNER, Plan, RoleName, instructions, parse, proposed_calls, with_role
+from .work import Wanted, Work
 
 ANSWERED = """\
 You asked the person about this request. `answered` has your questions and the answers: plan with them."""
@@ -35,21 +35,19 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
     denied: list[dict[str, Any]] = []
     while True:
         number = 1 + len(answered) + len(denied)
-        pages = await _pages(run, number, {"answered": answered, "denied": denied})
-        first = pages[0]
+        heard = {"answered": answered, "denied": denied}
+        whole, first = await _planned(run, number, {name: each for name, each in heard.items() if each})
         if first.failure is not None:
             return FlowAnswer(failure=first.failure)
-        page = Plan.model_validate(first.value)
-        if page.question:
-            reply = await run.person(page.question, key=f"question-{number}")
-            answered.append({"question": page.question, "answer": reply})
+        if whole.question:
+            reply = await run.person(whole.question, key=f"question-{number}")
+            answered.append({"question": whole.question, "answer": reply})
             continue
-        if page.answer:
-            return FlowAnswer(page.answer, uses=[first], writer=RoleName.COMPOSE)
-        whole = _whole(pages)
+        if whole.answer:
+            return FlowAnswer(whole.answer, uses=[first], writer=RoleName.COMPOSE)
         if not whole.subtasks or not is_gated(run.state):
             return whole, first
-        shown = shown_plan(run, whole)
+        shown = shown_plan(run, whole, order_id(1), [(each, None) for each in whole.subtasks])
         if any(each["plan"] == shown for each in denied):
             return FlowAnswer(failure=made_again())
         said = await run.approve(shown, key=page_id(1, number), of=first)
@@ -60,13 +58,13 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
             return FlowAnswer(failure=failure)
 
 
-def shown_plan(run: FlowContext, whole: Plan, order: str = order_id(1), instead_of: Sequence[str | None] = ()) -> Any:
-    """Return a plan as people are shown it, as JSON data: its subtasks as they are issued."""
-    workers = run.state.definition.declared
-    issued = issue(whole.subtasks, order, whole.goal, workers=workers, instead_of=instead_of)
+def shown_plan(run: FlowContext, plan: Plan, order: str, wanted: Wanted) -> dict[str, Any]:
+    """Return a plan as people are shown it, as JSON data: the ``wanted`` subtasks as they are issued."""
+    workers, instead_of = run.state.definition.declared, [of for _, of in wanted]
+    issued = issue([each for each, _ in wanted], order, plan.goal, workers=workers, instead_of=instead_of)
     subtasks = [each.model_dump(mode="json", exclude_defaults=True) for each in issued.subtasks]
-    cannot = [each.model_dump(mode="json") for each in whole.cannot]
-    return {"goal": whole.goal, "subtasks": subtasks, **({"cannot": cannot} if cannot else {})}
+    cannot = [each.model_dump(mode="json") for each in plan.cannot]
+    return {"goal": plan.goal, "subtasks": subtasks, **({"cannot": cannot} if cannot else {})}
 
 
 async def is_approved(run: FlowContext, work: Work, goal: str, wanted: Wanted, first: Result) -> bool:
@@ -74,8 +72,8 @@ async def is_approved(run: FlowContext, work: Work, goal: str, wanted: Wanted, f
     if not run.state.definition.approve_plan:
         return True
     order = order_id(len(work.orders) + 1)
-    shown = shown_plan(run, Plan(goal=goal, subtasks=tuple(wanted.subtasks)), order, wanted.instead_of)
-    approved = [_call(each.model_dump(mode="json")) for known in work.orders for each in known.subtasks]
+    shown = shown_plan(run, Plan(goal=goal), order, wanted)
+    approved = [_call(each.state.subtask.model_dump(mode="json")) for each in work.results.values()]
     if all(_call(each) in approved for each in shown["subtasks"]):
         return True
     return isinstance(await run.approve(shown, key=order, of=first), Approved)
@@ -87,53 +85,78 @@ def _call(subtask: Mapping[str, Any]) -> Sequence[Any]:
     return [subtask.get(name) or None for name in fields], [*subtask.get("needs", ())]
 
 
-async def _pages(run: FlowContext, number: int, heard: Mapping[str, Any]) -> list[Result]:
-    """Return the pages of one plan. If a later page fails, only its own subtasks are lost.
+async def _planned(run: FlowContext, number: int, heard: Mapping[str, Any]) -> tuple[Plan, Result]:
+    """Return a plan with the result of its first page. If a later page fails, only its own subtasks are lost.
 
     Subtasks that may begin before their order do so while a page is being written.
     """
     pages: list[Result] = []
-    before: list[ProposedSubtask] = []
-    while not pages or (pages[-1].ok and Plan.model_validate(pages[-1].value).more):
-        step = _page(run, number, pages, [*before], heard)
+    whole = Plan(more=True)
+    while whole.more:
+        step = _page(run, number, pages, whole.subtasks, heard)
         async with run.reading(step, "subtasks") as written:
             async for value in written:
-                proposed, _ = checks.parse(ProposedSubtask, value)
-                subtask = None if proposed is None else issue((proposed,), order_id(1), "-").subtasks[0]
-                if subtask is not None and not step.done:
-                    run.begin_subtask(len(before) + written.index, subtask)
+                subtask = issue((ProposedSubtask.model_validate(value),), order_id(1), "-").subtasks[0]
+                if not step.done:
+                    run.begin_subtask(len(whole.subtasks) + written.index, subtask)
         pages.append(await step)
-        before += Plan.model_validate(pages[-1].value).subtasks if pages[-1].ok else ()
-    return pages
+        if (failure := pages[-1].failure) is not None:
+            rest = f"the rest of the request, after its first {len(whole.subtasks)} subtasks"
+            lost = Unsupported(what=rest, reason=f"the plan ended early: {failure.message}"[:1_000])
+            return whole.evolve(cannot=(*whole.cannot, lost)), pages[0]
+        page = Plan.model_validate(pages[-1].value)
+        cannot = tuple(dict.fromkeys((*whole.cannot, *page.cannot)))
+        goal, subtasks = whole.goal or page.goal, (*whole.subtasks, *page.subtasks)
+        whole = page.evolve(goal=goal, subtasks=subtasks, cannot=cannot)
+    return whole, pages[0]
 
 
 def _page(
     run: FlowContext, number: int, pages: Sequence[Result], before: Sequence[ProposedSubtask], heard: Mapping[str, Any]
 ) -> Pending[Result]:
-    first, part = len(before), len(pages) + 1
+    part = len(pages) + 1
     known = {"denied": DENIED, "answered": ANSWERED}
     more = [instructions("workers")] if run.state.definition.declared else []
-    more += [text for name, text in known.items() if heard[name]]
     details = Details(
         title=f"Plan · part {part}" if pages else "Plan",
         doing=f"Planning part {part}" if pages else "",
-        instructions=with_role(run.state, RoleName.PLAN, *more),
+        instructions=with_role(run.state, RoleName.PLAN, *more, *(known[name] for name in heard)),
         shows=lambda now, _: briefs.plan(now, before, heard),
-        schema=lambda now, _: schemas.plan_schema(now, first),
-        checks=lambda now, _, result: checks.plan_problems(now.definition, before, result.value),
-        proposes=lambda now, _, value: checks.calls_of_plan(now.definition, value),
-        draft=lambda _now, _step: None if first else checks.draft_of_plan,
+        checks=lambda now, _, result: plan_problems(now.definition, before, result.value),
+        proposes=lambda now, _, value: proposed_calls(now.definition, value),
+        draft=lambda _now, _step: None if before else draft_of_plan,
     )
-    given = {"first": first, **{name: value for name, value in heard.items() if value}}
-    given |= {"before": [*pages]} if pages else {}
-    return run.step(role(RoleName.PLAN), key=page_id(part, number), input=given, details=details, optional=True)
+    given = {"first": len(before), **({"before": [*pages]} if pages else {}), **heard}
+    return run.step(PLANNER, key=page_id(part, number), input=given, details=details, optional=True)
 
 
-def _whole(pages: Sequence[Result]) -> Plan:
-    plans = [Plan.model_validate(page.value) for page in pages if page.ok]
-    subtasks = [subtask for page in plans for subtask in page.subtasks]
-    cannot = [part for page in plans for part in page.cannot]
-    if (failure := pages[-1].failure) is not None:
-        rest = f"the rest of the request, after its first {len(subtasks)} subtasks"
-        cannot.append(Unsupported(what=rest, reason=f"the plan ended early: {failure.message}"[:1_000]))
-    return plans[0].evolve(subtasks=tuple(subtasks), cannot=tuple(dict.fromkeys(cannot)), more=False)
+def plan_problems(definition: RunDefinition, before: Sequence[ProposedSubtask], value: Json) -> list[str]:
+    """Return why a page of a plan cannot be used; ``before`` are the subtasks of the pages before it."""
+    page, found = parse(Plan, value)
+    if page is None:
+        return found
+    direct, is_empty = page.answer or page.question, not page.subtasks
+    several = page.subtasks or page.cannot or page.more or before or (page.answer and page.question)
+    rules = {
+        "give either subtasks, or an answer, or a question": direct and several,
+        "the answer is empty": direct and not direct.strip(),
+        "this page has no subtasks, although it announces more": is_empty and page.more,
+        "the plan has no subtasks and lists nothing that cannot be done": not (direct or several),
+        "the plan has subtasks, but no goal": page.subtasks and not page.goal,
+    }
+    if is_empty or any(rules.values()):
+        return [problem for problem, is_one in rules.items() if is_one][:1]
+    known = [_does(each) for each in before]
+    again = next((each for each in page.subtasks if each.tool and _does(each) in known), None)
+    if again is not None:
+        return [f"{again.name} repeats subtask {known.index(_does(again))} of an earlier page"]
+    return order_problems(definition, (*before, *page.subtasks))
+
+
+def _does(subtask: ProposedSubtask) -> Sequence[Json]:
+    return subtask.tool, subtask.args, [*subtask.needs], subtask.expected_output
+
+
+def draft_of_plan(before: Json) -> bool:
+    """Whether a plan is an answer, from what stands before it: it has nothing else."""
+    return not any(object_of(before).values())

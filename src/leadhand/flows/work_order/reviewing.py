@@ -1,152 +1,147 @@
-"""Review an order: in shards that are small enough for a model, and as a whole.
-
-Which results a shard has follows from their places in the order, so that after the retry of one of them, the reviews of
-the others are still valid.
-"""
+"""Review an order: in shards that are small enough for a model, and as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.state import RunState, StepState
-from leadhand.core.work_order import WorkOrder
+from leadhand.core.value import Json, object_of
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.context_budget import TOKENS_PER_SUBTASK, context_budget, grouped, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
+from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Result, sha
 
-from . import briefs, checks, schemas
-from .roles import RoleName, role, with_role
-from .work import NO_VERDICT, Shard, Work, needs_verdict, ran_out
+from . import briefs
+from .briefs import Shard
+from .roles import REVIEWER, RoleName, parse, proposed_calls, with_role
+from .work import Work, needs_verdict, ran_out
 
-SHARD, BLOCK = 25, 100
-"""Maximum subtasks per review, so that a model can judge each: those that need a verdict, and all. An order is reviewed
-block by block, each when its subtasks are done."""
+SHARD, EXACT = 25, 100
+"""Maximum subtasks per review, so that a model can judge each: those that need a verdict, and the others."""
 
 
-async def review(run: FlowContext, work: Work, issued: Pending[list[Result]]) -> Review:
-    """Wait for the results of an order, and return the reviews of all its shards, combined."""
-    order, parts = run.ordered(issued)
-    work.ordered(order)
-    reviewing = _Reviewing(run, work, order)
-    shares = [1 if each.tool and not each.expected_output else BLOCK // SHARD for each in order.subtasks]
-    blocks = grouped([*zip(parts, shares, strict=True)], BLOCK)
-    await run.gather(reviewing.block(n, each) for n, each in enumerate(blocks))
-    found = reviewing.combined()
-    work.reviewed(reviewing.results, found, reviewing.failures)
+async def review(run: FlowContext, work: Work) -> Review:
+    """Have the latest order reviewed, and return the reviews of all its shards as one."""
+    judged = await run.gather(_judged(run, work, each) for each in _shards(run, work))
+    whole, verdicts = Review(verdicts=()), dict[str, Verdict]()
+    for shard, said in chain(*judged):
+        if said.failure is not None:
+            work.failures |= {each.key: said.failure for each in shard.results}
+            continue
+        found = Review.model_validate(said.value)
+        whole = found.evolve(answer=found.answer if shard.compose else None) if shard.whole else whole
+        verdicts |= {each.key: Verdict(subtask=each.key, verdict=VerdictKind.ACCEPT) for each in shard.results}
+        verdicts |= {each.subtask: each for each in found.verdicts}
+    for each in work.latest:
+        if each.by:
+            kind = VerdictKind.ACCEPT if each.ok else VerdictKind.DROP
+            verdicts[each.key] = Verdict(subtask=each.key, verdict=kind)
+    accepted = [each for each in verdicts.values() if each.verdict is VerdictKind.ACCEPT]
+    sound = whole.complete and not whole.missing and len(accepted) == len(work.latest)
+    in_order = tuple(verdicts[each.key] for each in work.latest if each.key in verdicts)
+    return whole.evolve(verdicts=in_order, complete=sound, answer=whole.answer if sound else None)
+
+
+def _shards(run: FlowContext, work: Work) -> Iterator[Shard]:
+    """Yield what the reviews judge; the first one also judges the order as a whole, and writes the answer if it can."""
+    state, results = run.state, work.latest
+    if ran_out(results):  # nothing is repaired any more: only what was done needs a verdict
+        results = [each for each in results if each.ok]
+    space = context_budget(state, RoleName.REVIEW)
+    room = max(space - tokens([run.request, [each.state.subtask.name for each in results]]), space // 2)
+    least = {True: room // SHARD, False: room // EXACT}
+    sizes = [max(tokens(briefs.reviewed(state, each, {})), least[needs_verdict(each)]) for each in results]
+    groups = grouped([*zip(results, sizes, strict=True)], room)
+    length = sum(tokens(each.text) for each in work.usable()) * 2
+    length += TOKENS_PER_SUBTASK * sum(map(needs_verdict, results))
+    is_short = len(results) <= SHARD or length <= work.definition.limits.max_output_tokens
+    composes = is_short and len(groups) == 1 and all(each.ok for each in work.latest)
+    for n, each in enumerate(groups):
+        yield Shard(str(n), each, whole=n == 0, compose=composes)
+
+
+async def _judged(run: FlowContext, work: Work, shard: Shard) -> list[tuple[Shard, Result]]:
+    """Have a shard reviewed, in halves if it was too large for its model."""
+    said, middle = await _review(run, work, shard), len(shard.results) // 2
+    if not middle or not is_too_large(said.failure):
+        return [(shard, said)]
+    first = Shard(f"{shard.name}a", shard.results[:middle], shard.whole)
+    halves = first, Shard(f"{shard.name}b", shard.results[middle:])
+    return [*chain(*await run.gather(_judged(run, work, each) for each in halves))]
+
+
+def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
+    name, results = work.orders[-1], shard.results
+
+    def shows(now: RunState, _: StepState) -> dict[str, Any]:
+        return briefs.review(now, work, shard)
+
+    def problems(_now: RunState, _step: StepState, said: Any) -> list[str]:
+        return review_problems(work, results, said.value, whole=shard.whole)
+
+    details = Details(
+        title=f"Review {name}" + ("" if shard.name == "0" else f" · part {shard.name}"),
+        doing="Reviewing and writing the answer" if shard.compose else "",
+        instructions=with_role(run.state, RoleName.REVIEW, RoleName.COMPOSE) if shard.compose else None,
+        judges=name,
+        shows=shows,
+        checks=problems,
+        proposes=lambda now, _, value: proposed_calls(now.definition, value),
+        draft=lambda _now, _step: draft_of_review(work, results) if shard.compose else None,
+    )
+    given: dict[str, Any] = {"covers": [each.key for each in results], "results": results, "work_order_id": name}
+    if shard.whole:
+        given["of"] = sha([each.digest for each in (*work.usable(), *work.latest)])
+    given |= {"compose": shard.compose, "whole": shard.whole}
+    return run.step(REVIEWER, key=f"review-{name}-{shard.name}", input=given, details=details, optional=True)
+
+
+def review_problems(work: Work, results: Sequence[Result], value: Json, *, whole: bool) -> list[str]:
+    """Return why a review of some results cannot be used; ``whole``: it judges the order as a whole."""
+    review, found = parse(Review, value)
+    if review is None:
+        return found
+    covered, times = {each.key: each for each in results}, Counter(each.subtask for each in review.verdicts)
+    found = [f"no verdict for {key}" for key, each in covered.items() if not times[key] and needs_verdict(each)]
+    found += [f"{key} is not among the subtasks to review" for key in times if key not in covered]
+    found += [f"two verdicts for {key}" for key, number in times.items() if number > 1]
+    number = len(work.orders) + 1
+    for each in review.verdicts:
+        key, instead = each.subtask, each.replacement if each.verdict is VerdictKind.REPLAN else None
+        if each.verdict is VerdictKind.ACCEPT and key in covered and not covered[key].ok:
+            found.append(f"{key} has failed and cannot be accepted")
+        elif each.verdict is VerdictKind.REPLAN and instead is None:
+            found.append(f"{key}: a replan needs a replacement")
+        elif instead is not None:
+            problems = order_problems(work.definition, (instead,), work.results, number, (key,))
+            found += [f"the replacement of {key}: {problem}" for problem in problems]
+    for each in review.missing:
+        found += order_problems(work.definition, (each,), work.results, number)
+    if whole and not review.complete and _accepts_all(review):
+        found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
     return found
 
 
-class _Reviewing:
-    """The review of one order, as far as it has come."""
-
-    def __init__(self, run: FlowContext, work: Work, order: WorkOrder) -> None:
-        self.run, self.work, self.order = run, work, order
-        self.results: dict[str, Result] = {}
-        self.failures: dict[str, Failure] = {}
-        self._verdicts: dict[str, Verdict] = {}
-        self._whole = Review(verdicts=())
-
-    async def block(self, number: int, parts: Sequence[Pending[Result]]) -> None:
-        """Wait for some subtasks, and have them reviewed; with the last of the order, also the order as a whole."""
-        results = await self.run.gather(parts, return_failures=True)
-        self.results |= {each.key: each for each in results}
-        if ran_out(self.results.values()):  # nothing is repaired any more: only what was done needs a verdict
-            results = [each for each in results if each.ok]
-        whole = len(self.results) == len(self.order.subtasks)
-        await self.run.gather(self._judged(each) for each in self._shards(number, results, whole=whole))
-
-    def _shards(self, number: int, results: Sequence[Result], *, whole: bool) -> list[Shard]:
-        state = self.run.state
-        names = [each.name for each in self.order.subtasks] if whole else []
-        space = context_budget(state, RoleName.REVIEW)
-        room = max(space - tokens([self.run.request, names]), space // 2)
-        groups = grouped([(each, tokens(briefs.reviewed(state, each, {}))) for each in results], room)
-        composes = len(groups) == 1 and len(results) == len(self.order.subtasks) and self._is_short(results)
-        return [
-            Shard(f"{number}-{n}" if n else str(number), each, whole=whole and n == 0, compose=composes)
-            for n, each in enumerate(groups)
-        ]
-
-    def _is_short(self, results: Sequence[Result]) -> bool:
-        """Whether all succeeded, and their results fit into one answer beside verdicts and those of earlier orders."""
-        length = sum(tokens(each.text) for each in (*self.work.usable(), *results))
-        verdicts = TOKENS_PER_SUBTASK * sum(map(needs_verdict, results))
-        fits = len(results) <= SHARD or 2 * length + verdicts <= self.work.definition.limits.max_output_tokens
-        return fits and all(each.ok for each in results)
-
-    async def _judged(self, shard: Shard) -> None:
-        """Have a shard reviewed: in halves if it was too large for its model; what the review left out once more."""
-        said = await self._step(shard)
-        results, middle = shard.results, len(shard.results) // 2
-        if said.failure is not None:
-            if is_too_large(said.failure) and middle:
-                first = Shard(f"{shard.name}a", results[:middle], shard.whole)
-                await self.run.gather(map(self._judged, (first, Shard(f"{shard.name}b", results[middle:]))))
-            else:
-                self.failures |= dict.fromkeys([each.key for each in results], _for_people(said.failure, results))
-            return
-        found = Review.model_validate(said.value)
-        self._verdicts |= {each.subtask: each for each in found.verdicts}
-        self._whole = found.evolve(answer=found.answer if shard.compose else None) if shard.whole else self._whole
-        left_out = [each for each in results if needs_verdict(each) and each.key not in self._verdicts]
-        for each in results:  # of exactly the ordered call, if the review has nothing against it
-            if each not in left_out:
-                self._verdicts.setdefault(each.key, Verdict(subtask=each.key, verdict=VerdictKind.ACCEPT))
-        if left_out and not shard.name.endswith("-again"):
-            await self._judged(Shard(f"{shard.name}-again", left_out))
-
-    def _step(self, shard: Shard) -> Pending[Result]:
-        work, state, name, results = self.work, self.run.state, self.order.work_order_id, shard.results
-        is_last, done = work.is_last(self.results), {**self.results}
-        others = [each.state.subtask.name for each in done.values() if each not in results] if shard.whole else []
-
-        def shows(now: RunState, _: StepState) -> dict[str, Any]:
-            return briefs.review(now, work, shard, others, is_last=is_last)
-
-        def problems(_now: RunState, _step: StepState, said: Any) -> list[str]:
-            return checks.review_problems(work, results, said.value, whole=shard.whole)
-
-        composer = with_role(state, RoleName.COMPOSE, "") if shard.compose else None
-        details = Details(
-            title=f"Review {name}" + ("" if shard.name == "0" else f" · part {shard.name}"),
-            doing="Reviewing and writing the answer" if shard.compose else "",
-            instructions=None if composer is None else with_role(state, RoleName.REVIEW, composer.strip()),
-            judges=name,
-            shows=shows,
-            schema=lambda now, _: schemas.review_schema(now, shard, is_last=is_last),
-            checks=problems,
-            proposes=lambda now, _, value: checks.calls_of_review(now.definition, value),
-            draft=lambda _now, _step: checks.draft_of_review(work, results) if shard.compose else None,
-        )
-        given: dict[str, Any] = {"covers": [each.key for each in results], "results": results, "work_order_id": name}
-        if shard.whole:
-            given["of"] = sha([each.digest for each in (*work.usable(), *done.values())])
-        given |= {"compose": shard.compose, "whole": shard.whole}
-        return self.run.step(
-            role(RoleName.REVIEW), key=f"review-{name}-{shard.name}", input=given, details=details, optional=True
-        )
-
-    def combined(self) -> Review:
-        """Combine the reviews of all shards. The subtasks of a shard that could not be reviewed have no verdict."""
-        self.results = {key: self.results[key] for key in self.order.subtask_keys()}
-        for key, each in self.results.items():
-            if each.by:
-                kind = VerdictKind.ACCEPT if each.ok else VerdictKind.DROP
-                self._verdicts[key] = Verdict(subtask=key, verdict=kind)
-        verdicts = tuple(self._verdicts[key] for key in self.results if key in self._verdicts)
-        accepted = [each for each in verdicts if each.verdict is VerdictKind.ACCEPT]
-        whole = self._whole
-        sound = whole.complete and not whole.missing and len(accepted) == len(self.results)
-        return whole.evolve(verdicts=verdicts, complete=sound, answer=whole.answer if sound else None)
+def _accepts_all(review: Review) -> bool:
+    """Whether a review leaves nothing open."""
+    accepted = all(each.verdict is VerdictKind.ACCEPT for each in review.verdicts)
+    return accepted and not review.missing and not review.cannot
 
 
-def _for_people(failure: Failure, results: Sequence[Result]) -> Failure:
-    """Return why results were not reviewed. A failure that names subtasks tells the model what to correct; it is not
-    the reason for every subtask."""
-    named = failure.class_ is FailureClass.INVALID and any(each.key in failure.message for each in results)
-    return failure.evolve(message=NO_VERDICT) if named else failure
+def draft_of_review(work: Work, results: Sequence[Result]) -> Callable[[Json], bool]:
+    """Return what decides whether the ``answer`` of a review is shown while it is written, from what stands before it:
+    all is accepted, and nothing is missing."""
+
+    def accepted(before: Json) -> bool:
+        value = {"complete": True, **object_of(before)}
+        review, _ = parse(Review, value)
+        sound = review is not None and review.complete and _accepts_all(review)
+        return sound and not review_problems(work, results, value, whole=True)
+
+    return accepted

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cache, partial
+from functools import partial
+from typing import TypeVar
 
+from pydantic import Field, ValidationError
+
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
+from leadhand.core.value import Json, Value, is_object, list_of, object_of, objects_of
+from leadhand.core.work_order import ProposedSubtask, Unsupported, references
 from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker
-from leadhand.flows.flow import instructions_in
+from leadhand.flows.flow import ProposedCall, instructions_in
 from leadhand.flows.seam.orders import WORK
-from leadhand.flows.work_order.plans import Plan
+
+_V = TypeVar("_V", bound=Value)
 
 
 class RoleName(StrEnum):
@@ -20,29 +27,62 @@ class RoleName(StrEnum):
     COMPOSE = "compose"
 
 
+class Plan(Value):
+    """A lead's answer when asked to plan. It becomes an order once it is valid.
+
+    Instead of subtasks, it can be the ``answer`` to a request that needs no tool, or a ``question`` to the person.
+    """
+
+    goal: str = Field(default="", description="the request in one line")
+    subtasks: tuple[ProposedSubtask, ...] = ()
+    cannot: tuple[Unsupported, ...] = Field(default=(), description="parts of the request that no tool covers")
+    more: bool = Field(default=False, description="the request needs more subtasks, which follow on the next page")
+    answer: str = Field(default="", description="the answer itself, if the request needs no tool")
+    question: str = Field(default="", description="what has to be known before the request can be planned")
+
+
 instructions = partial(instructions_in, "leadhand.flows.work_order")
 """Return the built-in instructions with this name."""
 
 
-def with_role(state: RunState, name: RoleName, *more: str) -> str | None:
-    """Return the instructions of a role as the run records them, and ``more`` after them; None without any."""
-    worker = state.worker(name)
-    return "\n\n".join([worker.instructions if worker is not None else "", *more]) if more else None
+def with_role(state: RunState, *parts: str) -> str | None:
+    """Return instructions, or those of roles by name as the run records them, as one text; None for a single one."""
+    texts = [each if (worker := state.worker(each)) is None else worker.instructions for each in parts]
+    return "\n\n".join(texts) if texts[1:] else None
 
 
-@cache
-def role(name: RoleName) -> Worker:
-    """Return the built-in role with this name."""
-    if name is RoleName.WORK:
-        return WORK
-    worker = Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply")
-    if name is RoleName.PLAN:
-        return worker.evolve(output=Plan, elements="subtasks", doing="Planning")
-    if name is RoleName.REVIEW:
-        return worker.evolve(output=Review, doing="Reviewing")
-    return worker.evolve(doing="Writing the answer")
+def _lead(name: RoleName, doing: str) -> Worker:
+    return Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply", doing=doing)
 
 
-def roles() -> tuple[Worker, ...]:
-    """Return the built-in roles."""
-    return tuple(map(role, RoleName))
+PLANNER = _lead(RoleName.PLAN, "Planning").evolve(output=Plan, elements="subtasks")
+REVIEWER = _lead(RoleName.REVIEW, "Reviewing").evolve(output=Review)
+COMPOSER = _lead(RoleName.COMPOSE, "Writing the answer")
+ROLES = (PLANNER, WORK, REVIEWER, COMPOSER)
+
+
+# --- what a lead replies ---------------------------------------------------------------------------------------------
+
+
+def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
+    """Return ``value`` as ``shape``, or its problems, one sentence each."""
+    try:
+        return shape.model_validate(value), []
+    except ValidationError as error:
+        faults = [(".".join(map(str, each["loc"])) or "the answer", each["msg"]) for each in error.errors()]
+        return None, [f"{where}: {what}" for where, what in faults[:8]]
+
+
+def proposed_calls(definition: RunDefinition, value: Json) -> list[ProposedCall]:
+    """Return the tool calls that a plan, one element of a plan, or a review proposes."""
+    said, calls = object_of(value), list[ProposedCall]()
+    replaced = [each["replacement"] for each in objects_of(said.get("verdicts")) if each.get("replacement")]
+    inputs = {each.name: each.input for each in definition.declared}
+    for index, each in enumerate((*list_of(said.get("subtasks")), *replaced, *list_of(said.get("missing")))):
+        subtask = ProposedSubtask.model_validate(each)
+        output = subtask.expected_output if is_object(subtask.expected_output) else None
+        # Arguments that a need supplies may still be missing; they are validated again at the call.
+        complete = not subtask.needs and not references(subtask.args)
+        given, where = inputs.get(subtask.worker or ""), f"subtask {index} ({subtask.name})"
+        calls.append(ProposedCall(where, subtask.tool or "", subtask.args, complete, output, given))
+    return calls

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
-from leadhand.app import approvals
-from leadhand.app.approvals import OpenApproval
 from leadhand.app.document.shapes import ApprovalCard
+from leadhand.app.steering import approvals
+from leadhand.app.steering.approvals import OpenApproval
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import UsageError
 from leadhand.ports.access import Scope

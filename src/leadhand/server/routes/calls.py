@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from leadhand.app.model_calls import ModelCallDocument, model_call
+from leadhand.app.steering.model_calls import ModelCallDocument, model_call
 from leadhand.core.errors import UsageError
 from leadhand.server.contract import Route
 from leadhand.server.problems import no_such, responses

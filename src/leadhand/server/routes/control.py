@@ -9,10 +9,10 @@ from fastapi import Body as BodyParameter
 from fastapi.responses import JSONResponse
 from pydantic import Field, StringConstraints
 
-from leadhand.app import operator, questions
 from leadhand.app.arguments import limits
 from leadhand.app.document.shapes import RunDocument
-from leadhand.app.follow_ups import load_earlier
+from leadhand.app.steering import operator, questions
+from leadhand.app.steering.follow_ups import load_earlier
 from leadhand.core.decide.requests import ACTED, asks_people, repeated
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.relations import is_gated

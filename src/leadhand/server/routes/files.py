@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from leadhand.app.document.run_document import artifact_lines
 from leadhand.app.document.shapes import ArtifactLine
-from leadhand.app.export import Format, export
+from leadhand.app.export.export import Format, export
 from leadhand.server.contract import Route
 from leadhand.server.feeds import as_json
 from leadhand.server.problems import no_such, responses

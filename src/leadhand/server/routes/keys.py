@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
 from leadhand.app.document import Document
-from leadhand.app.keys import LONGEST_NAME, USUAL_SCOPES, make_key, named_key
+from leadhand.app.steering.keys import LONGEST_NAME, USUAL_SCOPES, make_key, named_key
 from leadhand.core.errors import UsageError
 from leadhand.ports import in_database
 from leadhand.ports.access import KeyCeilings, KeyDocument, Scope, allows

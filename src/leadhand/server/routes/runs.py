@@ -12,10 +12,10 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BeforeValidator, Field
 
 from leadhand import __version__
-from leadhand.app import labels
 from leadhand.app.arguments import parse_tags
 from leadhand.app.document.run_document import run_line
 from leadhand.app.document.shapes import RunDocument
+from leadhand.app.steering import questions as labels
 from leadhand.core.errors import NoSuchRun, RunOwned
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports.access import Scope

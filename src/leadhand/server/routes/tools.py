@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from leadhand.app.arguments import json_value
-from leadhand.app.tool_trial import try_tool
+from leadhand.app.steering.tool_trial import try_tool
 from leadhand.core.approval import policy_of
 from leadhand.core.errors import UsageError
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec

@@ -11,7 +11,7 @@ from threading import Event
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import is_object
-from leadhand.engine.slots import announced, without_slot
+from leadhand.engine.calls.slots import announced, without_slot
 from leadhand.engine.threads import Threads
 from leadhand.ports import ContextStore, Library, Page, PartialResults, Web
 

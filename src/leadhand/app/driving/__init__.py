@@ -1,0 +1,1 @@
+"""Processes that drive the runs of others."""

@@ -1,0 +1,65 @@
+"""A run as a file: JSON lines, its document, Markdown or a page; of a run that cannot be read to its end, what can."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Literal
+
+from leadhand.app.document import event_line
+from leadhand.app.document.run_document import run_document
+from leadhand.app.export.pages import markdown, page
+from leadhand.app.runtime import Runtime
+from leadhand.core.errors import UnreadableRun
+from leadhand.core.events import Entry
+from leadhand.core.evolve import replay
+
+Format = Literal["jsonl", "json", "md", "html"]
+
+
+async def export(
+    runtime: Runtime, run_id: str, as_json: Callable[[Any], str], *, format: Format = "jsonl"
+) -> tuple[str, UnreadableRun | None]:
+    """Export a run: its events and its document (``jsonl``), its document, its answer (``md``), or a page.
+
+    Returns the text, and why it is not the whole run, if it is not: JSON lines go as far as a run can be read, and the
+    last one says why they end there. ``as_json`` writes one line. Raises NoSuchRun, and UnreadableRun for another
+    format of a run that cannot be read to its end.
+    """
+    entries, damage = await _readable(runtime, run_id)
+    listing = await runtime.store.run(run_id)
+    later = await runtime.followed_by(listing)
+    document: dict[str, Any] | None = None
+    sound = entries
+    while sound and document is None:
+        try:
+            state = replay(run_id, sound)
+            task = runtime.flows.task(state, sound)
+            document = run_document(state, owner=listing.owner, task=task, followed_by=later).as_json()
+        except UnreadableRun as error:
+            damage, sound = error, sound[: error.seq - 1]
+    if format != "jsonl":
+        if damage is not None:
+            raise damage
+        if format == "json":
+            return f"{as_json(document)}\n", None
+        # In a thread: a page of long texts takes a while, and others use this loop.
+        return await asyncio.to_thread(markdown if format == "md" else page, document or {}), None
+    lines: list[dict[str, Any]] = [event_line(entry) for entry in entries]
+    if document is not None:
+        lines.append({"type": "run", "document": document})
+    if damage is not None:
+        why = {"detail": damage.what, "how": damage.how}
+        lines.append({"type": "unreadable", "run_id": run_id, "seq": damage.seq, **why})
+    return "".join(f"{as_json(line)}\n" for line in lines), damage
+
+
+async def _readable(runtime: Runtime, run_id: str) -> tuple[list[Entry], UnreadableRun | None]:
+    """Return the events up to the first that cannot be read, and why that one cannot be."""
+    damage: UnreadableRun | None = None
+    while damage is None or damage.seq > 1:
+        try:
+            return await runtime.store.read(run_id, limit=None if damage is None else damage.seq - 1), damage
+        except UnreadableRun as error:
+            damage = error
+    return [], damage

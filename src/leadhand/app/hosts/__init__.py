@@ -1,0 +1,1 @@
+"""Lists of runs, and the processes that share a database."""

@@ -1,0 +1,179 @@
+"""The place of a process among those that share its database, and the runs that wait for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeGuard
+
+from leadhand.app.flows import FlowRegistry
+from leadhand.app.hosts.listings import all_runs, definition_of
+from leadhand.app.settings import Settings
+from leadhand.core.errors import UnreadableRun
+from leadhand.core.run import RunDefinition, RunStatus
+from leadhand.core.state import RunState
+from leadhand.engine.attempts.host import Host, OnText
+from leadhand.ports import DRIVE, Clock, ContextStore, DatabaseStore, Dispatcher, Job
+from leadhand.ports.hosts import NO_WAIT, TAKES_WORK, Announcement, HostKind, HostLine, HostWait, QueueInfo, WaitingRun
+from leadhand.ports.runs import RunListing
+from leadhand.tools.toolbox import Toolbox
+
+
+def is_shared(store: ContextStore) -> TypeGuard[DatabaseStore]:
+    """Whether processes on other machines can use a store."""
+    return isinstance(store, DatabaseStore) and store.is_shared
+
+
+class Membership:
+    """The place of a process in a cluster."""
+
+    def __init__(
+        self, store: DatabaseStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, on_text: OnText | None
+    ) -> None:
+        from leadhand.dispatch.cluster.live_text import LiveText  # only hosts that share a store send it
+
+        self._store = store
+        self._concurrency = concurrency
+        self._flows = flows
+        self._toolbox = toolbox
+        self._joined = False
+        self.live = LiveText(store, on_text)
+
+    def dispatcher(self, host: Host, clock: Clock) -> Dispatcher:
+        """Return a dispatcher that shares attempts with the other processes."""
+        from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
+
+        self._dispatcher = ClusterDispatcher(host, clock, self._store, self.live.ended, self._concurrency)
+        return self._dispatcher
+
+    async def join(self, kind: HostKind) -> None:
+        """Show this process among the hosts: once, before it drives a run or takes work. Raises StoreError."""
+        if not self._joined:
+            self._joined = True
+            said = Announcement(kind=kind, concurrency=self._concurrency)
+            if kind in TAKES_WORK:
+                tools = tuple(spec.name for spec in self._toolbox.known(every=True))
+                flows = tuple(self._flows.names())
+                said = said.evolve(flows=flows, tools=tools)
+            await self._store.announce(said, self._dispatcher.doing)
+            self.live.start()
+
+    async def drain(self) -> None:
+        """Show that this process takes no new work. Raises StoreError."""
+        await self._store.drain()
+
+    async def has_hosts(self) -> bool:
+        """Whether there is a server or host that drives runs of others. Raises StoreError."""
+        return any(line.takes_work for line in await self._store.hosts())
+
+    async def hand_over(self, run_id: str) -> None:
+        """Let the next server or host that is free drive a run. Raises NoSuchRun, UnreadableRun and StoreError."""
+        await self._store.defer(self.jobs(run_id, (await definition_of(self._store, run_id)).priority))
+
+    @staticmethod
+    def jobs(run_id: str, priority: int) -> list[Job]:
+        """Return the job to drive a run."""
+        return [Job(task=DRIVE, run_id=run_id, priority=priority)]
+
+
+def membership(
+    store: ContextStore, settings: Settings, flows: FlowRegistry, toolbox: Toolbox, on_text: OnText | None
+) -> Membership | None:
+    """Return the place of a process in the cluster of its store, None if processes on other machines cannot use it.
+
+    ``on_text`` gets the live text of the runs that are watched in this process.
+    """
+    return Membership(store, settings.concurrency, flows, toolbox, on_text) if is_shared(store) else None
+
+
+async def queue_of(store: ContextStore) -> QueueInfo:
+    """Return what waits in the queue of a store: nothing if it has none. Raises StoreError."""
+    return await store.queue() if isinstance(store, DatabaseStore) else QueueInfo()
+
+
+MOST_LISTED = 200
+REFUSED_S = 30.0
+"""Seconds that it is remembered why a host refused a run: it will try again."""
+REFUSED_ONCE_S = 86_400.0
+"""The same for the server of a single machine, which does not try again while the log stays as it is."""
+
+
+async def note_refusal(store: ContextStore, run_id: str, what: str) -> None:
+    """Remember why a process cannot drive a run, for people. Raises StoreError."""
+    await store.cache(_refusal(run_id), what, REFUSED_S if is_shared(store) else REFUSED_ONCE_S)
+
+
+async def refusal(store: ContextStore, run_id: str) -> str:
+    """Return why a process could not drive a run when one last tried; "" if that is unknown. Raises StoreError."""
+    return str(await store.cached(_refusal(run_id)) or "")
+
+
+async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[WaitingRun]:
+    """Return the first runs that wait for a host to drive them. Raises StoreError."""
+    return [
+        WaitingRun(
+            run_id=listing.run_id,
+            position=position,
+            priority=priority,
+            since=listing.created_at,
+            reason=await _reason(store, listing.run_id, hosts),
+        )
+        for position, (listing, priority) in enumerate(await _undriven(store), start=1)
+    ]
+
+
+async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -> HostWait:
+    """Return why a run waits for a process or a host. Raises StoreError."""
+    if not (listing.orphan and state.definition.detached) or state.finished is not None:
+        return NO_WAIT
+    refused = await refusal(store, state.run_id)
+    if not is_shared(store):
+        resume = f"start `leadhand serve`, or resume it with `leadhand runs resume {state.run_id}`"
+        died = f"its process died: {resume}"
+        return HostWait(reason=f"a server could not resume it: {refused}" if refused else died)
+    ids = [each.run_id for each, _ in await _undriven(store)]
+    reason = driver_wait(state.definition, await store.hosts(), refused)
+    return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)
+
+
+async def _reason(store: ContextStore, run_id: str, hosts: list[HostLine]) -> str:
+    try:
+        return driver_wait(await definition_of(store, run_id), hosts, await refusal(store, run_id))
+    except UnreadableRun as error:
+        return f"its log cannot be read here: {error.what}"
+
+
+async def _undriven(store: ContextStore) -> list[tuple[RunListing, int]]:
+    """Return the detached runs that no process drives, as many as are listed, in the order of the queue, with their
+    priorities: 0 for a run of a later release, whose log may not be readable here."""
+    found = [
+        listing
+        for status in (RunStatus.QUEUED, RunStatus.RUNNING)
+        async for listing in all_runs(store, status=status, detached=True)
+        if listing.orphan
+    ]
+    oldest = sorted(found, key=lambda each: (each.created_at, each.run_id))[:MOST_LISTED]
+    runs: list[tuple[RunListing, int]] = []
+    for listing in oldest:
+        try:
+            runs.append((listing, (await definition_of(store, listing.run_id)).priority))
+        except UnreadableRun:
+            runs.append((listing, 0))
+    return sorted(runs, key=lambda run: -run[1])  # a stable sort: the older first
+
+
+def _refusal(run_id: str) -> str:
+    return f"a host refused {run_id}"
+
+
+def driver_wait(run: RunDefinition, hosts: Iterable[HostLine], refused: str = "") -> str:
+    """Return why no process drives a run; ``refused`` is what a host said that refused it."""
+    takers, tools = [line for line in hosts if line.takes_work], {tool.name for tool in run.tools}
+    if not takers:
+        return "waiting for a host: start one with `leadhand work` or `leadhand serve`"
+    knowing = [line for line in takers if run.flow in line.flows]
+    if not knowing:
+        return f"waiting for a host that knows the flow `{run.flow}`"
+    if any(line.has(run.flow, tools) for line in knowing):
+        return f"no host can drive it: {refused}" if refused else "waiting in the queue"
+    missing = tools - {name for line in knowing for name in line.tools} or tools
+    return f"waiting for a host that has these tools: {', '.join(f'`{name}`' for name in sorted(missing))}"

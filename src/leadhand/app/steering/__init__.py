@@ -1,0 +1,1 @@
+"""What people ask of runs that exist, and how new ones follow them."""

@@ -1,0 +1,364 @@
+"""Requests of people: stop a run, retry, skip or supply its subtasks, and fork it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Unpack
+
+from leadhand.app.arguments import flag, json_arguments, json_value, text
+from leadhand.app.clock import new_run_id
+from leadhand.app.model_selection import prices_needed
+from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed, what_to_raise
+from leadhand.app.runtime import Runtime
+from leadhand.app.settings import reserves
+from leadhand.core import events as ev
+from leadhand.core.approval import args_hash
+from leadhand.core.artifact import BLOB_KEY
+from leadhand.core.decide import decide, stopping
+from leadhand.core.decide.requests import ACTED, why_refused
+from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
+from leadhand.core.evolve import fold, foreseen, replay
+from leadhand.core.limits import Concurrency, Limits, SharedBudget
+from leadhand.core.relations import open_plan
+from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
+from leadhand.core.text import listed
+from leadhand.core.value import Json
+from leadhand.engine import forking
+from leadhand.engine.answer_guard import guarded
+from leadhand.engine.forking import MadeEffect
+from leadhand.engine.gate import argument_problems, supplied_problems
+from leadhand.flows.seam.outcomes import absent_outcome
+from leadhand.ports.heads import RunHead
+from leadhand.ports.runs import RunListing
+
+LOOKS, LOOK_EVERY_S = 600, 0.05
+SUBTASK = ("the subtask", "Give its key, such as wo-001.0.")
+
+
+async def stop(
+    runtime: Runtime,
+    listing: RunListing,
+    request: ev.RunRequested,
+    *,
+    until: Collection[RunStatus],
+) -> RunStatus:
+    """Append a request, wait until the run has one of these statuses, and return the status.
+
+    Drives the run if no other process does; stops it without its flow if this process does not have the flow, and
+    cancels it even if its log cannot be read. Raises LeadhandError if the process that drives it does not react.
+    """
+    run_id = listing.run_id
+    await runtime.log(run_id).append(request)
+    for _ in range(LOOKS):
+        listing = await runtime.store.run(run_id)
+        if listing.status in until:
+            return listing.status
+        if listing.owner is None:
+            try:
+                epoch = await runtime.store.claim(run_id)
+            except (RunOwned, UsageError):
+                continue  # another process was faster: it reads the request or has ended the run
+            try:
+                state = await runtime.load(run_id)
+            except BaseException as error:
+                try:
+                    if not isinstance(error, UnreadableRun) or request.what != "cancel":
+                        raise
+                    message = f"cancelled by {request.by}; its results are unknown: {error.what}"
+                    failure = Failure.of(message, "cancelled", FailureClass.REJECTED, error.how)
+                    finished = ev.RunFinished(status=RunStatus.CANCELLED, answer="", failure=failure)
+                    head = RunHead(0, listing.subtasks, listing.completed, listing.failed)
+                    await runtime.log(run_id).append(finished, epoch=epoch, head=head)
+                    return RunStatus.CANCELLED
+                finally:
+                    await runtime.store.release(run_id, epoch)
+            return await _stopped(runtime, state)
+        await asyncio.sleep(LOOK_EVERY_S)
+    raise _no_reaction(run_id, listing.owner)
+
+
+async def _stopped(runtime: Runtime, state: RunState) -> RunStatus:
+    """Carry out the request to cancel or pause a run that this process owns, release it, and return its status.
+
+    A run whose flow is not here is stopped without it: the results so far are kept, and listed as the answer if the
+    hooks of the run let it pass.
+    """
+    try:
+        runtime.flows.of(state.definition)
+    except LeadhandError:
+        try:
+            if (asked := stopping(state)) is not None:
+                now = datetime.now(UTC)
+                ended = decide(state, asked, now, absent_outcome)
+                events = await guarded(runtime.hooks, absent_outcome, state, ended, now)
+                await runtime.log(state.run_id).append(*events, epoch=state.epoch)
+        finally:
+            await runtime.store.release(state.run_id, state.epoch)
+        return (await runtime.load(state.run_id)).status
+    return (await runtime.drive(state)).status
+
+
+def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:
+    return LeadhandError(
+        f"the process that drives {run_id} ({owner}) does not react",
+        "The request is recorded. To apply it now, end that process and try again.",
+    )
+
+
+def _change(runtime: Runtime, state: RunState, given: NewLimits, by: str) -> tuple[ev.RunChanged, ...]:
+    """Return the event that gives a run other limits, none if none are given.
+
+    Raises UsageError for a value out of range and for a limit that is used up already, ConfigurationError for a budget
+    that the unknown price of a model makes useless.
+    """
+    if not given:
+        return ()
+    event = limits_changed(state, given, by)
+    if "budget" in given:
+        limits = event.limits or state.definition.limits
+        budgeted = replace(runtime.settings, limits=limits, budget_set=True)
+        event = event.evolve(needs_prices=prices_needed(budgeted, runtime.models, state.definition))
+    return (event,)
+
+
+async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewLimits]) -> RunState:
+    """Take over a run that is paused, waiting or orphaned, with other limits where they are ``given``.
+
+    With other limits, a run that is over is reopened, and what failed is retried. A run with ``plan_only`` carries out
+    its plan. Raises as :meth:`Runtime.take_over` and for invalid limits; then nothing is recorded.
+    """
+    state = await runtime.load(run_id)
+    if state.finished is None:
+        requests = (*_change(runtime, state, given, by), *_plan_approved(state, by))
+        if state.status in (RunStatus.PAUSED, RunStatus.WAITING):
+            requests = (*requests, ev.RunRequested(what="resume", by=by))
+        return await runtime.take_over(run_id, *requests)
+    if given:
+        return await want(runtime, run_id, retry(by=by), given) or await runtime.load(run_id)
+    if how := advice_to_raise(state):
+        ended = f"run {run_id} has ended ({state.finished.status.value}), since a limit was used up"
+        raise UsageError(ended, how, continued=state.definition)
+    return await runtime.take_over(run_id)
+
+
+def _plan_approved(state: RunState, by: str) -> tuple[ev.ApprovalAnswered, ...]:
+    """Return the approval of the open plan of a run that only had to plan: who resumes it wants it carried out."""
+    asked, definition = open_plan(state), state.definition
+    if asked is None or definition.approve_plan or not definition.plan_only:
+        return ()
+    answer = ev.ApprovalAnswered(
+        by=by, approval_id=asked.approval_id, approve=True, args_hash=args_hash(asked.args), reason="resumed"
+    )
+    return (answer,)
+
+
+def retry(
+    *, by: str, subtasks: Iterable[str] = (), args: dict[str, Json] | None = None, confirmed: bool = False
+) -> ev.StepRequested:
+    """A request to retry subtasks (all that failed if none is named), or one subtask with other ``args``.
+
+    ``confirmed``: also retry subtasks whose irreversible call happened or may have happened.
+
+    Raises UsageError, like :func:`skip` and :func:`supply`, for values that the log cannot store.
+    """
+    if isinstance(subtasks, str):
+        subtasks = (subtasks,)
+    keys = tuple(text(key, *SUBTASK) for key in subtasks)
+    if args is not None:
+        args = json_arguments(args, "Pass all arguments as one object.")
+    again = flag(confirmed, "confirmed")
+    return ev.StepRequested(what="retry", by=by, steps=tuple(dict.fromkeys(keys)), args=args, confirmed=again)
+
+
+def skip(*, by: str, subtask: str, reason: str = "") -> ev.StepRequested:
+    """A request to skip a subtask."""
+    key = text(subtask, *SUBTASK)
+    return ev.StepRequested(
+        what="skip", by=by, steps=(key,), reason=text(reason, "the reason", "Pass the reason as text.")
+    )
+
+
+def supply(*, by: str, subtask: str, summary: str, raw: Json = None, may_approve: bool = True) -> ev.StepRequested:
+    """A request to complete a subtask with a result that a person supplies, who may answer approval requests or not."""
+    key = text(subtask, *SUBTASK)
+    said = text(summary, "the summary", "Describe the result in words.").strip()
+    if not said:
+        raise UsageError("the summary is empty", "Describe the result in words.")
+    data = json_value(raw, "the result", "Pass a JSON value.")
+    if BLOB_KEY in json.dumps(data):  # it would be loaded as a payload, also one of another run
+        raise UsageError("the result contains $blob, which is reserved", "Rename that key.")
+    return ev.StepRequested(what="supply", by=by, steps=(key,), summary=said, raw=data, may_approve=may_approve)
+
+
+class Asked(NamedTuple):
+    """A recorded request: its sequence number, and the state of the run before it."""
+
+    before: RunState
+    seq: int
+
+
+async def want(
+    runtime: Runtime, run_id: str, request: ev.StepRequested, limits: NewLimits | None = None
+) -> RunState | None:
+    """Submit a request, with other limits of the run if some are given, and reopen the run if it is over.
+
+    Returns the state to drive if no process drives the run, or None if the owner has granted the request or the run is
+    paused. Raises NoSuchRun; UsageError if the request or a limit is not possible; ConfigurationError if no process
+    drives the run and this process lacks the flow or a tool that the run needs; then nothing is recorded.
+    """
+    asked = await ask(runtime, run_id, request, limits, here=True)
+    while not await taken_up(runtime, asked):
+        with contextlib.suppress(RunOwned):  # another process took the run first and decides
+            return await runtime.take_over(run_id, ended=True)
+    return None
+
+
+async def ask(
+    runtime: Runtime, run_id: str, request: ev.StepRequested, limits: NewLimits | None = None, *, here: bool = False
+) -> Asked:
+    """Record a request; ``here``: this process grants it if no other drives the run. Raises as :func:`want` does."""
+    before = await runtime.load(run_id)
+    changed = _change(runtime, before, limits or {}, request.by)
+    if request.what == "retry" and not request.steps and (how := what_to_raise(before, limits or {})):
+        raise UsageError("a limit is used up", how, continued=before.definition)
+    paused, driven = before.status is RunStatus.PAUSED, (await runtime.store.run(run_id)).owner is not None
+    after = _after(before, changed)
+    check(after, request, resting=paused or not driven)
+    if here and not paused and not driven:
+        runtime.check_resumable(after)
+    *_, entry = await runtime.log(run_id).append(*changed, request)
+    return Asked(before, entry.seq)
+
+
+def _after(state: RunState, events: Iterable[ev.AnyEvent]) -> RunState:
+    return foreseen(state, events, state.last_at or state.created_at)
+
+
+def check(state: RunState, request: ev.StepRequested, *, resting: bool = False) -> None:
+    """Raise UsageError if the run cannot grant the request now; ``resting``: no process drives the run."""
+    objection = why_refused(state, request, resting=resting)
+    if objection.endswith(ACTED):
+        raise UsageError(objection, "To do it anyway, pass --yes, or confirmed=True in Python.")
+    if objection:
+        raise UsageError(objection, f"See what it did: leadhand runs show {state.run_id}")
+    if request.what == "supply" and (faults := supplied_problems(state, request.steps[0], request.raw)):
+        raise UsageError(f"the result does not fit: {'; '.join(faults)}", "Pass it as data that fits.")
+    if request.what == "retry" and request.args is not None:
+        subtask = state.steps[request.steps[0]].step.subtask
+        tool = state.tools.get(subtask.tool or "") if subtask is not None else None
+        if tool is not None and (faults := argument_problems(tool, request.args)):
+            raise UsageError(
+                f"invalid arguments for {tool.name}: {'; '.join(faults)}", "Pass all arguments as one object."
+            )
+
+
+async def taken_up(runtime: Runtime, asked: Asked) -> bool:
+    """Whether the owner has granted a request, or the run is paused; False if no process drives the run.
+
+    Raises UsageError if the request was declined, and LeadhandError if the owner does not react.
+    """
+    run_id, state, ahead = asked.before.run_id, asked.before, 0
+    for _ in range(LOOKS):
+        listing = await runtime.store.run(run_id)
+        for entry in await runtime.store.read(run_id, after=state.seq):
+            pending, state = len(state.pending_requests), fold(state, [entry])
+            if entry.seq == asked.seq:
+                ahead = pending
+            elif entry.seq > asked.seq and len(state.pending_requests) < pending:
+                if ahead:  # an earlier request was decided
+                    ahead -= 1
+                    continue
+                if isinstance(entry.event, ev.RequestDecided) and entry.event.declined:
+                    raise UsageError(entry.event.declined, f"See its subtasks: leadhand runs show {run_id}")
+                return True
+        if listing.owner is None:
+            return listing.status is RunStatus.PAUSED
+        await asyncio.sleep(LOOK_EVERY_S)
+    raise _no_reaction(run_id, (await runtime.store.run(run_id)).owner)
+
+
+class Cut(NamedTuple):
+    """A fork point: the state at that event, and the irreversible calls made after it, in order."""
+
+    state: RunState
+    done: list[MadeEffect]
+
+
+async def cut(runtime: Runtime, run_id: str, at: int) -> Cut:
+    """Return the fork point at event ``at``. Raises NoSuchRun, and UsageError for an invalid event number."""
+    entries = await runtime.store.read(run_id)
+    if type(at) is not int or not 1 <= at <= len(entries):
+        raise UsageError(
+            f"run {run_id} cannot be forked at {at}", f"Choose the number of an event, 1 to {len(entries)}."
+        )
+    return Cut(replay(run_id, entries[:at]), forking.done_after(entries, at))
+
+
+async def fork(
+    runtime: Runtime,
+    run_id: str,
+    at: int,
+    *,
+    confirmed: bool = False,
+    by: str = "",
+    detached: bool | None = None,
+    key_id: str = "",
+    shared: tuple[Iterable[SharedBudget], Concurrency] = ((), Concurrency()),
+    most: Limits | None = None,
+    in_money: bool = False,
+    **given: Unpack[NewLimits],
+) -> RunState:
+    """Create a run that starts with the log of this one up to event ``at``, and return the state to drive.
+
+    ``by`` is who asks for it; ``detached`` whether the fork outlives its process (default: like the first run);
+    ``key_id`` is the API key that the fork belongs to, ``shared`` are the budgets and the limits at once that it
+    shares with other runs, besides the process's own; ``given`` are other limits, and ``most`` the highest that the
+    fork gets; ``in_money`` whether one of these is a ceiling in money, so that every price must be known.
+    Raises NoSuchRun; UsageError for an invalid event number and, unless ``confirmed``, if the fork may repeat an
+    irreversible call; ConfigurationError if this process lacks a tool that the fork needs, and if the price of a model
+    that a budget should limit is not known.
+    """
+    there = await cut(runtime, run_id, at)
+    if there.done and not flag(confirmed, "confirmed"):
+        calls = listed([f"{each.tool} (event {each.seq})" for each in there.done])
+        raise UsageError(
+            f"after event {at} the run made irreversible calls: {calls}",
+            "The fork may repeat them. To fork anyway, pass confirmed=True.",
+        )
+    runtime.check_resumable(there.state)
+    fork_id = new_run_id()
+    definition = there.state.definition
+    asked = limits_changed(there.state, given, by)
+    limits = asked.limits or definition.limits
+    changed = limits if most is None else limits.within(most)
+    usual = runtime.settings
+    budgeted = replace(
+        usual,
+        limits=changed,
+        budgets=(*usual.budgets, *shared[0]),
+        budget_set="budget" in given or in_money or usual.budget_set,
+        allow_unknown_price=usual.allow_unknown_price and not in_money,
+    )
+    changes: dict[str, Any] = {
+        "by": by,
+        "key_id": key_id,
+        "budgets": budgeted.budgets,
+        "needs_prices": prices_needed(budgeted, runtime.models, definition) or definition.needs_prices,
+        "concurrency": replace(runtime.settings, shared=shared[1]).concurrency_of_runs,
+        "traceparent": "",  # another request asked for the fork
+        "limits": changed,
+        "detached": definition.detached if detached is None else detached,
+        **reserves(changed, definition.closing_stages),
+    }
+    await forking.fork(runtime.store, run_id, at, fork_id, asked.turns, **changes)
+    forked = await runtime.load(fork_id)
+    if forked.status in (RunStatus.PAUSED, RunStatus.WAITING):
+        await runtime.log(fork_id).append(ev.RunRequested(what="resume", by="the fork"))
+        forked = await runtime.load(fork_id)
+    return forked

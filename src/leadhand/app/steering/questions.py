@@ -1,0 +1,124 @@
+"""What people do with runs: answer questions, send signals, change names and tags, delete runs."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from leadhand.app.arguments import json_value, run_name, run_tags, text
+from leadhand.app.runtime import Runtime
+from leadhand.core.approval import Question
+from leadhand.core.errors import StoreError, UsageError
+from leadhand.core.events import QuestionAnswered, RunChanged, SignalSent
+from leadhand.core.relations import open_question
+from leadhand.core.state import RunState
+from leadhand.core.value import Json
+from leadhand.ports import in_database
+
+LONGEST_REPLY = 10_000
+"""Characters of an answer."""
+
+
+async def reply(runtime: Runtime, run_id: str, given: str, *, by: str, question_id: str = "") -> Question:
+    """Answer the oldest open question of a run, or the one with this id, and return it.
+
+    Raises NoSuchRun, and UsageError for an empty answer, without an open question, and if somebody else answered it
+    first; that answer counts.
+    """
+    asked, said = checked(await runtime.load(run_id), given, question_id)
+    answer = QuestionAnswered(by=by, question_id=asked.id, text=said)
+    await runtime.requests.record(run_id, answer, lambda state: _open(state, asked.id))
+    runtime.answered.add(run_id)
+    return asked
+
+
+def checked(state: RunState, given: str, question_id: str = "") -> tuple[Question, str]:
+    """Return the question to answer, and the answer without white space around it. Raises UsageError as reply does."""
+    said = text(given, "the answer", "Answer in words.").strip()
+    if not said:
+        raise UsageError("the answer is empty", "Answer in words.")
+    if len(said) > LONGEST_REPLY:
+        raise UsageError(f"the answer has more than {LONGEST_REPLY:,} characters", "Answer in fewer words.")
+    return _open(state, question_id), said
+
+
+def chosen(asked: Question, said: str) -> str:
+    """Return the choice whose number somebody said; else what they said, which may be a choice itself."""
+    is_number = said.isdecimal() and said not in asked.choices and 1 <= int(said) <= len(asked.choices)
+    return asked.choices[int(said) - 1] if is_number else said
+
+
+def _open(state: RunState, question_id: str) -> Question:
+    """Return the question to answer. Raises UsageError if it is not open."""
+    asked = state.questions.get(question_id) if question_id else open_question(state)
+    asked = None if asked is not None and asked.kind != "person" else asked
+    if state.finished is not None:
+        how = f"Follow it up: leadhand run --continue {state.run_id} REQUEST"
+        ended = f"run {state.run_id} has ended ({state.finished.status.value}) and asks nothing"
+        raise UsageError(ended, how, continued=state.definition)
+    if asked is None:
+        named = f"no question {question_id}" if question_id else "no open question"
+        raise UsageError(f"run {state.run_id} has {named}", f"See its state: leadhand runs show {state.run_id}")
+    if asked.reply is not None:
+        how = f"See how it continues: leadhand runs show {state.run_id}"
+        raise UsageError(f"the question was already answered by {asked.by or 'someone'}", how)
+    return asked
+
+
+async def signal(runtime: Runtime, run_id: str, name: str, value: Json = None, *, by: str) -> None:
+    """Send a signal to a run: its flow receives it when it waits for one of this name.
+
+    Raises NoSuchRun, and UsageError for a run that has ended and for a value that is not JSON.
+    """
+    named = text(name, "the name of the signal", "Pass a text.").strip()
+    if not named:
+        raise UsageError("the signal has no name", "Name what the flow waits for: run.wait_for(NAME).")
+    sent = SignalSent(by=by, name=named, value=json_value(value, "the value of the signal", "Pass a JSON value."))
+    await runtime.requests.record(run_id, sent, _check_signal)
+    runtime.answered.add(run_id)
+
+
+def _check_signal(state: RunState) -> None:
+    if state.finished is not None:
+        ended = f"run {state.run_id} has ended ({state.finished.status.value}) and receives no signals"
+        raise UsageError(ended, f"Follow it up: leadhand run --continue {state.run_id} REQUEST")
+
+
+async def label_run(
+    runtime: Runtime, run_id: str, *, name: str | None = None, tags: Mapping[str, str | None] | None = None, by: str
+) -> None:
+    """Give a run another name (None: keep it), and set tags; None as the value of a tag removes it.
+
+    ``by`` does it. Writes nothing if nothing changes. Raises NoSuchRun, and UsageError for an invalid name or tag.
+    """
+    line = await runtime.store.run(run_id)
+    changed = {**line.tags, **(tags or {})}
+    kept = run_tags({key: value for key, value in changed.items() if value is not None})
+    given = line.name if name is None else run_name(name)
+    if (given, kept) != (line.name, line.tags):
+        await runtime.log(run_id).append(RunChanged(by=by, name=given, tags=kept))
+
+
+async def delete_runs(runtime: Runtime, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
+    """Delete runs, their artifacts and the files in their directories; return the ids of those deleted.
+
+    Raises NoSuchRun, RunOwned for a run that a living process drives, and StoreError. With ``ended_only``, runs that
+    are gone or have not ended are left out instead.
+    """
+    deleted = await in_database(runtime.store).delete_runs(run_ids, ended_only=ended_only)
+    for run_id in deleted:
+        await asyncio.to_thread(_delete_directory, runtime.settings.home / "runs" / run_id)
+    return deleted
+
+
+def _delete_directory(directory: Path) -> None:
+    try:
+        shutil.rmtree(directory)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise StoreError(
+            f"the run is deleted, but not its directory {directory}: {error.strerror or error}", "delete it by hand"
+        ) from error

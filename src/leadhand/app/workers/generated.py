@@ -1,0 +1,316 @@
+"""The workers of a project as people see them, and those that runs generate: their files and their promotion."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import hashlib
+import json
+import os
+import re
+import threading
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from pydantic import Field
+
+from leadhand.app.document import Document
+from leadhand.app.project.config_files import read_text, unwritten
+from leadhand.app.project.manifest import Project, load_project, named_files, relative_path
+from leadhand.app.project.worker_files import FENCE, SUFFIX, TOOLSET, load_worker_file, parse_worker, worker_text
+from leadhand.app.workers.declared import check_worker_tools, declared_workers
+from leadhand.core.artifact import confined
+from leadhand.core.errors import ConfigurationError, FailureClass, ToolError, UsageError
+from leadhand.core.text import did_you_mean
+from leadhand.core.value import Json
+from leadhand.core.worker import Worker
+from leadhand.tools.toolbox import Toolbox
+
+_MADE_BY = re.compile(r"---\n# Made by (.+) in \S+, step \S+\n")
+
+
+class WorkerDocument(Document):
+    """A worker of a project: declared in its ``worker_files``, or generated during a run."""
+
+    name: str
+    description: str = ""
+    source: Literal["project", "generated"]
+    path: str = Field(description="Its file, relative to the project.")
+    model: str | None = None
+    tools: tuple[str, ...] = ()
+    toolsets: tuple[str, ...] = ()
+    limits: dict[str, int | float] = Field(default={}, description="The limits of one step that are set, by name.")
+    input: dict[str, Json] | None = Field(default=None, description="The JSON schema of its tasks; null: text.")
+    output: dict[str, Json] | None = Field(default=None, description="The JSON schema of its answers; null: text.")
+    instructions: str = ""
+    text: str = Field(default="", description="The whole file.")
+    run_id: str | None = Field(default=None, description="The run that generated it.")
+    made_by: str | None = Field(default=None, description="The worker that generated it.")
+    runs: tuple[str, ...] = Field(default=(), description="The newest runs that used it, at most 20.")
+    problem: str | None = Field(default=None, description="Why its file cannot be used; null if it can.")
+
+
+def declared_documents(project: Project) -> Iterator[WorkerDocument]:
+    """Yield the workers that a project declares, as their files are now, in the order of its manifest."""
+    files = [file for named in project.manifest.worker_files for file in named_files(project.directory, named)]
+    for file in dict.fromkeys(files):
+        yield _document(project, file, source="project")
+
+
+def generated_workers(project: Project) -> Iterator[WorkerDocument]:
+    """Yield the workers that runs generated, those of the newest run first."""
+    folder = project.generated_workers
+    if folder is None:
+        return
+    for file in sorted(folder.glob(f"*/*{SUFFIX}"), key=lambda each: (each.stat().st_mtime, str(each)), reverse=True):
+        made_by = _MADE_BY.match(_text(file))
+        yield _document(
+            project,
+            file,
+            source="generated",
+            run_id=file.parent.name,
+            made_by=made_by[1] if made_by else None,
+        )
+
+
+def checked(workers: Iterable[WorkerDocument], toolbox: Toolbox) -> list[WorkerDocument]:
+    """Return workers, with the problem of those that name a tool or a toolset that does not exist."""
+    known, found = toolbox.known(every=True), list[WorkerDocument]()
+    for worker in workers:
+        try:
+            check_worker_tools((*worker.tools, *(f"{TOOLSET}{each}" for each in worker.toolsets)), worker.path, known)
+        except ConfigurationError as error:
+            worker = worker.evolve(problem=worker.problem or f"{error.what}. {error.how}")
+        found.append(worker)
+    return found
+
+
+def _document(project: Project, file: Path, **more: Any) -> WorkerDocument:
+    path = relative_path(file, project.directory)
+    more |= {"path": path, "text": _text(file)}
+    try:
+        worker = load_worker_file(file)
+    except ConfigurationError as error:
+        problem = f"{error.what}. {error.how}".replace(str(file), path)
+        return WorkerDocument(name=file.stem, problem=problem, **more)
+    return WorkerDocument(
+        name=worker.name,
+        description=worker.description,
+        model=", ".join(worker.models) or None,
+        tools=tuple(each for each in worker.tools or () if not each.startswith(TOOLSET)),
+        toolsets=tuple(each.removeprefix(TOOLSET) for each in worker.tools or () if each.startswith(TOOLSET)),
+        limits=dict(worker.limits or {}),
+        input=None if worker.input is None else dict(worker.input),
+        output=worker.output,
+        instructions=str(worker.instructions),
+        **more,
+    )
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_text(file)
+    except ConfigurationError:
+        return ""
+
+
+FOLDER = "workers"
+"""The directory of worker files in a project that declares none."""
+
+
+class OtherVersion(UsageError):
+    """Another version of a worker was shown than the one that would be promoted."""
+
+    code = "other_version"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """A generated worker, and the files that its promotion writes, with their content."""
+
+    project: Project
+    worker: WorkerDocument
+    target: Path
+    manifest: str
+
+    @property
+    def path(self) -> str:
+        """The path of its file after the promotion, relative to the project."""
+        return relative_path(self.target, self.project.directory)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a file already, which would be replaced."""
+        return self.target.is_file()
+
+    def diff(self) -> str:
+        """Return a unified diff of all files that would change; "" if none would."""
+        return "".join(_diff(*each) for each in self._changes())
+
+    @property
+    def digest(self) -> str:
+        """What identifies the changes: their files, with the content before and after."""
+        return hashlib.sha256(json.dumps(self._changes()).encode()).hexdigest()[:32]
+
+    def _changes(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the path of each file, its content as it is now, and that after the promotion."""
+        before = read_text(self.target) if self.exists else ""
+        manifest = self.project.path.name, read_text(self.project.path), self.manifest
+        return (self.path, before, self.worker.text), manifest
+
+    def carry_out(self, toolbox: Toolbox, shown: str) -> Project:
+        """Write the files, and return the project with the worker. Nothing is changed if it could not be used.
+
+        ``shown`` is the digest of what a person was shown. Raises OtherVersion if that is something else;
+        ConfigurationError for a worker that cannot be used with these tools, and for files that cannot be written.
+        """
+        if shown != self.digest:
+            what = f"what promoting {self.worker.name} changes is not what was shown ({shown})"
+            raise OtherVersion(what, f"Look at it again: its digest is now {self.digest}.")
+        promoted = {self.path: parse_worker(self.worker.text, self.path)}
+        declared_workers(replace(self.project, workers=promoted), toolbox)
+        try:
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            for file, text in ((self.target, self.worker.text), (self.project.path, self.manifest)):
+                draft = file.with_name(f".{file.name}.tmp")
+                draft.write_bytes(text.encode())
+                os.replace(draft, file)
+        except OSError as error:
+            raise ConfigurationError(unwritten(error), "Check that you may write the file.") from error
+        return load_project(self.project.path)
+
+
+def promotion_of(project: Project, name: str, run_id: str | None = None) -> Promotion:
+    """Return the promotion of the newest generated worker with a name, or of that of a run.
+
+    Raises UsageError if no run generated one, ConfigurationError if its file is malformed.
+    """
+    every = [each for each in generated_workers(project) if run_id in (None, each.run_id)]
+    worker = next((each for each in every if each.name == name), None)
+    if worker is None:
+        where = f" in run {run_id}" if run_id is not None else ""
+        names = list(dict.fromkeys(each.name for each in every))
+        how = (
+            f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}"
+            if names
+            else "List them: leadhand workers list"
+        )
+        raise UsageError(f"there is no generated worker {name!r}{where}", how)
+    if worker.problem is not None:
+        what, _, how = worker.problem.partition(". ")
+        raise ConfigurationError(what, how)
+    declared = next((source for source, each in project.workers.items() if each.name == name), None)
+    target = project.directory / (declared or _folder(project) / f"{name}{SUFFIX}")
+    return Promotion(project=project, worker=worker, target=target, manifest=_manifest(project, target))
+
+
+def _folder(project: Project) -> PurePosixPath:
+    """Return the directory of the worker files of a project, relative to it."""
+    folders = [PurePosixPath(named).parent for named in project.manifest.worker_files]
+    return next((each for each in folders if not any(letter in str(each) for letter in "*?[")), PurePosixPath(FOLDER))
+
+
+def _manifest(project: Project, target: Path) -> str:
+    """Return the text of the manifest that names a worker file, with everything else as it is."""
+    text, named = read_text(project.path), relative_path(target, project.directory)
+    here = PurePosixPath(named)
+    if any(PurePosixPath(each).parent == here.parent and here.match(each) for each in project.manifest.worker_files):
+        return text
+    import tomlkit  # imported late: only promotions write manifests
+
+    document = tomlkit.parse(text)
+    document.setdefault("worker_files", tomlkit.array()).append(named)
+    return tomlkit.dumps(document)
+
+
+def _diff(name: str, before: str, after: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
+
+
+LARGEST_ATTACHMENT = 1_000_000
+"""Bytes of a file of the project that is attached to a call, at most."""
+_HIDDEN = re.compile(r"(^|/)\.")
+
+
+class ProjectWorkshop:
+    """Keeps the workers of a project whose manifest sets ``generated_workers_dir``."""
+
+    def __init__(self, project: Project, generated: Path) -> None:
+        self._project = project
+        self._generated = generated
+        self._writing = threading.Lock()
+
+    def text(self, worker: Worker, about: str) -> str:
+        """Return the whole file of a worker. Raises ToolError if it would not read back as it was written."""
+        text = worker_text(worker, about)
+        read = parse_worker(text, f"{worker.name}{SUFFIX}").recorded()
+        if read.evolve(counts=worker.counts, fingerprint=worker.fingerprint) != worker:
+            raise ToolError(f"the file of {worker.name} would not read back as it was written", type="not_readable")
+        return text
+
+    def named(self, run_id: str, worker: Worker, about: str, taken: Collection[str]) -> Worker:
+        """Return a worker with a name that is not ``taken``, and whose file is missing or has the same ``about``."""
+        names = (worker.name, *(f"{worker.name}-{number}" for number in range(2, 100_000)))
+        return worker.evolve(name=next(name for name in names if name not in taken and self._free(run_id, name, about)))
+
+    def _free(self, run_id: str, name: str, about: str) -> bool:
+        try:
+            file = self._generated / run_id / f"{name}{SUFFIX}"
+            return file.read_text("utf-8").startswith(f"{FENCE}\n# {about}\n")
+        except (OSError, ValueError):
+            return True
+
+    async def write(self, run_id: str, worker: Worker, about: str, taken: Collection[str]) -> tuple[Worker, str]:
+        """Write the file of a worker, and return the worker as it is :meth:`named`, and the path in the project.
+
+        A new version replaces the file. Raises ToolError if it cannot be written, or does not read back as written.
+        """
+        return await asyncio.to_thread(self._write, run_id, worker, about, taken)
+
+    def _write(self, run_id: str, worker: Worker, about: str, taken: Collection[str]) -> tuple[Worker, str]:
+        with self._writing:  # makers side by side may choose one name
+            worker = self.named(run_id, worker, about, taken)
+            return worker, self._written(self._generated / run_id, worker, about)
+
+    def _written(self, folder: Path, worker: Worker, about: str) -> str:
+        text = self.text(worker, about)
+        file = folder / f"{worker.name}{SUFFIX}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if folder.resolve() != self._project.directory.resolve() / folder.relative_to(self._project.directory):
+                raise ToolError(f"{folder} is reached through a link", type="not_confined")
+            draft = file.with_suffix(".tmp")
+            draft.write_text(text, "utf-8")
+            os.replace(draft, file)
+        except OSError as error:
+            raise ToolError(
+                unwritten(error, file),
+                type="file",
+                class_=FailureClass.UNAVAILABLE,
+                next_action="make the directory generated_workers_dir writable",
+            ) from error
+        return str(file.relative_to(self._project.directory))
+
+    async def attachment(self, path: str) -> bytes:
+        """Return the content of a file of the project. Raises UsageError for a path outside it, or no file."""
+        return await asyncio.to_thread(self._attachment, path)
+
+    def _attachment(self, path: str) -> bytes:
+        relative = confined(path)
+        root = self._project.directory.resolve()
+        file = (root / relative).resolve()
+        if _HIDDEN.search(relative) or root not in file.parents:
+            raise UsageError(f"{relative} is not a file that can be attached", "attach a file below the project")
+        try:
+            with file.open("rb") as opened:
+                content = opened.read(LARGEST_ATTACHMENT + 1)
+        except OSError as error:
+            raise UsageError(
+                f"cannot read the attachment {relative}: {error.strerror or error}", "attach a file that exists"
+            ) from error
+        if len(content) > LARGEST_ATTACHMENT:
+            raise UsageError(f"the attachment {relative} is too large", f"attach at most {LARGEST_ATTACHMENT:,} bytes")
+        return content

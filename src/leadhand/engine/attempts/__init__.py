@@ -1,0 +1,1 @@
+"""Attempts at steps: the conversation with a model, or the code of a flow."""

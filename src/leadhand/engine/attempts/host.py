@@ -1,0 +1,214 @@
+"""Carry out attempts and record everything they do in the log. Nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+from leadhand.core.artifact import BLOB_KEY, blob_of
+from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, LeadhandError
+from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
+from leadhand.core.limits import SharedLimit
+from leadhand.core.value import Json, compact_json, frozen
+from leadhand.core.work_result import WorkResult
+from leadhand.engine.attempts.attempt import Attempt
+from leadhand.engine.attempts.conversation import Conversation
+from leadhand.engine.attempts.drafts import DraftWriter
+from leadhand.engine.attempts.endings import Parked
+from leadhand.engine.attempts.turns import Turns
+from leadhand.engine.calls.model_calls import ModelCalls
+from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.engine.calls.slots import NO_PLACE, WAITS, Bounded, TimeIsUp
+from leadhand.engine.calls.tool_calls import ToolCalls
+from leadhand.engine.calls.wait_notes import AttemptWaits, Wait
+from leadhand.engine.log import RunLog
+from leadhand.engine.redaction import Redactor
+from leadhand.flows.context_budget import ASSUMED_WINDOW, context_budget, tokens
+from leadhand.ports import ContextStore, Work
+from leadhand.verify.judge import JUDGE, cut_to_part
+
+OnText = Callable[[str, str, str], None]
+"""Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
+LONGEST_WAIT_S = 86_400.0
+"""Shown as the most that a wait lasts in a run without a timeout, in seconds."""
+
+
+class Host:
+    """Carries out attempts, many at once. Workers have no access to the host or the store."""
+
+    def __init__(
+        self,
+        store: ContextStore,
+        models: ModelCalls,
+        tools: ToolCalls,
+        redactor: Redactor,
+        on_text: OnText | None = None,
+        limits: SharedLimits | None = None,
+    ) -> None:
+        self._store = store
+        self._models = models
+        self._tools = tools
+        self._redactor = redactor
+        self._on_text = on_text
+        self._limits = limits or SharedLimits(store)
+        self._waits: dict[tuple[str, str], Wait] = {}
+
+    async def carry_out(self, work: Work) -> None:
+        """Carry out an attempt; its result is in the log when this returns.
+
+        Every failure becomes the attempt's result. Raises only for cancellation, or if the log cannot be written.
+        """
+        self._log(work).append(self._started(work))
+        await self.finish(work)
+
+    def place(self, work: Work) -> AbstractAsyncContextManager[None]:
+        """Return what holds a place of each limit of steps that a run shares with others, before its attempt
+        takes a slot."""
+        shared = work.definition.concurrency.steps
+        return self._places(work, shared) if shared else NO_PLACE
+
+    @asynccontextmanager
+    async def _places(self, work: Work, shared: tuple[SharedLimit, ...]) -> AsyncGenerator[None]:
+        WAITS.set(self._records_waits(work))
+        async with AsyncExitStack() as held:
+            for limit in shared:  # in the same order in every run that has the same limits
+                most = work.definition.limits.max_workers
+                priority = work.definition.priority
+                await held.enter_async_context(self._limits.held(limit, work.run_id, most, priority))
+            yield
+
+    async def aclose(self) -> None:
+        """Queue for no shared limit any more. No attempt may be carried out from now on."""
+        await self._limits.aclose()
+
+    async def begin(self, work: Work) -> None:
+        """Record the start of an attempt that other processes may start, too. Raises StaleAttempt if one has."""
+        await self._log(work).append(self._started(work), begins=work.attempt.attempt)
+
+    def give_back(self, work: Work) -> None:
+        """Record that an attempt that has begun is not finished here."""
+        failure = Failure.of("the process that ran it was stopped", INTERRUPTED, FailureClass.LOST)
+        result = WorkResult.failed(work.step.name, failure)
+        self._log(work).append(AttemptReturned(attempt=work.attempt.attempt, result=result))
+
+    async def finish(self, work: Work) -> None:
+        """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
+        log = self._log(work)
+        attempt, name = work.attempt.attempt, work.step.name
+        WAITS.set(self._records_waits(work))
+        try:
+            async with Bounded(work.definition.limits.attempt_timeout_s):
+                result = await self._result(work, log)
+        except Parked as parked:
+            await log.append(AttemptParked(attempt=attempt, open_calls=parked.open_calls))
+            return
+        except TimeIsUp:
+            message = f"no result within {work.definition.limits.attempt_timeout_s:g} s"
+            result = WorkResult.failed(name, Failure.of(message, "timeout", FailureClass.TRANSIENT))
+        except LeadhandError:
+            raise
+        except Exception as error:
+            # A bug in Leadhand must fail only this attempt, be visible in the log, and not be retried.
+            message = f"internal error: {type(error).__name__}: {error}"
+            how = "report this: it is a bug in Leadhand, not in the request"
+            result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE, how))
+        await log.append(AttemptReturned(attempt=attempt, result=result))
+
+    def _records_waits(self, work: Work) -> AttemptWaits:
+        longest_s = work.definition.limits.timeout_s or LONGEST_WAIT_S
+        return AttemptWaits(self._waits, self._log(work), work.attempt.attempt, longest_s)
+
+    def _log(self, work: Work) -> RunLog:
+        return RunLog(self._store, work.run_id, self._redactor)
+
+    def _started(self, work: Work) -> AttemptStarted:
+        return AttemptStarted(attempt=work.attempt.attempt, host=self._store.host)
+
+    async def _result(self, work: Work, log: RunLog) -> WorkResult:
+        work = await with_payloads(work, log)
+        draft = None
+        if self._on_text is not None:
+            draft = DraftWriter(self._redactor, partial(self._on_text, work.run_id, work.attempt.attempt))
+        turns = Turns(work, log, self._models, self._tools, draft)
+        if work.code is not None:
+            from leadhand.engine.attempts.code_attempt import CodeAttempt  # few flows have code
+
+            return await CodeAttempt(work, log, turns, self._tools.threads).carry_out()
+        conversation = await Conversation.rebuilt(work, log)
+        turns.rules.refuse_again(conversation)
+        return await Attempt(work, log, turns, self._tools.hooks).carry_out(conversation)
+
+
+RETURNED = ("results", "as_ordered", "subtasks")
+"""What holds the results of subtasks in the briefs of leads."""
+RETURNED_SHARE = 0.4
+"""The part of a lead's context window that large results fill at most."""
+
+
+Load = Callable[[Json], Awaitable[Json]]
+"""Returns what is shown in place of a reference to large data."""
+
+
+def _shared_out(work: Work, log: RunLog, given: Mapping[str, Json]) -> Load:
+    """Return what loads the large results of a lead's brief: what does not fit into its share of the window is cut."""
+    left = compact_json(given).count(BLOB_KEY)
+    window = work.definition.models.windows.get(work.model) or ASSUMED_WINDOW
+    room = min(int(window * RETURNED_SHARE), context_budget(work.state, work.worker.name) - tokens(dict(work.brief)))
+    room = max(room, 0)
+
+    async def load(reference: Json) -> Json:
+        nonlocal left, room
+        share = room // max(left, 1)
+        shown = _beginning(await log.unpack(reference), share)
+        left, room = left - 1, max(room - min(tokens(shown), share), 0)
+        return shown
+
+    return load
+
+
+async def _filled(value: Any, load: Load, inside: str = "") -> Any:
+    """Return JSON with large data in place of the references to it; with ``inside``, those in fields of this name."""
+    if not inside and blob_of(value) is not None:
+        return await load(value)
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value).items()
+        return {name: await _filled(each, load, "" if name == inside else inside) for name, each in fields}
+    if isinstance(value, list | tuple):
+        return [await _filled(each, load, inside) for each in cast("Sequence[Any]", value)]
+    return value
+
+
+def _beginning(returned: Json, most_tokens: int) -> Json:
+    """Return what a tool returned, or as much of its beginning as fits."""
+    if tokens(returned) <= most_tokens:
+        return returned
+    text = returned if isinstance(returned, str) else compact_json(returned)
+    most = 3 * most_tokens * len(text) // len(text.encode(errors="replace"))
+    return {"note": f"shortened: {len(text):,} characters in all", "beginning": text[:most]}
+
+
+async def with_payloads(work: Work, log: RunLog) -> Work:
+    """Return the work with the full results that it needs, and the evidence that it judges, loaded from outside of the
+    log."""
+    brief = work.brief
+    if returned := {name: brief[name] for name in RETURNED if BLOB_KEY in compact_json(brief.get(name))}:
+        brief = {**brief, **await _filled(returned, _shared_out(work, log, returned), "raw")}
+    if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
+        brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}
+    large: dict[str, Json] = {}
+
+    async def loaded(reference: Json) -> Json:
+        large[compact_json(reference)] = data = await log.unpack(reference)
+        return data
+
+    async def known(reference: Json) -> Json:  # a flow may show its workers less than they can refer to
+        return large.get(compact_json(reference), reference)
+
+    needs = {
+        key: data.model_copy(update={"raw": frozen(await _filled(data.raw, loaded))})
+        for key, data in work.needs.items()
+    }
+    return replace(work, needs=needs, brief=await _filled(brief, known) if large else brief)

@@ -1,0 +1,1 @@
+"""The calls of attempts: of models and tools, within their limits."""

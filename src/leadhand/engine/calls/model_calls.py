@@ -1,0 +1,308 @@
+"""Model calls: each is reserved before, settled after, and recorded in the log at both ends.
+
+The rate of each model is controlled: as many parallel calls as it accepts, and none while it asks to wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from leadhand.core.conversation import AssistantMessage
+from leadhand.core.errors import AWAY, HOOK_FAILED, ConfigurationError, Failure, FailureClass
+from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
+from leadhand.core.limits import Money, Usage
+from leadhand.core.value import Json, json_problem
+from leadhand.engine.calls.pace import Pace
+from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.engine.calls.slots import without_slot
+from leadhand.engine.gate import malformed
+from leadhand.engine.log import RunLog
+from leadhand.engine.work import kept_after
+from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models, Work
+from leadhand.ports.models import ModelReply, ModelRequest, input_bound
+
+SLACK_S = 1.0
+"""Seconds after a call's deadline before the call is cancelled although the adapter has not returned."""
+SETTLING_S = 0.1
+"""How often, in seconds, a call that does not fit the budget checks whether others have released a reservation."""
+MOST_FORMS = 8
+"""Requests of one call while its adapter learns which forms the server supports."""
+_OF_ONE_WORKER = frozenset({"no_rules", "flow_error", HOOK_FAILED})
+"""Types of failures of a model for one worker. Other workers of the run can still use it."""
+MOST_INTERRUPTED = 2
+"""How often a call is made again after its connection was lost: the call itself may crash its server."""
+_PRICE = "use a model with a known price, set LEADHAND_PRICE, or start the run with --allow-unknown-price"
+CHECK = "check that the server runs"
+"""What a person can do about a server that is away and says nothing else."""
+
+
+class ModelCall(NamedTuple):
+    """One model call of an attempt at ``work``. ``asked`` is recorded with the reply: what the code of a flow asked.
+    ``check`` returns why a reply is not used."""
+
+    work: Work
+    call_id: str
+    request: ModelRequest
+    asked: Json = None
+    check: Callable[[ModelReply], Awaitable[Failure | None]] | None = None
+
+    @property
+    def attempt(self) -> str:
+        return self.work.attempt.attempt
+
+
+class ModelCalls:
+    """Makes the model calls of attempts, each within the run's allowance."""
+
+    def __init__(self, models: Models, store: ContextStore, clock: Clock, limits: SharedLimits | None = None) -> None:
+        self._models = models
+        self._limits = limits or SharedLimits(store)
+        self._store = store
+        self._clock = clock
+        self._under_way: Counter[str] = Counter()
+        """How many open calls took from each run and from each shared budget."""
+        self._paces: dict[tuple[str, int | None], Pace] = {}
+        self._circuits: dict[tuple[str, str], Failure] = {}
+        self._away: dict[tuple[str, str], datetime] = {}
+        """Since when each run has been waiting for the server of a model."""
+
+    async def ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        """Make the call, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
+
+        First, an upper bound of the call's cost is reserved from the run's allowance. If it does not fit, the call
+        waits until others of this process, and for a budget of many runs those of other processes, release a
+        reservation; if no other call is open, it is ``exhausted``.
+
+        A model that is ``unavailable`` (an invalid key, a used-up quota, an unknown name) is not called again in this
+        run while this process drives it: the circuit is open after one refusal, unless that concerns only one worker.
+        If its server is away, the call is made again once the server is back, and the circuit is open if the server is
+        not back within ``patience_s``.
+        """
+        if (circuit := self._circuits.get((log.run_id, call.request.model))) is not None:
+            raise ModelError(circuit, Usage(requests=0, nanousd=0))
+        pace, since, interrupted = self._pace(call.request.model), None, 0
+        while True:
+            probes = pace.failure is not None and await self._back(log, call, pace, since)
+            try:
+                reply = await self._at_pace(log, call, pace, on_text)
+            except ModelError as error:
+                interrupted += error.usage is None
+                if not error.failure.is_away or interrupted > MOST_INTERRUPTED:
+                    if error.failure.class_ is not FailureClass.EXHAUSTED:  # else the server was not called
+                        self._is_back(log, call, pace)
+                    raise
+                pace.keep_closed(error.failure, probed=probes)
+                since, probes = since or self._clock.now(), False
+                if on_text is not None:
+                    on_text("")  # a part of the answer may have arrived
+            else:
+                self._is_back(log, call, pace)
+                return reply
+            finally:
+                if probes:
+                    pace.stop_probing()
+
+    def _pace(self, model: str) -> Pace:
+        """Return the pace of a model: that of its server, if the server is known."""
+        try:
+            profile = self._models.profile(model)
+            name, slots = profile.server or model, profile.slots
+        except ConfigurationError:  # reported when the call is reserved
+            name, slots = model, None
+        found = self._paces.get((name, slots))
+        if found is None:
+            found = self._paces[name, slots] = Pace(model, self._store, self._clock, slots)
+        return found
+
+    async def _back(self, log: RunLog, call: ModelCall, pace: Pace, since: datetime | None) -> bool:
+        """Wait until a server that is away may be called, and return whether the call is the one that finds out.
+
+        Raises ModelError when the run, or this call ``since`` its first failure, has waited for ``patience_s``.
+        """
+        cause, key, patience_s = pace.failure, (log.run_id, call.request.model), call.request.patience_s
+        assert cause is not None
+        advice = CHECK if cause.next_action == cause.class_.action else cause.next_action
+        now = self._clock.now()
+        if key not in self._away:
+            self._away[key] = now
+            message = f"waiting up to {patience_s:g} s for {key[1]}, which is away: {cause.message} ({advice})"
+            log.append(NoteEmitted(attempt=call.attempt, message=message, waits_for=key[1], waits_s=patience_s))
+        until = min(self._away[key], since or now) + timedelta(seconds=patience_s)
+        if now < until:
+            probes = await pace.back(until)
+            if probes or pace.failure is None or self._clock.now() < until:
+                return probes
+        failure = self._circuits.get(key)
+        if failure is None:
+            message = f"{key[1]} was away for {patience_s:g} s: {(pace.failure or cause).message}"
+            failure = Failure.of(message, AWAY, FailureClass.TRANSIENT, f"{advice}; then retry the run")
+            if self._away.get(key, until) + timedelta(seconds=patience_s) <= self._clock.now():
+                self._circuits[key] = failure
+        raise ModelError(failure, Usage(requests=0, nanousd=0))
+
+    def _is_back(self, log: RunLog, call: ModelCall, pace: Pace) -> None:
+        """Record that the server of a model answered."""
+        if pace.failure is not None:
+            pace.open()
+        if self._away and self._away.pop((log.run_id, call.request.model), None) is not None:
+            model = call.request.model
+            log.append(NoteEmitted(attempt=call.attempt, message=f"{model} answers again", waits_for=model))
+
+    async def _at_pace(
+        self, log: RunLog, call: ModelCall, pace: Pace, on_text: Callable[[str], None] | None
+    ) -> ModelReply:
+        """Make the call when the rate of its model allows it, and report the outcome."""
+        run = call.work.definition
+        held = self._limits.held(run.concurrency.of_model(call.request.model), log.run_id, priority=run.priority)
+        async with held, pace.turn(log.run_id, run.priority) as round_:
+            forms = 1
+            while True:
+                try:  # each request has a reservation and log entries
+                    reply = await self._reserved(log, call, on_text)
+                except FormRefused:
+                    if forms == MOST_FORMS:
+                        raise
+                    forms += 1
+                except ModelError as error:
+                    if error.failure.class_ is FailureClass.RATE_LIMITED:
+                        await pace.refused(round_, error.failure.retry_after_s)
+                    elif error.failure.class_ is FailureClass.UNAVAILABLE and error.failure.type not in _OF_ONE_WORKER:
+                        self._circuits[log.run_id, call.request.model] = error.failure
+                    raise
+                else:
+                    pace.answered()
+                    return reply
+
+    def forget(self, run_id: str) -> None:
+        """Close the circuits of a run that is no longer driven here, so that a resumed run tries its models again."""
+        for marks in (self._circuits, self._away):
+            for key in [key for key in marks if key[0] == run_id]:
+                del marks[key]
+
+    async def _reserved(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
+        taken = await self._reserve(log, call)
+        self._under_way.update(taken)
+        try:
+            return await self._ask(log, call, on_text)
+        finally:
+            self._under_way -= Counter(taken)
+
+    async def _reserve(self, log: RunLog, call: ModelCall) -> Sequence[str]:
+        """Record the start of a call with its reservation, and return the scopes that it is taken from."""
+        work, run, sent = call.work, call.work.definition, log.requests.pack(call.request)
+        while True:
+            now = self._clock.now()  # each day has its own budgets
+            began = ModelCallBegan(
+                attempt=call.attempt,
+                call_id=call.call_id,
+                model=call.request.model,
+                reserved=self._reservation(call.request, needs_price=run.needs_prices),
+                kept=kept_after(run, work.step, work.worker),
+                within=work.scopes,
+                shared=tuple(budget.at(now) for budget in run.budgets),
+                request=sent.parts,
+                continues=sent.continues,
+            )
+            try:
+                await log.append(began, blobs=sent.blobs)
+                log.requests.written(call.call_id, call.request)
+                return [log.run_id, *(allowance.scope for allowance in began.shared)]
+            except BudgetRefused as refused:
+                here = self._under_way[refused.scope if refused.shared else log.run_id]
+                if refused.hopeless or not (here or refused.elsewhere):
+                    failure = Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED, refused.how)
+                    raise ModelError(failure.evolve(short_of=refused.short_of)) from refused
+                async with without_slot():
+                    await self._clock.sleep(SETTLING_S)
+
+    async def _ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
+        request = call.request
+        began_at = time.monotonic()
+        reply: ModelReply | None = None
+        try:
+            # Adapters enforce the deadline themselves, with a better message; this is for those that do not.
+            async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
+                reply = await self._models.ask(request, on_text)
+            failed, usage = None, self._priced(request.model, reply.usage)
+            if problem := _problem(reply):
+                reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
+                failed = ModelError(malformed(message), usage)
+            elif call.check is not None and (refused := await call.check(reply)) is not None:
+                reply, failed = None, ModelError(refused, usage)
+        except TimeoutError:
+            message = f"{request.model} did not answer within {request.deadline_s:g} s"
+            failed, usage = ModelError(Failure.of(message, "timeout", FailureClass.TRANSIENT)), None
+        except ModelError as error:
+            failed, usage = error, error.usage
+            if usage is not None and usage.input_tokens:  # an answer that cannot be used, such as one that was cut
+                usage = self._priced(request.model, usage, answered=False)
+        asked, blobs = log.pack(call.asked)
+        await log.append(
+            ModelCallReturned(
+                attempt=call.attempt,
+                call_id=call.call_id,
+                model=request.model,
+                message=_kept(reply) if reply is not None else None,
+                value=reply.value if reply is not None else None,
+                failure=failed.failure if failed is not None else None,
+                usage=usage,
+                finish_reason=reply.finish_reason if reply is not None else "",
+                duration_ms=round((time.monotonic() - began_at) * 1_000),
+                asked=asked,
+            ),
+            blobs=blobs,
+        )
+        if reply is None:
+            assert failed is not None
+            raise failed
+        return reply
+
+    def _reservation(self, request: ModelRequest, *, needs_price: bool) -> Money:
+        """The most that a call can use: its whole input, at one token per byte and written to the provider's cache if
+        that costs more, and every token of its answer."""
+        inputs = input_bound(request.messages, request.tools, request.output)
+        try:
+            profile = self._models.profile(request.model)
+        except ConfigurationError as error:  # a flow or a tool named the model
+            failure = Failure.of(error.what, "configuration", FailureClass.UNAVAILABLE, error.how)
+            raise ModelError(failure, Usage(requests=0, nanousd=0)) from error
+        cost = profile.highest_cost(inputs, request.max_tokens)
+        if cost is None and needs_price and not profile.free:
+            message = f"the price of {request.model} is not known, so the budget cannot limit it"
+            raise ModelError(
+                Failure.of(message, "configuration", FailureClass.UNAVAILABLE, _PRICE), Usage(requests=0, nanousd=0)
+            )
+        return Money(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
+
+    def _priced(self, model: str, usage: Usage, *, answered: bool = True) -> Usage | None:
+        """The usage with its cost, where the model's price is known and the adapter did not say it.
+
+        None, for unknown, if the adapter named no cost and counted no tokens, of the input or of a reply.
+        """
+        if usage.nanousd is not None:
+            return usage
+        if not (usage.input_tokens and (usage.output_tokens or not answered)):
+            return None
+        profile = self._models.profile(model)
+        return usage.evolve(nanousd=0 if profile.free else profile.cost(usage))
+
+
+def _problem(reply: ModelReply) -> str:
+    """Why a reply cannot be stored, empty if it can."""
+    message = reply.message
+    values = [reply.value, message.text, message.opaque.data if message.opaque is not None else None]
+    for call in message.tool_calls:
+        values += [call.arguments, call.raw]
+    return next((problem for value in values if (problem := json_problem(value))), "")
+
+
+def _kept(reply: ModelReply) -> AssistantMessage:
+    """Return the message for the log: without the text of a structured answer, which its value already contains."""
+    if reply.value is None or reply.message.tool_calls:
+        return reply.message
+    return reply.message.model_copy(update={"text": ""})

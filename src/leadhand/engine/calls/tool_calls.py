@@ -1,0 +1,357 @@
+"""Tool calls: validated, limited in time, recorded in the log at both ends, and isolated from the rest of the
+process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from threading import Event
+from typing import Any, cast
+
+from pydantic_core import to_json
+
+from leadhand.core.approval import Preview
+from leadhand.core.decide.retries import retry_after_s
+from leadhand.core.errors import Failure, FailureClass, ToolError
+from leadhand.core.events import ToolCallBegan, ToolCallReturned
+from leadhand.core.tool import Ask, CachedFrom, CallState, Delegate, Effect, ToolReturn, ToolSpec, WriteArtifact
+from leadhand.core.value import Json
+from leadhand.core.words.failures import indeterminate, unreadable
+from leadhand.engine.calls.shared_limits import SharedLimits, ToolLimits
+from leadhand.engine.calls.slots import Bounded, TimeIsUp, without_slot
+from leadhand.engine.calls.tool_cache import ToolCache, may_keep
+from leadhand.engine.contained import contained
+from leadhand.engine.gate import argument_problems
+from leadhand.engine.hooks import Hooks
+from leadhand.engine.log import RunLog
+from leadhand.engine.redaction import REDACTED
+from leadhand.engine.system_errors import WRONG_PATH, is_passing
+from leadhand.engine.threads import Ended, OnLoop, Threads, line_of
+from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
+from leadhand.ports import (
+    Caller,
+    Clock,
+    ContextStore,
+    Files,
+    Library,
+    StaleAttempt,
+    Toolbox,
+    ToolContext,
+    Web,
+    Work,
+    Workshop,
+)
+
+LOGGER = logging.getLogger("leadhand.tools")
+THREADS = 32
+"""Maximum parallel blocking calls; further ones wait within their own timeout."""
+
+
+class ToolCalls:
+    """Makes the tool calls of attempts. There is one per process."""
+
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        web: Callable[[bool], Web],
+        clock: Clock,
+        store: ContextStore,
+        library: Callable[[bool, str, bool], Library] | None = None,
+        workshop: Workshop | None = None,
+        limits: SharedLimits | None = None,
+        hooks: Hooks | None = None,
+    ) -> None:
+        """``web`` returns the services, offline or not; ``library`` the documents: offline or not, of a directory, and
+        whether of nothing else.
+        """
+        self._limits = ToolLimits(limits or SharedLimits(store), store, clock)
+        self._cache = ToolCache(store)
+        self._workshop = workshop
+        self.hooks = hooks or Hooks()
+        self._toolbox = toolbox
+        self._library = library
+        self._store = store
+        self._web = web
+        self._clock = clock
+        self.threads = Threads(THREADS, "leadhand-tool")
+        """Of functions of users that block."""
+        self._conversions = Threads(THREADS, "leadhand-tool")  # of their own: async tools wait for no blocking ones
+
+    def unfit(self, tool: ToolSpec, args: dict[str, Json], work: Work | None = None) -> Failure | None:
+        """Return why ``tool`` cannot be called with these arguments, by the worker of ``work``; None if it can."""
+        if failure := unfit_arguments(tool, args):
+            return failure
+        if not tool.delegate and self._toolbox.find(tool.name) is None:
+            where = f" (it came from {tool.import_path})" if tool.import_path else ""
+            message = f"the tool {tool.name} is not in this process{where}"
+            how = "pass the tool: --tools FILE, or Leadhand(tools=[…])"
+            return Failure.of(message, "unknown_tool", FailureClass.UNAVAILABLE, how)
+        try:
+            if work is not None:
+                self.preview(tool, args, work.run_id, work.caller)
+        except ToolError as error:  # nobody is asked to approve a call that would be refused
+            return error.failure
+        return None
+
+    def preview(
+        self, tool: ToolSpec, args: dict[str, Json], run_id: str, caller: Callable[[], Caller]
+    ) -> Preview | None:
+        """Return what a call would make, if the tool can say so. Raises ToolError for a call that it would refuse."""
+        bound = self._toolbox.find(tool.name)
+        if bound is None or bound.preview is None:
+            return None
+        return bound.preview(args, caller(), run_id, self._workshop)
+
+    def context(
+        self, run_id: str, call_id: str, offline: bool, documents: str, only_documents: bool, **more: Any
+    ) -> ToolContext:
+        """Return what a tool receives besides its arguments; it may use all of it on any thread."""
+        library = self._library and self._library(offline, documents, only_documents)
+        return ToolContext(
+            run_id=run_id,
+            call_id=call_id,
+            offline=offline,
+            web=cast("Any", OnLoop(self._web(offline))),
+            now=self._clock.now,
+            documents=documents,
+            library=library and cast("Any", OnLoop(library)),
+            workshop=self._workshop and cast("Any", OnLoop(self._workshop)),
+            deps=self._toolbox.deps,
+            **more,
+        )
+
+    async def call(
+        self, log: RunLog, work: Work, call_id: str, tool: ToolSpec, args: dict[str, Json], changed_by: str = ""
+    ) -> CallState:
+        """Call ``tool`` with arguments that fit, and record the start and the end of the call.
+
+        Failures are returned, never raised. A transient one is returned only after the retries of the tool, unless the
+        subtask of ``work`` names the tool: then another attempt makes the call again. A call waits until the limits of
+        its tool allow it, and is not made if an earlier result can be used again.
+
+        For the effects ``idempotent`` and ``once``, the start is committed before the call begins. A ``once`` call is
+        refused if the attempt is no longer current. The tool sees the todos and files of ``work``, and who does it.
+        ``changed_by`` is the hook that changed the arguments.
+        """
+        make = partial(self._make, log, work, call_id, tool, args, changed_by)
+        tries, result = work.tries_of(call_id), await make()
+        while (wait := self._wait_s(work, tool, result, tries)) is not None:
+            async with without_slot(f"another try of {tool.name}", wait):
+                await self._clock.sleep(wait)
+            tries, result = tries + 1, await make()
+        return result
+
+    def _wait_s(self, work: Work, tool: ToolSpec, result: CallState, tries: int) -> float | None:
+        """Return the seconds after which a call is made again that failed ``tries`` times before; None if it is not."""
+        failure = result.failure
+        if failure is None or failure.class_ is not FailureClass.TRANSIENT or work.names(tool.name):
+            return None
+        key, limits = f"{work.run_id}/{result.call_id}/{tries}", work.definition.limits
+        wait_s = retry_after_s(failure, tries, key, limits, tool)
+        left_s = (work.deadline - self._clock.now()).total_seconds() if work.deadline else inf
+        return None if wait_s is None or wait_s >= left_s else wait_s
+
+    async def _make(
+        self, log: RunLog, work: Work, call_id: str, tool: ToolSpec, args: dict[str, Json], changed_by: str
+    ) -> CallState:
+        """Make a call when the limits of its tool allow it, unless an earlier result can be used again."""
+        run, attempt = work.definition, work.attempt.attempt
+        began = ToolCallBegan(
+            attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect, changed_by=changed_by
+        )
+        name = self._cache.name(tool, args, run)
+        used = None if run.no_cache or self.hooks.has(run, "after_tool") else name
+        if (found := await self._used_again(log, began, used)) is not None:
+            return found
+        if not (tool.concurrency or tool.rate):
+            return await self._call(log, work, began, tool, name)
+        async with self._limits.turn(tool, log.run_id, run.priority):
+            # While this call waited, another one may have returned what it asks for.
+            if (found := await self._used_again(log, began, used)) is not None:
+                return found
+            return await self._call(log, work, began, tool, name)
+
+    async def _used_again(self, log: RunLog, began: ToolCallBegan, name: str | None) -> CallState | None:
+        """Return a cached result, and record that the call was not made; None if it has to be made."""
+        reply = await self._cache.find(name, log) if name is not None else None
+        if reply is None:
+            return None
+        raw, blobs = await self._packed(log, reply.raw)
+        await log.append(began, _returned(began, reply, raw, ok=True, cached=reply.cached), blobs=blobs)
+        return _state(began, reply)
+
+    async def _packed(self, log: RunLog, raw: Json) -> tuple[Json, dict[str, bytes]]:
+        """Return data for the log. To redact a large payload takes a while."""
+        pack = partial(log.pack, raw)
+        return pack() if is_small(raw) else await self._conversions.run(pack)
+
+    async def _call(self, log: RunLog, work: Work, began: ToolCallBegan, tool: ToolSpec, name: str | None) -> CallState:
+        """Make a call, and keep its result under ``name`` in the cache."""
+        placed = log.append(began, current=began.attempt if tool.effect is Effect.ONCE else None)
+        if tool.effect is not Effect.PURE:
+            try:
+                await placed
+            except StaleAttempt as stale:
+                return _state(began)._replace(failure=Failure.of(stale.what, "stale_attempt", FailureClass.LOST))
+        run, began_at = work.definition, time.monotonic()
+        context = self.context(
+            log.run_id,
+            f"{log.run_id}/{began.call_id}",
+            run.offline,
+            run.documents,
+            run.only_documents,
+            todos=work.todos,
+            files=Files(work.artifacts, cast("Any", OnLoop(self._store)).blob),
+            caller=work.caller,
+            emit=partial(_emit, asyncio.get_running_loop(), log, began.attempt),
+        )
+        returned, failure = await self.run(tool, began.args, context, work)
+        withheld = await self.hooks.after_tool(work, _state(began), returned, failure)
+        if withheld is not None:
+            returned, failure = without_result(tool, failure, withheld)
+        reply = returned or ToolReturn()
+        asks = await self._kept(reply.asks)
+        raw, blobs = await self._packed(log, reply.raw)
+        ms = round((time.monotonic() - began_at) * 1_000)
+        event = _returned(began, reply, raw, ok=failure is None, asks=asks, failure=failure, duration_ms=ms)
+        await log.append(event, blobs=blobs)
+        if name is not None and tool.cache_s is not None and failure is None:
+            check = partial(may_keep, log, reply)
+            if check() if is_small(reply) else await self._conversions.run(check):
+                origin = CachedFrom(run_id=log.run_id, call_id=began.call_id, at=self._clock.now())
+                await self._cache.keep(name, tool.cache_s, reply, raw, origin)
+        return _state(began, reply)._replace(asks=asks, failure=failure)
+
+    async def _kept(self, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
+        """Return a tool's asks for the log, after storing the content of artifacts by digest."""
+        kept: list[Ask] = []
+        for ask in asks:
+            if isinstance(ask, WriteArtifact) and ask.content is not None:
+                content = ask.content.encode()
+                digest = await self._store.put_blob(content)
+                kept.append(ask.evolve(content=None, digest=digest, size=len(content)))
+            else:
+                kept.append(ask)
+        return tuple(kept)
+
+    async def run(
+        self, tool: ToolSpec, args: dict[str, Json], context: ToolContext, work: Work | None = None
+    ) -> tuple[ToolReturn | None, Failure | None]:
+        """Run the code of a tool within its time, and return what it returned or why it failed; nothing is recorded."""
+        bound = self._toolbox.find(tool.name)
+        if tool.delegate:
+            return _delegated(tool, args, work), None
+        if bound is None:
+            raise LookupError(f"the tool {tool.name} is not in this process")
+        abandoned = Event()
+        try:
+            async with Bounded(tool.timeout_s):
+                if not bound.is_async:
+                    return await self.threads.run(lambda: returned_value(bound.call(args, context), abandoned)), None
+                value = await contained(bound.call(args, context))
+                if is_small(value):
+                    return returned_value(value), None
+                return await self._conversions.run(partial(returned_value, value, abandoned)), None
+        except ToolError as error:
+            if tool.effect is Effect.ONCE and isinstance(error, Unreadable):
+                return None, unreadable(tool.name, error.failure)
+            if tool.effect is Effect.ONCE and error.failure.class_ is FailureClass.TRANSIENT:
+                return None, indeterminate(tool.name)  # such as a connection that was lost during the call
+            return None, error.failure
+        except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
+            if not isinstance(error, OSError):
+                return None, _raised(tool, error)
+            if tool.effect is Effect.ONCE:
+                # The call may have happened, or may still happen on its abandoned thread, so it must not be repeated.
+                return None, indeterminate(tool.name)
+            if isinstance(error, TimeIsUp):
+                message = f"{tool.name} did not return within {tool.timeout_s:g} s"
+                more = "try again when its service responds, or give the tool more time: @tool(timeout=…)"
+                return None, Failure.of(message, "timeout", FailureClass.TRANSIENT, more)
+            if not is_passing(error):
+                return None, _raised(tool, error)
+            kind = "timeout" if isinstance(error, TimeoutError) else "connection"
+            return None, Failure.of(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
+        finally:
+            abandoned.set()
+
+
+def without_result(
+    tool: ToolSpec, failure: Failure | None, withheld: Failure
+) -> tuple[ToolReturn | None, Failure | None]:
+    """Return the outcome of a call whose result a hook does not let pass.
+
+    A call with effect ``once`` was made anyway: it stays made, or in doubt, so that nothing repeats it.
+    """
+    if tool.effect is not Effect.ONCE:
+        return None, withheld
+    if failure is not None:
+        return None, failure.evolve(message=f"{tool.name} failed; {withheld.message}")
+    return ToolReturn(summary=f"{tool.name} was called; {withheld.message}"), None
+
+
+def unfit_arguments(tool: ToolSpec, args: dict[str, Json]) -> Failure | None:
+    """Return what is wrong with the arguments of a call; None if nothing is."""
+    if problems := argument_problems(tool, args):
+        return Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID)
+    if REDACTED.encode() in to_json(args):
+        message = f"an argument of {tool.name} is a secret and was redacted"
+        how = "store the secret in an environment variable that the tool reads"
+        return Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
+    return None
+
+
+def _raised(tool: ToolSpec, error: Exception) -> Failure:
+    """Return the failure of a call whose tool raised an error that does not pass by itself."""
+    LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
+    message = f"{tool.name} raised {_words(error)}{line_of(error)}"
+    if isinstance(error, WRONG_PATH):
+        return Failure.of(message, "file", FailureClass.INVALID, "check the path, and that the file is on this machine")
+    if isinstance(error, OSError) and error.errno is not None:
+        return Failure.of(message, "file", FailureClass.UNAVAILABLE)
+    how = f"fix the tool; to see the traceback, use leadhand tools call {tool.name} --debug"
+    return Failure.of(message, "exception", FailureClass.INVALID, how)
+
+
+def _emit(loop: asyncio.AbstractEventLoop, log: RunLog, attempt: str, message: object) -> None:
+    """Record what a tool reports, from any thread."""
+    loop.call_soon_threadsafe(log.note, attempt, str(message))
+
+
+def _delegated(tool: ToolSpec, args: dict[str, Json], work: Work | None) -> ToolReturn:
+    """Return what a tool that delegates asks for: the worker of its name, else another one like the caller."""
+    worker = tool.name if work is not None and work.state.is_worker(tool.name) else None
+    key = "" if tool.polling else json.dumps([tool.name, args], sort_keys=True)
+    return ToolReturn(asks=(Delegate(title=tool.name, worker=worker, input=args, key=key),))
+
+
+def _words(error: BaseException) -> str:
+    return str(error) if isinstance(error, Ended) else described(error)
+
+
+def _returned(began: ToolCallBegan, reply: ToolReturn, raw: Json, **more: Any) -> ToolCallReturned:
+    """Return the event of the end of a call, with its data as the log has it."""
+    call = {"attempt": began.attempt, "call_id": began.call_id, "tool": began.tool}
+    return ToolCallReturned(**call, summary=reply.summary, raw=raw, sources=reply.sources, sample=reply.sample, **more)
+
+
+def _state(began: ToolCallBegan, reply: ToolReturn | None = None) -> CallState:
+    """Return a call that has begun, with what it returned."""
+    reply = reply or ToolReturn()
+    return CallState(
+        call_id=began.call_id,
+        tool=began.tool,
+        args=began.args,
+        effect=began.effect,
+        changed_by=began.changed_by,
+        summary=reply.summary,
+        raw=reply.raw,
+        sources=reply.sources,
+        sample=reply.sample,
+    )
