@@ -70,13 +70,13 @@ def judged(request: ModelRequest, facts: dict[str, Any]) -> dict[str, Any]:
     }
     if facts.get("compose"):
         done = [*facts.get("accepted", ()), *(result for result in results.values() if result is not None)]
-        review["answer"] = "; ".join(result["summary"] for result in done)
+        review["answer"] = "; ".join(result.get("summary") or str(result["raw"]) for result in done)
     return review
 
 
 def composed(request: ModelRequest, facts: dict[str, Any]) -> str:
     """An answer that says all it was told."""
-    results = [result["summary"] for result in facts.get("results", [])]
+    results = [result.get("summary") or str(result["raw"]) for result in facts.get("results", [])]
     gaps = [f"no {gap['what']}: {gap['reason']}" for gap in facts.get("gaps", [])]
     return "; ".join([*results, *gaps]) or "nothing"
 

@@ -238,7 +238,7 @@ async def test_arguments_that_are_missing_are_filled_in_by_the_model_from_what_i
     state = await world.run()
 
     assert bench.made == [("look", 4), ("measure", 4)]
-    assert models.facts("work")[0]["needs"] == {"wo-001.0": {"summary": "saw 4", "raw": {"n": 4}, "sample": False}}
+    assert models.facts("work")[0]["needs"] == {"wo-001.0": {"summary": "saw 4", "raw": {"n": 4}}}
     assert state.steps["wo-001.1"].data.raw == {"value": 40}, "what the tool returned is the result"
 
 

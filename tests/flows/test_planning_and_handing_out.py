@@ -61,7 +61,7 @@ def test_a_subtask_starts_when_everything_it_needs_is_there_and_not_before():
     script.done("wo-001.1")
     assert script.under_way == ["wo-001.2"]
     assert script.facts("wo-001.2")["needs"] == {
-        key: {"summary": f"{key} is done", "raw": {"n": 1}, "sample": False} for key in ("wo-001.0", "wo-001.1")
+        key: {"summary": f"{key} is done", "raw": {"n": 1}} for key in ("wo-001.0", "wo-001.1")
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from leadhand.core.state import StepState
 from leadhand.core.tool import CallState
-from leadhand.core.value import Json, Unfit, one_line
+from leadhand.core.value import Json, Unfit, compact_json, one_line
 
 
 class ProposedCall(NamedTuple):
@@ -80,8 +80,9 @@ def result_facts(step: StepState) -> dict[str, Any] | None:
     """Return a result in the form that the workers that need it receive; None before there is a result."""
     if step.data is None:
         return None
-    raw = step.value if step.value is not None else step.data.raw
-    return {"summary": step.data.summary, "raw": raw, "sample": step.data.sample}
+    raw, summary = step.value if step.value is not None else step.data.raw, step.data.summary
+    said = {} if raw is not None and summary in (raw, compact_json(raw)) else {"summary": summary}
+    return {**said, "raw": raw, **({"sample": True} if step.data.sample else {})}
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
-from leadhand.core.value import object_of, objects_of, text_of
+from leadhand.core.value import compact_json, object_of, objects_of, text_of
 from leadhand.ports.models import ModelError, ModelProfile, ModelReply, ModelRequest
 
 from .steps import Answer, Scripted, step_of, words_of
@@ -205,5 +205,6 @@ def _lenient_review(brief: dict[str, Any]) -> Step:
 
 
 def _joined(results: Iterable[dict[str, Any] | None]) -> str:
-    said = (text_of(object_of(result).get("summary")) for result in results)
+    shown = [object_of(result) for result in results]
+    said = (text_of(each.get("summary")) or compact_json(each["raw"]) for each in shown if each)
     return "\n".join(filter(None, said)) or "nothing to say"

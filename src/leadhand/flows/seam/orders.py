@@ -202,7 +202,7 @@ def work(state: RunState, step: StepState) -> dict[str, Any]:
     stated = {name: value for name, value in given.args.items() if name not in whole}
     facts = _task(state, given.name, given.tool, stated, given.expected_output)
     if whole:
-        facts["work_out"] = {name: f"from the result of {subtask}, in needs" for name, subtask in whole.items()}
+        facts["work_out"] = {name: f"choose it by the result of {subtask} in needs" for name, subtask in whole.items()}
     if given.needs or not given.args:  # else the lead has worked out the days that the arguments name
         facts |= today(state)
     if given.needs:
