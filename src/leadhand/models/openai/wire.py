@@ -61,7 +61,8 @@ def encode(body: dict[str, Any]) -> bytes:
 
 
 def _function(tool: ToolSpec) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": object_schema(tool.parameters)}
+    parameters = {name: part for name, part in object_schema(tool.parameters).items() if part is not False}
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 
