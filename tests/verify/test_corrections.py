@@ -128,6 +128,23 @@ async def test_what_an_answer_says_was_done_and_was_not_is_ordered_if_it_is_miss
     assert missing or (answer.status.value, answer.text, answer.gaps) == ("succeeded", texts[1], ())
 
 
+async def test_the_lead_can_name_what_is_missing_and_order_the_call_that_does_it(tmp_path: Path) -> None:
+    call = {"tool": "order_item", "args": {"item": "B-207", "pieces": 12}}
+    named = {"n": 1, "name": "order 12 pieces of B-207", "reason": "nothing was ordered", **call}
+    model = Played(LOOK, texts=(LIES[0], LIES[1], LIES[1]), judge=marks(LIES[0]), missing=[named])
+    answer = await run(model, tmp_path)
+    (brief, *_) = model.briefs["missing"]
+    assert brief["missing"][0]["undone"]
+    assert {each["name"] for each in brief["tools"]} >= {"order_item"}
+    ordered = answer.document["work_orders"][1]["subtasks"]
+    assert [(each["name"], each["tool"], each["args"]) for each in ordered] == [(named["name"], *call.values())]
+
+
+async def test_an_answer_in_a_fence_of_markdown_is_given_without_it(tmp_path: Path) -> None:
+    model = Played(LOOK, texts=["```markdown\nB-207: **7** pieces.\n```"], judge=confirms)
+    assert (await run(model, tmp_path)).text == "B-207: **7** pieces."
+
+
 async def test_the_judge_of_a_part_sees_the_whole_answer_and_the_date(tmp_path: Path) -> None:
     texts = (f"B-207: 7 pieces.\n\n{LIES[0]}", f"B-207: 7 pieces.\n\n{LIES[1]}")
     model = Played(LOOK, texts=texts, judge=marks(LIES[0]))

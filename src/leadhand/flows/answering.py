@@ -10,8 +10,9 @@ The text is delivered as it is in any case, with its doubts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from leadhand.core.commands import Outcome
@@ -29,6 +30,7 @@ from .context_budget import context_budget, fitting, tokens
 from .facts import clarified_request, today
 from .flow import Given as Returned
 from .judging import Materials, Record, Round, contradictions, judge_round, judgement_of
+from .passages import unfenced
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.outcomes import outcome_with
@@ -44,28 +46,35 @@ MOST_ROUNDS = 3
 
 
 class Judged(NamedTuple):
-    """An outcome with its judgement, and the parts of the request that its answer leaves out, as the lead says, too."""
+    """An outcome with its judgement, and the parts of the request that its answer leaves out, as the lead says, too:
+    each with what the lead says of it, such as the ``tool`` and the ``args`` of the call that it needs."""
 
     outcome: Outcome
-    missing: Sequence[Gap] = ()
+    missing: Sequence[tuple[Gap, Mapping[str, Json]]] = ()
 
 
 async def close(run: FlowContext, outcome: Outcome, answer: FlowAnswer) -> Outcome:
     """Return the outcome of a flow with its shape and its judgement. What the ``answer`` leaves out is a gap."""
     outcome = await shape_of_answer(run, outcome)
     found = await judged(run, outcome, answer.writer, answer.material)
-    return found.outcome._replace(gaps=[*found.outcome.gaps, *found.missing])
+    return found.outcome._replace(gaps=[*found.outcome.gaps, *(gap for gap, _ in found.missing)])
 
 
-async def judged(run: FlowContext, outcome: Outcome, writer: str = "", material: Materials | None = None) -> Judged:
+async def judged(
+    run: FlowContext,
+    outcome: Outcome,
+    writer: str = "",
+    material: Materials | None = None,
+    choices: Mapping[str, Json] = MappingProxyType({}),
+) -> Judged:
     """Judge an outcome, unless it claims nothing or nothing was found out: have it corrected, and ask what it lacks.
 
     ``writer`` is the worker that corrects the text ("": the one that wrote it), ``material`` what it is judged beside
-    (None: the results that it uses).
+    (None: the results that it uses), ``choices`` are the tools with which the lead can order what it lacks.
     """
     if run.state.definition.check == "off" or not _claims_of(outcome) or not found_out(run.state):
         return Judged(outcome)
-    answering = _Answering(run, outcome, writer, material)
+    answering = _Answering(run, outcome, writer, material, choices)
     if answering.of not in run.judged:
         run.judged[answering.of] = await answering.judged()
     found: Judged = run.judged[answering.of]
@@ -83,8 +92,16 @@ async def judge(run: FlowContext, text: Result | str, uses: Sequence[Result] | N
 class _Answering:
     """The judging of one outcome: ``of`` is the digest of what is judged."""
 
-    def __init__(self, run: FlowContext, outcome: Outcome, writer: str, material: Materials | None) -> None:
+    def __init__(
+        self,
+        run: FlowContext,
+        outcome: Outcome,
+        writer: str,
+        material: Materials | None,
+        choices: Mapping[str, Json],
+    ) -> None:
         self._run, self._outcome, self._writer, self._own_material = run, outcome, writer, material
+        self._choices = choices
         self._results = results_of(run.state, outcome)
         self.of = sha([outcome.answer, outcome.value, digests_of(self._results)])[:12]
 
@@ -134,14 +151,14 @@ class _Answering:
             answer = compact_json(said["value"].value) if answer == compact_json(value) else answer
             value = said["value"].value
         if "text" in said and claims_of(said["text"].text):  # else it is not a correction
-            answer = said["text"].text
+            answer = unfenced(said["text"].text)
         parts = objects_of(object_of(said["missing"].value).get("missing")) if "missing" in said else []
-        reasons = {each.get("n"): text_of(each.get("reason")) for each in parts}
-        missing = [
-            Gap(name=each.part, class_=FailureClass.INSUFFICIENT, reason=reasons[n], next_action=ASK_FOR_IT)
-            for n, each in enumerate(first.missing, start=1)
-            if n in reasons
-        ]
+        numbered, missing = dict(enumerate(first.missing, start=1)), list[tuple[Gap, Mapping[str, Json]]]()
+        for each in parts:
+            if (part := numbered.get(each.get("n", 0))) is not None:
+                name, reason = text_of(each.get("name")) or part.part, text_of(each.get("reason"))
+                gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=ASK_FOR_IT)
+                missing.append((gap, each))
         return Judged(self._outcome._replace(answer=answer, value=value), missing)
 
     def _correction(self, part: str, writer: str, problems: Sequence[Doubt]) -> Pending[Result]:
@@ -165,11 +182,16 @@ class _Answering:
         return self._asked(writer, f"correct-{self.of}-{part}", given, details, tools=())
 
     def _confirmation(self, parts: Sequence[MissingPart]) -> Pending[Result]:
-        missing = [{"n": n, "part": each.part, "request": each.request} for n, each in enumerate(parts, start=1)]
+        missing = [
+            {"n": n, "part": each.part, **({"undone": each.undone} if each.undone else {"request": each.request})}
+            for n, each in enumerate(parts, start=1)
+        ]
 
         def shows(state: RunState, _: StepState) -> dict[str, Any]:
             facts = {"request": clarified_request(state), **today(state), "answer": self._outcome.answer}
-            return {**facts, "gaps": [*self._material(state).gaps], "missing": missing}
+            material = self._material(state)
+            known = {"calls": [*material.calls], "gaps": [*material.gaps], "missing": missing}
+            return {**self._choices, **facts, **known}
 
         details = Details(title="what is missing", shows=shows)
         return self._asked(CONFIRM, CONFIRM, {"of": self.of, "missing": missing}, details)
@@ -189,7 +211,7 @@ class _Answering:
         if known := state.definition.shape if of_value else self._writer:
             return known
         for each in state.steps.values():
-            text = each.data.summary if each.data is not None and each.value is None else None
+            text = unfenced(each.data.summary) if each.data is not None and each.value is None else None
             if each.ok and (each.value == outcome.value if of_value else text == outcome.answer):
                 worker = state.worker(each.step.worker)
                 return "" if worker is None or worker.loop == "code" else each.step.worker

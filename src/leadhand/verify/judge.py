@@ -50,9 +50,10 @@ def list_schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     return {"type": "array", "items": {"type": "object", "properties": properties, "required": list(required)}}
 
 
-_MISSING = list_schema({"n": {"type": "integer"}, "reason": {"type": "string"}}, "n", "reason")
+_ORDERED: dict[str, Any] = {"tool": _TEXT, "args": {"type": "object"}}
+_MISSING = list_schema({"n": {"type": "integer"}, "name": _TEXT, "reason": _TEXT, **_ORDERED}, "n", "reason")
 CONFIRMATION: dict[str, Any] = {"type": "object", "properties": {"missing": _MISSING}, "required": ["missing"]}
-"""What the lead replies about missing parts: the numbers of those that are missing, with the reasons."""
+"""What the lead replies about missing parts: those that are missing by number, with names, reasons and calls."""
 
 
 def judging_workers(check: Check, others: Iterable[Worker], *, verifier: bool) -> tuple[Worker, ...]:
@@ -116,12 +117,16 @@ class ClaimDoubt(Value):
 
 
 class MissingPart(Value):
-    """A part of the request that an answer does not deal with; ``request`` are the words that ask for it."""
+    """A part of the request that an answer does not deal with; ``request`` are the words that ask for it.
+
+    ``undone`` says why an answer that says that it was done is wrong.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
     part: str = Field(min_length=1)
     request: str = Field(min_length=1)
+    undone: str = Field(default="", exclude_if=operator.not_)
 
 
 class Verdicts(Value):
@@ -214,7 +219,7 @@ def checked_reply(value: Json, claims: Sequence[Claim], evidence: Mapping[str, J
     reply = object_of(value)
     said, reasons = object_of(reply.get("verdicts")), list(_valid(ClaimDoubt, reply.get("doubts")))
     verdicts: dict[int, ClaimVerdict] = {}
-    doubts, undone = list[Doubt](), list[str]()
+    doubts, undone = list[Doubt](), list[ClaimDoubt]()
     for claim in claims:
         verdict = said.get(str(claim.n))
         verdict = ClaimVerdict(verdict) if verdict in _BEST else ClaimVerdict.NOT_CHECKED
@@ -224,11 +229,11 @@ def checked_reply(value: Json, claims: Sequence[Claim], evidence: Mapping[str, J
             found = [_doubt(claim, each, evidence, contradicts=proves) for each in own]
             verdict = max((each.verdict for each in found), key=DOUBTED.index)
             doubts += found
-            undone += [each.part for each in own if proves and each.action and _is_in(each.part, claim.text)]
+            undone += [each for each in own if proves and each.action and _is_in(each.part, claim.text)]
         verdicts[claim.n] = verdict
     missing = [each for each in _valid(MissingPart, reply.get("missing")) if _is_in(each.request, request)]
     if asked := " ".join(request.split())[:LONGEST_REQUEST]:
-        missing += [MissingPart(part=part, request=asked) for part in undone]
+        missing += [MissingPart(part=each.part, request=asked, undone=each.why or each.part) for each in undone]
     return Findings(verdicts=verdicts, doubts=tuple(doubts), missing=tuple(missing))
 
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from leadhand.core.value import compact_json, is_list, list_of, object_of
 from leadhand.flows.draft_rounds import DraftRounds, ReportFinding
-from leadhand.flows.passages import Passage
+from leadhand.flows.passages import Passage, unfenced
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Result, sha
@@ -110,7 +110,7 @@ class Report:
         if draft is not None and stage.judges:
             draft.take_review(stage.name, result.key, given.get("feedback"))
         text = given.get("final_report") or given.get("draft")
-        if draft is not None and text and text != draft.text:
+        if draft is not None and text and (text := unfenced(text)) != draft.text:
             draft.begin(self.drafts.index(draft) + 1, text)
 
 

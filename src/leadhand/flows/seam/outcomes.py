@@ -12,6 +12,7 @@ from leadhand.core.outcome import gap_of
 from leadhand.core.state import RunState
 from leadhand.core.value import compact_json, plain_json
 from leadhand.core.work_order import Step
+from leadhand.flows.passages import unfenced
 
 from .passes import Pass
 from .pending import Join, Pending
@@ -71,7 +72,7 @@ def outcome_with(now: Pass, made: object, state: RunState | None = None) -> Outc
             steps = (state or now.state).steps
             used += [key for key, each in steps.items() if each.step.subtask is not None and each.ok]
     return Outcome(
-        answer=answer.text,
+        answer=unfenced(answer.text),
         uses=[*dict.fromkeys(used)],
         gaps=list(answer.gaps),
         waived=answer.waived,

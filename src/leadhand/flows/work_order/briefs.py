@@ -32,7 +32,7 @@ class Shard(NamedTuple):
     compose: bool = False
 
 
-def _choices(state: RunState) -> dict[str, Any]:
+def choices(state: RunState) -> dict[str, Any]:
     """Return the tools, and the workers of the project if there are any, that a subtask can name."""
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
@@ -55,7 +55,7 @@ def _about(state: RunState, most: int | None = None) -> dict[str, Any]:
 def plan(state: RunState, before: Sequence[ProposedSubtask], heard: Mapping[str, Any]) -> dict[str, Any]:
     """Return the brief of a plan: the tools and the request. The brief of a further page says where to continue."""
     page: dict[str, Any] = {"most": page_size(state)}
-    facts = {**_choices(state), **_about(state), **{name: value for name, value in heard.items() if value}}
+    facts = {**choices(state), **_about(state), **{name: value for name, value in heard.items() if value}}
     facts["page"] = page
     if before:
         latest = [
@@ -76,7 +76,7 @@ def review(state: RunState, work: Work, shard: Shard) -> dict[str, Any]:
     numbers: Numbers = numbers_of((*earlier, *shard.results)) if shard.compose else {}
     exact = {each.key: result(each, numbers) for each in shard.results if is_exact(each)}
     facts: dict[str, Any] = {
-        **({} if work.is_last else _choices(state)),
+        **({} if work.is_last else choices(state)),
         **(_about(state) if shard.compose else asked(state, None if whole else CONTEXT)),
         "compose": shard.compose,
         "judge_only": not whole,

@@ -16,17 +16,19 @@ from typing import Any
 
 from leadhand.core.errors import Failure
 from leadhand.core.outcome import failure_gap
+from leadhand.core.value import object_of
 from leadhand.core.work_order import ProposedSubtask
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.outcomes import outcome_with
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import FlowAnswer, Result
 
 from . import briefs, planning, reviewing
-from .roles import COMPOSER, ROLES, Plan, RoleName, instructions, with_role
+from .roles import COMPOSER, ROLES, Plan, RoleName, instructions, parse, with_role
 from .work import Wanted, Work, repair
 
 SECTION = 25
@@ -66,14 +68,24 @@ async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wan
 
 
 async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted:
-    """Return what the judge misses in an answer and the lead confirms, as subtasks whose workers choose their tools."""
+    """Return what the judge misses in an answer and the lead confirms, as subtasks; if the lead names no call that can
+    be made, their workers choose their tools."""
     asked = run.state.definition
     if asked.check != "judge" or asked.shape or work.is_last or answer.failure is not None:
         return []
     from leadhand.flows.answering import judged  # a run without a judge does not import it
 
-    found = await judged(run, outcome_with(run.of, answer), answer.writer)
-    return [(ProposedSubtask(name=each.name[:200], expected_output=each.name), None) for each in found.missing]
+    found = await judged(
+        run, outcome_with(run.of, answer), answer.writer, choices={"tools": briefs.choices(run.state)["tools"]}
+    )
+    wanted: list[ProposedSubtask] = []
+    for gap, said in found.missing:
+        call = {"name": gap.name[:200], "tool": said.get("tool"), "args": object_of(said.get("args"))}
+        subtask, _ = parse(ProposedSubtask, call)
+        if subtask is None or not subtask.tool or order_problems(asked, [subtask], work.results):
+            subtask = ProposedSubtask(name=gap.name[:200], expected_output=gap.name)
+        wanted.append(subtask)
+    return [(each, None) for each in wanted]
 
 
 # --- the answer ------------------------------------------------------------------------------------------------------
