@@ -6,6 +6,7 @@ words of the claim and a quotation of the evidence, and a missing part quotes th
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
