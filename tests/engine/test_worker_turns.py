@@ -355,6 +355,17 @@ async def test_a_call_that_fails_in_the_same_way_is_not_repeated_and_its_error_i
     assert all(each in state.finished.gaps[0].reason for each in ("there is no page 7", "broken(n=7)"))
 
 
+async def test_equal_calls_of_one_reply_are_made_until_their_result_does_not_change(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", None)), work=[calls(*[("measure", {"n": 1})] * 9), "It measures 10."])
+    await open_world(models, [bench.measure]).run()
+
+    assert bench.made == [("measure", 1)] * 2
+    told = [json.loads(each.content) for each in models.requests("work")[-1].messages if isinstance(each, ToolMessage)]
+    assert [each.get("raw") for each in told] == [{"value": 10}] * 2 + [None] * 7
+    assert [each.get("isError", False) for each in told] == [False] * 2 + [True] * 7
+
+
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "seen by its results"])
 async def test_a_tool_whose_result_changes_may_be_called_again_and_again(open_world: Any, declared: bool):
     left = [4]

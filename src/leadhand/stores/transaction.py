@@ -238,7 +238,7 @@ class LogTransaction:
         if row.status in ENDED and not claim.ended:
             raise UsageError(
                 f"run {claim.run_id} is finished ({row.status})",
-                f"show it with `leadhand runs show {claim.run_id}`, or start another run",
+                f"show it with `leadhand runs show {claim.run_id}`, or retry what failed: `leadhand runs retry`",
             )
         if row.owner == self._hold.host:
             raise RunOwned(f"run {claim.run_id} is already driven by this process ({row.owner})", "wait for its end")

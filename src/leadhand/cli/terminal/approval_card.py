@@ -14,7 +14,7 @@ from leadhand.app.steering.approvals import OpenApproval
 from leadhand.core.approval import Approval, Preview
 from leadhand.core.ids import step_of
 from leadhand.core.tool import Effect
-from leadhand.core.value import Json, compact_json, list_of, object_of, objects_of, text_of
+from leadhand.core.value import Json, compact_json, is_object, list_of, object_of, objects_of, text_of
 from leadhand.core.words.failures import written_call
 
 MAX_VALUE = 4_000
@@ -103,8 +103,12 @@ def _exact(text: str) -> str:
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a plan: every subtask or section, what each needs, and what no tool can do."""
+    """Yield the lines of a plan: every subtask or section, what each needs, what no tool can do, and all else."""
     yield f"Plan: {text_of(plan.get('goal')) or text_of(plan.get('title')) or 'without a title'}"
+    lists = {name for name in ("subtasks", "sections", "cannot") if all(map(is_object, list_of(plan.get(name))))}
+    for name, value in plan.items():
+        if name not in lists and not (name in ("goal", "title") and text_of(value)):
+            yield f"  {name}: {_value(value)}"
     for number, subtask in enumerate(objects_of(list_of(plan.get("subtasks"))), start=1):
         yield f"  {number}. {_subtask(subtask)}"
     for number, section in enumerate(objects_of(list_of(plan.get("sections"))), start=1):

@@ -16,7 +16,7 @@ from leadhand.core.outcome import concluded
 from leadhand.core.relations import is_work, open_plan, open_question
 from leadhand.core.run import RUN, RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.words.failures import ASK_AGAIN, ASK_OTHERWISE, needs_failed
+from leadhand.core.words.failures import ASK_AGAIN, ASK_OTHERWISE, FIX_FLOW, needs_failed
 
 from . import asks, attempts, orders
 from .attempts import failure_of, under_way
@@ -161,7 +161,8 @@ def when_idle(state: RunState, refused: str = "", held: int = 0) -> list[do.Comm
         return []
     message = f"the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
-        message = f"the flow {state.definition.flow} returned an invalid command: {refused}"
+        message = f"the flow {state.definition.flow} asked for what cannot be done: {refused}"
+        return [do.Finish(failure=Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, FIX_FLOW))]
     return [do.Finish(failure=Failure.of(message, "no_progress", FailureClass.EXHAUSTED, ASK_OTHERWISE))]
 
 

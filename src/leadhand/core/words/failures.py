@@ -22,6 +22,7 @@ NO_EVIDENCE = "the answer rests on no result"
 WITHHELD = "The answer is withheld: {cause}."
 
 ASK_AGAIN = "ask again"
+FIX_FLOW = "fix the flow, then retry the run: nothing that is finished is done again"
 ASK_OTHERWISE = "ask again, or more precisely"
 ANOTHER_MODEL = "choose another model"
 NOT_ACCEPTED = f"ask more precisely, or {ANOTHER_MODEL}"

@@ -5,6 +5,8 @@ A refused call has no entry in the log: after a resume, the same rules refuse it
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable
 
 from leadhand.core.approval import policy_of
@@ -71,10 +73,19 @@ class CallRules:
 
     def rounds(self, turn: Turn) -> tuple[list[int], list[int]]:
         """Return the positions of the open calls of a turn in two rounds, each made in parallel: those that follow
-        others come second."""
-        still_open = [position for position in range(len(turn.calls)) if position not in turn.done]
-        second = [position for position in still_open if self.follows(turn, position)]
-        return [position for position in still_open if position not in second], second
+        others come second, and of equal calls that only read, all but the first ones."""
+        rounds: tuple[list[int], list[int]] = [], []
+        equal = Counter[str]()
+        for position, call in enumerate(turn.calls):
+            tool = self.tool_of(turn, position)
+            if tool is not None and tool.effect is Effect.PURE and not tool.polling:
+                equal[written := json.dumps([call.name, call.arguments], sort_keys=True)] += 1
+                again = equal[written] > SAME_RESULTS
+            else:
+                again = False
+            if position not in turn.done:
+                rounds[again or self.follows(turn, position)].append(position)
+        return rounds
 
     def follows(self, turn: Turn, position: int) -> bool:
         """Whether a call only reads, and an earlier one of its reply may still change what it sees.

@@ -44,7 +44,7 @@ from leadhand.ports import ModelError, Work
 
 _T = TypeVar("_T")
 
-FIX = "fix the code, then resume or retry the run"
+FIX = "fix the code, then retry the run"
 
 
 class CodeAttempt:

@@ -108,15 +108,16 @@ class ModelCalls:
                     pace.stop_probing()
 
     def _pace(self, model: str) -> Pace:
-        """Return the pace of a model: that of its server, if the server is known."""
+        """Return the pace of a model: that of its server, if it is known how many calls the server answers at once."""
         try:
             profile = self._models.profile(model)
-            name, slots = profile.server or model, profile.slots
+            slots = profile.slots
+            name = (profile.server if slots else None) or model
         except ConfigurationError:  # reported when the call is reserved
             name, slots = model, None
         found = self._paces.get((name, slots))
         if found is None:
-            found = self._paces[name, slots] = Pace(model, self._store, self._clock, slots)
+            found = self._paces[name, slots] = Pace(name, self._store, self._clock, slots)
         return found
 
     async def _back(self, log: RunLog, call: ModelCall, pace: Pace, since: datetime | None) -> bool:

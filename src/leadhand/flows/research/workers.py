@@ -25,9 +25,7 @@ class SubagentResult(Value):
     model_config = ConfigDict(extra="ignore")
 
     summary: str = Field(min_length=1, description="the answer in one to five sentences, with citations: [3f9a1c20.1]")
-    detail: str | list[JsonValue] | dict[str, JsonValue] | None = Field(
-        default=None, description="what the summary has no room for, with citations"
-    )
+    detail: JsonValue = Field(default=None, description="what the summary has no room for, with citations")
     artifact_path: str | None = Field(default=None, description="the path of the file that you wrote, if you wrote one")
 
 

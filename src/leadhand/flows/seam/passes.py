@@ -253,9 +253,9 @@ class Pass:
         return True
 
     def _deliver_elements(self) -> bool:
+        known = {of: _written(self.state.steps[of[0]], of[1]) for of in {each[:2] for each in self._read}}
         for (key, name, index), value in self._read.items():
-            step = self.state.steps[key]
-            written = _written(step, name)
+            step, written = self.state.steps[key], known[key, name]
             if (index in written and written[index] != value) or (step.ok and index not in written):
                 raise Stale(key)
         waiting, self.reading[:] = [*self.reading], []

@@ -19,6 +19,7 @@ from leadhand.core.outcome import failure_gap
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import DEEPEST, Json, fitting, one_line, plain_json, shown
+from leadhand.core.words.failures import FIX_FLOW
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.flow import Given
 
@@ -33,8 +34,7 @@ from .pending import Pending
 from .results import FlowMisuse, Retry, StepFailed, refers
 from .worker import Worker, name_in
 
-FIX = "fix the flow, then retry the run: nothing that is finished is done again"
-GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX)
+GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX_FLOW)
 GO_ON, STOP = "continue", "stop"
 
 
@@ -173,7 +173,7 @@ class FunctionRun:
                 return
             if asked.reply.strip().casefold() != GO_ON:
                 message = f"{what}{acted}, which has acted, and {asked.by or 'a person'} stopped the run"
-                yield do.Finish(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX))
+                yield do.Finish(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX_FLOW))
                 return
             for each in steps_asked(state, acted):
                 if not state.steps[each].closed:
@@ -199,7 +199,7 @@ class FunctionRun:
         if not isinstance(error, FlowMisuse):
             at = "" if self._pass is None else self._pass.raised_at(error)
             message = f"the flow {self.name} raised {type(error).__name__}{at}: {one_line(error)}"
-        return Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, FIX)
+        return Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, FIX_FLOW)
 
     # --- its steps ---------------------------------------------------------------------------------------------------
 
