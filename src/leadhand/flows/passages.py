@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand.core.state import RunState
-from leadhand.core.tool import CallState
+from leadhand.core.tool import CallState, message_of
 from leadhand.core.value import Json, Value, is_object, objects_of, text_of
 from leadhand.verify.claims import PASSAGE_ID
 from leadhand.verify.material import Material, calls_of, earlier_answer
@@ -76,22 +75,8 @@ def passage_facts(passage: Passage) -> Json:
 
 
 def said(message: str) -> dict[str, Json]:
-    """Return what a primitive tool says if it succeeded; :func:`message_of` reads it."""
+    """Return what a primitive tool says if it succeeded; :func:`~leadhand.core.tool.message_of` reads it."""
     return {"isError": False, "message": message}
-
-
-def message_of(raw: Json) -> Json:
-    """Return what a primitive tool says, ``{"isError": false, "message": …}``: its message, read as JSON if it is some.
-
-    The data of other tools is returned as it is.
-    """
-    if not is_object(raw) or raw.keys() != {"isError", "message"} or not isinstance(raw["message"], str):
-        return raw
-    message: str = raw["message"]
-    if message[:1] in ("{", "["):
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(message)
-    return message
 
 
 def unfenced(text: str) -> str:
