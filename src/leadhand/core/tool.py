@@ -177,6 +177,11 @@ class ToolSpec(Value):
         return self.effect is not Effect.PURE and not self.import_path.startswith("leadhand.")
 
     @property
+    def reads_workers(self) -> bool:
+        """Whether it returns only what workers wrote: files and todos, which prove nothing by themselves."""
+        return self.import_path.startswith("leadhand.tools.research.")
+
+    @property
     def required(self) -> frozenset[str]:
         """The names of the required arguments."""
         return frozenset(self.parameters.get("required", ()))

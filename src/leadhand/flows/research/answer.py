@@ -10,6 +10,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
+from leadhand.core.value import Json
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.passages import of_passages
 from leadhand.flows.report.task import body, not_done, numbered
@@ -43,8 +44,13 @@ def answer(
         gaps=list(_gaps(state, findings, answers)),
         sources=[(each.title, each.url) for each in cited],
         judgement=None if judging is None or state.definition.check == "off" else judging.judgement(shown),
-        material=partial(of_passages, passages=named) if passages else None,
+        material=partial(of_passages, passages=named, gaps=known_gaps(state, findings, answers)) if passages else None,
     )
+
+
+def known_gaps(state: RunState, findings: Findings, answers: Sequence[StepState]) -> list[Json]:
+    """Return the gaps of an answer as its judge is shown them."""
+    return [{"what": each.name, "reason": each.reason} for each in _gaps(state, findings, answers)]
 
 
 def unfinished(state: RunState) -> FlowAnswer:

@@ -21,7 +21,7 @@ from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.results import FlowAnswer, Result
 
-from .answer import answer, unfinished
+from .answer import answer, known_gaps, unfinished
 from .findings import Findings, Shows, for_answer, for_lead, for_revision, for_subagent
 from .offline import RULES
 from .replies import subagent_problems, with_files, with_passages
@@ -48,6 +48,7 @@ async def _research(
         for revision in count(1):
             before, text = answers[-1], findings.text(answers[-1].state)
             judging.begin(len(answers) - 1, text)
+            judging.gaps = known_gaps(run.state, findings, [each.state for each in answers])
             await judging.judge()
             problems = [{"statement": each.text, "problem": each.problem} for each in judging.findings()]
             if not problems or revision > max_revisions:
