@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from leadhand.core.state import RunState
 from leadhand.core.value import Json, Value
 from leadhand.core.work_result import Claim, Judgement
 from leadhand.flows.passages import Passage, of_passages
 from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE, MissingPart
-from leadhand.verify.material import Material
 
-from .judging import Entry, Record, contradictions, judge_round, judgement_of, verdicts_of
+from .judging import Entry, Materials, Record, contradictions, judge_round, judgement_of, verdicts_of
 from .seam.context import FlowContext
 
 
@@ -34,6 +32,7 @@ class DraftRounds:
     def __init__(self, run: FlowContext, passages: Mapping[str, Passage], before: DraftRounds | None = None) -> None:
         """``before`` are the rounds of the text that is revised."""
         self._run, self._passages = run, passages
+        self._material: Materials = lambda state: of_passages(state, passages, self.gaps)
         self.gaps: Sequence[Json] = ()
         """What the text can say is missing."""
         self._records: list[Record] = [] if before is None else [*before._records]
@@ -44,9 +43,6 @@ class DraftRounds:
         self.claims: Sequence[Claim] = ()
         self.missing: Sequence[MissingPart] = ()
         """What the judge says the text leaves out."""
-
-    def _material(self, state: RunState) -> Material:
-        return of_passages(state, self._passages, self.gaps)
 
     def begin(self, number: int, text: str) -> None:
         """Take a text, which is not judged yet."""

@@ -10,7 +10,6 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.passages import of_passages
 from leadhand.flows.report.task import body, not_done, numbered
@@ -28,7 +27,7 @@ def answer(
     """Return the last of the ``answers`` that was written, with its judgement, if it was judged; without one, what was
     found is listed."""
     written = next((each for each in reversed(answers) if each.ok), None)
-    text, passages = findings.text(written), findings.passages
+    text, passages, gaps = findings.text(written), findings.passages, [*_gaps(state, findings, answers)]
     cited = numbered(text, passages)
     shown = body(text, cited)
     named = {name: each for name, each in passages.items() if all(name not in source.passages for source in cited)}
@@ -41,16 +40,11 @@ def answer(
     return FlowAnswer(
         text=shown,
         uses=[Result(each) for each in rests_on],
-        gaps=list(_gaps(state, findings, answers)),
+        gaps=gaps,
         sources=[(each.title, each.url) for each in cited],
         judgement=None if judging is None or state.definition.check == "off" else judging.judgement(shown),
-        material=partial(of_passages, passages=named, gaps=known_gaps(state, findings, answers)) if passages else None,
+        material=partial(of_passages, passages=named, gaps=[*map(Gap.shown, gaps)]) if passages else None,
     )
-
-
-def known_gaps(state: RunState, findings: Findings, answers: Sequence[StepState]) -> list[Json]:
-    """Return the gaps of an answer as its judge is shown them."""
-    return [{"what": each.name, "reason": each.reason} for each in _gaps(state, findings, answers)]
 
 
 def unfinished(state: RunState) -> FlowAnswer:

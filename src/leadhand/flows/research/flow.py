@@ -15,13 +15,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from leadhand.core.run import Gap
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.results import FlowAnswer, Result
 
-from .answer import answer, known_gaps, unfinished
+from .answer import answer, unfinished
 from .findings import Findings, Shows, for_answer, for_lead, for_revision, for_subagent
 from .offline import RULES
 from .replies import subagent_problems, with_files, with_passages
@@ -48,7 +49,7 @@ async def _research(
         for revision in count(1):
             before, text = answers[-1], findings.text(answers[-1].state)
             judging.begin(len(answers) - 1, text)
-            judging.gaps = known_gaps(run.state, findings, [each.state for each in answers])
+            judging.gaps = [*map(Gap.shown, answer(run.state, findings, [each.state for each in answers]).gaps)]
             await judging.judge()
             problems = [{"statement": each.text, "problem": each.problem} for each in judging.findings()]
             if not problems or revision > max_revisions:

@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 from leadhand.core.commands import Outcome
 from leadhand.core.outcome import all_gaps, source_numbers, sources_of
 from leadhand.core.state import RunState
-from leadhand.core.text import line
 from leadhand.core.work_order import ProposedSubtask
-from leadhand.core.work_result import VerdictKind
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.facts import CONTEXT, asked, earlier_facts, today
 from leadhand.flows.flow import result_facts
@@ -20,8 +18,6 @@ from leadhand.verify.material import approval_note
 from .roles import RoleName
 from .work import Work, is_exact
 
-LONGEST_REASON = 300
-"""Characters of the reason why a result was replaced."""
 Numbers = Mapping[tuple[str, str], int]
 """The numbers of sources, by title and address."""
 
@@ -89,7 +85,7 @@ def review(state: RunState, work: Work, shard: Shard) -> dict[str, Any]:
         "accepted": [{"subtask": each.key, **result(each, numbers), **_tried(work, each)} for each in earlier],
         "as_ordered": exact,
         "subtasks": [
-            reviewed(state, each, numbers) | _tried(work, each) for each in shard.results if each.key not in exact
+            reviewed(state, each, numbers) | _tried(work, each) for each in shard.results if not is_exact(each)
         ],
         "sources": _sources(numbers),
         "gaps": _gaps(state, work) if shard.compose else [],
@@ -127,9 +123,8 @@ def compose(
     """Return the brief of an answer, or of a ``part`` of a long one: the results that it may use, and every gap. The
     opening of sections has their ``texts``, cut if they do not fit, instead of results."""
     facts: dict[str, Any] = {"task": "compose", **_about(state, CONTEXT if part == "section" else None), "part": part}
-    facts["results"] = [
-        result(each, numbers, judged=each.key in work.verdicts) | _tried(work, each) for each in results
-    ]
+    judged = work.verdicts.keys()
+    facts["results"] = [result(each, numbers, judged=each.key in judged) | _tried(work, each) for each in results]
     facts["sources"] = _sources({source: numbers[source] for source in numbers_of(results)})
     space = context_budget(state, RoleName.COMPOSE) - tokens(facts)
     if part != "section":
@@ -163,9 +158,9 @@ def _tried(work: Work, each: Result) -> dict[str, Any]:
     found: list[dict[str, Any]] = []
     while (before := work.results.get(each.state.subtask.repairs_subtask or "")) is not None:
         said, each = work.verdicts.get(before.key), before
-        if said is not None and said.verdict is VerdictKind.REPLAN:
+        if said is not None and said.replacement is not None:
             shown = before.state.subtask.model_dump(include={"name", "tool", "args"})
-            found.insert(0, {**shown, "reason": line(said.reason, LONGEST_REASON)})
+            found.insert(0, {**shown, "reason": said.reason})
     return {"tried_before": found} if found else {}
 
 
