@@ -9,8 +9,8 @@ import pytest
 
 from leadhand import Leadhand, RunStatus, UsageError, Worker
 from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.tool import message_of
 from leadhand.flows import FlowContext, flow
-from leadhand.flows.passages import message_of
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 from leadhand.tools.web import web_search
 

@@ -35,6 +35,8 @@ def failed(type_: str) -> Failure:
         ({"raw": "saw 1", "summary": "saw 1"}, {"raw": "saw 1"}),
         ({"raw": {"n": 1}, "summary": '{"n":1}'}, {"raw": {"n": 1}}),
         ({"raw": {"isError": False, "message": "7"}, "sources": (PAGE,)}, {"isError": False, "message": "7"}),
+        ({"raw": {"isError": False, "message": '{"n": [1]}'}}, {"isError": False, "message": {"n": [1]}}),
+        ({"raw": {"isError": False, "message": "[NaN]"}}, {"isError": False, "message": "[NaN]"}),
         ({"raw": {"isError": "no"}}, {"raw": {"isError": "no"}}),
         ({"failure": failed("tool_error")}, {"isError": True, "message": "it is too dark"}),
         ({"failure": failed("child_failed")}, {"isError": True, "message": "it is too dark"}),
@@ -47,7 +49,16 @@ def failed(type_: str) -> Failure:
         ),
     ],
     ids=[
-        *("words and data", "data in words", "the same data", "primitive", "no primitive", "error of a tool"),
+        *(
+            "words and data",
+            "data in words",
+            "the same data",
+            "primitive",
+            "JSON",
+            "no JSON",
+            "no primitive",
+            "error of a tool",
+        ),
         *("error of a worker", "any error", "answer of a worker", "text of a worker", "answers of workers"),
     ],
 )

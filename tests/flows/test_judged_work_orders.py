@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from flows.judges import Wrong, briefs, judge, step_of
 from flows.scripts import Script, accept, look
-from leadhand import Answer, Leadhand, RunStatus, ToolReturn, tool
+from leadhand import Answer, Leadhand, RunStatus, ToolError, ToolReturn, tool
 from leadhand.core import events as ev
 from leadhand.core.work_result import ClaimVerdict
 from leadhand.ports.models import ModelRequest
@@ -51,6 +52,41 @@ def answered(home: Path, model: ScriptedModel, **more: Any) -> Answer:
 def orders(answer: Answer) -> list[list[str]]:
     """The places of each work order."""
     return [[each["args"]["place"] for each in order["subtasks"]] for order in answer.document["work_orders"]]
+
+
+@tool
+async def ask_the_mayor(place: str) -> ToolReturn:
+    """Ask the mayor of a place."""
+    raise ToolError("the mayor is away")
+
+
+class Noise(BaseModel):
+    decibels: int
+
+
+def test_a_review_knows_the_day_and_the_data_that_is_wanted_and_the_composer_what_was_tried_before(
+    tmp_path: Path,
+) -> None:
+    instead = {"wo-001.0": measured("Paris")}
+    model = ScriptedModel(
+        plan=[plans(subtask("ask_paris", "ask_the_mayor", place="Paris"))],
+        work=[says("CANNOT: the mayor is away")],
+        review=[reviews(replan=instead), reviews(accept=["wo-002.0"])],
+        compose=[says(PARIS_ONLY)],
+        shape=[gives({"decibels": 40})],
+    )
+    with model:
+        lead = Leadhand(home=tmp_path, models=model, tools=[measure, ask_the_mayor], check="exact")
+        answer = lead.run_sync(REQUEST, output=Noise)
+
+    first, second = briefs(model, "review")
+    (composing,) = briefs(model, "compose")
+    tried = {"name": "ask_paris", "tool": "ask_the_mayor", "args": {"place": "Paris"}, "reason": "another way"}
+    assert answer.status is RunStatus.SUCCEEDED
+    assert "compose" not in first
+    assert first["today"] == second["today"] == composing["today"]
+    assert first["data"]["properties"].keys() == {"decibels"}
+    assert [each["tried_before"] for each in (*second["as_ordered"].values(), *composing["results"])] == [[tried]] * 2
 
 
 WRITTEN = reviews(accept=["wo-001.0"], answer=PARIS_ONLY)

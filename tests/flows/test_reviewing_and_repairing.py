@@ -185,7 +185,7 @@ def test_a_result_found_wanting_is_done_again_once_and_the_worker_is_told_why():
     script = Script(look("a"))
     script.done("wo-001.0")
     script.reviewed(retry("wo-001.0"))
-    assert script.facts("wo-002.0")["repairs"] == {"subtask": "wo-001.0", "reason": "try again"}
+    assert script.facts("wo-002.0")["repairs"] == {"subtask": "wo-001.0", "why_it_is_done_again": "try again"}
 
     script.done("wo-002.0")
     script.reviewed(retry("wo-002.0"))

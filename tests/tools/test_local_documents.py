@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from leadhand.core.errors import ToolError
+from leadhand.core.tool import message_of
 from leadhand.core.value import object_of
 from leadhand.engine.redaction import Redactor
-from leadhand.flows.passages import message_of
 from leadhand.ports import ToolContext
 from leadhand.tools.web import documents as module
 from leadhand.tools.web import web_search

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from leadhand.core.errors import ToolError
-from leadhand.core.tool import ToolReturn
-from leadhand.flows.passages import message_of
+from leadhand.core.tool import ToolReturn, message_of
 from leadhand.ports import ToolContext
 from leadhand.tools.sample_service import SampleWeb
 from leadhand.tools.web import web_fetch, web_search

@@ -1,5 +1,7 @@
 """Tools as the log records them: name, schema and effect, the results of calls, and what they ask of the controller."""
 
+import contextlib
+import json
 import operator
 import re
 from datetime import datetime
@@ -10,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from .errors import Failure
 from .limits import SharedLimit
-from .value import FrozenDict, Json, Value, plain_json, unset
+from .value import FrozenDict, Json, Value, is_object, json_problem, plain_json, unset
 
 LONGEST_ID, LONGEST_TITLE = 200, 1_000
 """The most characters in the id of a step or a todo, and in a title."""
@@ -94,6 +96,21 @@ TOOL_ERROR: Final = "tool_error"
 """The type of failure of a call that returned ``{"isError": true, "message": …}``."""
 
 
+def message_of(raw: Json) -> Json:
+    """Return what a primitive tool says, ``{"isError": false, "message": …}``: its message, read as JSON if it is some.
+
+    The data of other tools is returned as it is.
+    """
+    if not is_object(raw) or raw.keys() != {"isError", "message"}:
+        return raw
+    message: Json = raw["message"]
+    if isinstance(message, str) and message[:1] in ("{", "["):
+        with contextlib.suppress(ValueError, RecursionError):
+            if not json_problem(read := json.loads(message)):
+                return read
+    return message
+
+
 class Effect(StrEnum):
     """What a second call of a tool does."""
 
@@ -158,6 +175,11 @@ class ToolSpec(Value):
     def acts(self) -> bool:
         """Whether a call may change something outside of its run, which Leadhand's own tools never do."""
         return self.effect is not Effect.PURE and not self.import_path.startswith("leadhand.")
+
+    @property
+    def reads_workers(self) -> bool:
+        """Whether it returns only what workers wrote: files and todos, which prove nothing by themselves."""
+        return self.import_path.startswith("leadhand.tools.research.")
 
     @property
     def required(self) -> frozenset[str]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from pydantic import Field
 
-from leadhand.core.value import Value
+from leadhand.core.value import Json, Value
 from leadhand.core.work_result import Claim, Judgement
 from leadhand.flows.passages import Passage, of_passages
 from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE, MissingPart
 
-from .judging import Entry, Record, contradictions, judge_round, judgement_of, verdicts_of
+from .judging import Entry, Materials, Record, contradictions, judge_round, judgement_of, verdicts_of
 from .seam.context import FlowContext
 
 
@@ -33,7 +32,9 @@ class DraftRounds:
     def __init__(self, run: FlowContext, passages: Mapping[str, Passage], before: DraftRounds | None = None) -> None:
         """``before`` are the rounds of the text that is revised."""
         self._run, self._passages = run, passages
-        self._material = partial(of_passages, passages=passages)
+        self._material: Materials = lambda state: of_passages(state, passages, self.gaps)
+        self.gaps: Sequence[Json] = ()
+        """What the text can say is missing."""
         self._records: list[Record] = [] if before is None else [*before._records]
         self._judged_by: str | None = None if before is None else before._judged_by
         self._judged = ""

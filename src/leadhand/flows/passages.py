@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leadhand.core.state import RunState
-from leadhand.core.tool import CallState
+from leadhand.core.tool import CallState, message_of
 from leadhand.core.value import Json, Value, is_object, objects_of, text_of
-from leadhand.verify.claims import PASSAGE_ID
+from leadhand.verify.claims import PASSAGE_ID, citations_in
 from leadhand.verify.material import Material, calls_of, earlier_answer
 
 _ID = re.compile(PASSAGE_ID)
@@ -30,6 +29,10 @@ class Passage(Value):
     url: str = ""
     source: str = ""
     published: str = ""
+
+
+class WrittenFile(Passage):
+    """A file that a worker wrote: it proves nothing by itself, but the passages do that its text cites."""
 
 
 def is_passage_id(name: str) -> bool:
@@ -59,39 +62,35 @@ def passages_in(result: CallState) -> list[Passage]:
     return [Passage(id=f"{source}.1", text=text, title=title, url=url, source=source)]
 
 
-def of_passages(state: RunState, passages: Mapping[str, Passage]) -> Material:
-    """Return the material for a text that cites passages by their names."""
+def of_passages(state: RunState, passages: Mapping[str, Passage], gaps: Sequence[Json] = ()) -> Material:
+    """Return the material for a text that cites passages by their names. A citation of a file that a worker wrote
+    refers also to the passages of the sources that the file cites."""
+
+    def keys(name: str, passage: Passage) -> tuple[str, ...]:
+        if not isinstance(passage, WrittenFile):
+            return (name,)
+        sources = {id_.partition(".")[0] for each in citations_in(passage.text) for id_ in each.ids}
+        return (name, *(other for other, each in passages.items() if each.source in sources))
+
     return Material(
         evidence={name: passage_facts(each) for name, each in passages.items()} | earlier_answer(state),
-        keys={name: (name,) for name in passages},
+        keys={name: keys(name, each) for name, each in passages.items()},
         addresses=frozenset(each.url for each in passages.values() if each.url),
         calls=tuple(calls_of(state)),
+        gaps=tuple(gaps),
     )
 
 
 def passage_facts(passage: Passage) -> Json:
     """Return what a judge is shown of a passage."""
+    kind = "written" if isinstance(passage, WrittenFile) else "passage"
     about = {"title": passage.title, "published": passage.published}
-    return {"passage": passage.text, **{name: value for name, value in about.items() if value}}
+    return {kind: passage.text, **{name: value for name, value in about.items() if value}}
 
 
 def said(message: str) -> dict[str, Json]:
-    """Return what a primitive tool says if it succeeded; :func:`message_of` reads it."""
+    """Return what a primitive tool says if it succeeded; :func:`~leadhand.core.tool.message_of` reads it."""
     return {"isError": False, "message": message}
-
-
-def message_of(raw: Json) -> Json:
-    """Return what a primitive tool says, ``{"isError": false, "message": …}``: its message, read as JSON if it is some.
-
-    The data of other tools is returned as it is.
-    """
-    if not is_object(raw) or raw.keys() != {"isError", "message"} or not isinstance(raw["message"], str):
-        return raw
-    message: str = raw["message"]
-    if message[:1] in ("{", "["):
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(message)
-    return message
 
 
 def unfenced(text: str) -> str:

@@ -103,17 +103,24 @@ def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
     }
     shown = {name: fact for name, fact in facts.items() if fact}
     if calls or result.by or (is_code and data.summary != answer):
-        shown["returned"] = _returned(state, result) if calls else written
+        shown |= _returned(state, result) if calls else {"returned": written}
     return shown if shown.keys() - {"name", "sample"} else {}
 
 
-def _returned(state: RunState, result: StepState) -> Json:
-    """Return what the calls of a result returned, without the texts of other workers: these have their own entries."""
+def _returned(state: RunState, result: StepState) -> dict[str, Json]:
+    """Return what the calls of a result returned, and what they read of the files and todos of workers, without the
+    texts of other workers: these have their own entries."""
     raw: Json = result.data.raw if result.data is not None else None
-    if len([call for call in result.made if call.ok]) < 2 or not is_object(raw) or blob_of(raw):
-        return raw
-    asked = {call_of(key) for key, each in state.steps.items() if each.step.parent is not None}
-    return {call_id: returned for call_id, returned in raw.items() if call_id not in asked}
+    made = [call for call in result.made if call.ok]
+    read = {call.call_id for call in made if (tool := state.tools.get(call.tool)) and tool.reads_workers}
+    if len(made) < 2 or not is_object(raw) or blob_of(raw):
+        returned, own = (None, raw) if len(read) == len(made) else (raw, sorted(read))
+    else:
+        asked = {call_of(key) for key, each in state.steps.items() if each.step.parent is not None}
+        returned = {call_id: each for call_id, each in raw.items() if call_id not in asked | read}
+        own = {call_id: each for call_id, each in raw.items() if call_id in read - asked}
+    facts = {"returned": returned, "read": own}
+    return {name: fact for name, fact in facts.items() if fact} if own else {"returned": returned}
 
 
 def calls_of(state: RunState) -> Iterator[Json]:

@@ -206,11 +206,12 @@ def test_a_reviewer_that_asks_for_a_revision_and_names_no_claim_means_the_draft(
 
 
 def test_a_researcher_that_fails_costs_its_section(home: Path) -> None:
-    scripted = model(research_2=BROKEN, writer=WITHOUT_COSTS)
-    answer = report(home, scripted)
+    scripted = model(research_2=BROKEN, writer=WITHOUT_COSTS, judge=judge())
+    answer = report(home, scripted, check="judge")
 
     assert answer.status is RunStatus.PARTIAL
     assert [gap.name for gap in answer.gaps] == ["Costs"]
+    assert briefs(scripted, "judge")[0]["context"]["gaps"] == briefs(scripted, "draft-1")[0]["missing"]
     assert "9 kW [1]" in answer.text
     (brief,) = briefs(scripted, "draft-1")
     (missing,) = brief["missing"]

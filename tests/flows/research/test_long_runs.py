@@ -83,4 +83,36 @@ def test_an_answer_from_the_file_of_an_earlier_run_cites_it_and_is_judged_beside
     assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, said.replace("memory/costs.md", "1"))
     assert [each.title for each in answer.sources] == ["memory/costs.md"]
     (given,) = briefs(scripted, "judge")
-    assert PASSAGES["bbbbbbbb.1"] in given["evidence"]["memory/costs.md"]["passage"]
+    assert PASSAGES["bbbbbbbb.1"] in given["evidence"]["memory/costs.md"]["written"]
+    assert "passage" not in given["evidence"]["memory/costs.md"], "a model wrote it, so it proves nothing by itself"
+
+
+def test_a_claim_that_cites_a_file_of_a_subagent_is_judged_beside_the_passages_that_the_file_cites(home: Path) -> None:
+    said = "The installation costs 18,000 euros [memory/costs.md]."
+    scripted = model(lead=lead(both, calls("filesystem_read", path="memory/costs.md"), said), judge=judge())
+    answer = research(home, scripted, check="judge")
+
+    assert answer.status is RunStatus.SUCCEEDED
+    (given,) = briefs(scripted, "judge")
+    assert given["claims"][0]["cites"] == ["memory/costs.md", "bbbbbbbb.1"]
+    assert given["evidence"]["bbbbbbbb.1"]["passage"] == PASSAGES["bbbbbbbb.1"]
+    assert "written" in given["evidence"]["memory/costs.md"]
+
+
+def test_a_file_that_a_lead_read_and_does_not_cite_is_no_result_of_a_tool(home: Path) -> None:
+    assert research(home, model()).status is RunStatus.SUCCEEDED
+    reads = calls_all(("filesystem_read", {"path": "memory/costs.md"}), ("filesystem_tree", {}))
+    scripted = model(lead=lead(reads, "It costs 18,000 euros."), judge=judge())
+    research(home, scripted, check="judge")
+    (given,) = briefs(scripted, "judge")
+    (evidence,) = given["evidence"].values()
+    assert "returned" not in evidence
+    assert PASSAGES["bbbbbbbb.1"] in str(evidence["read"])
+
+
+def test_a_judge_knows_which_parts_were_not_finished(home: Path) -> None:
+    scripted = model(lead=lead(both, SOUND), costs=fails("invalid", "bad_request", "away"), judge=judge())
+    research(home, scripted, check="judge")
+    (gap,) = briefs(scripted, "judge")[0]["context"]["gaps"]
+    assert gap["what"] == "costs"
+    assert "away" in gap["reason"]

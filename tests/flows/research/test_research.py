@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +61,8 @@ def test_a_lead_plans_dispatches_reads_and_answers_with_citations(home: Path) ->
     assert plan["isError"] is False
     assert [each["artifact_path"] for each in results] == ["memory/size.md", "memory/costs.md"]
     assert not any("passages" in each for each in results)
-    assert [each["path"] for each in json.loads(tree["message"])] == ["memory/costs.md", "memory/size.md"]
-    assert json.loads(listed["message"]) == [{**todos[0], "id": "1"}]
+    assert [each["path"] for each in tree["message"]] == ["memory/costs.md", "memory/size.md"]
+    assert listed["message"] == [{**todos[0], "id": "1"}]
     assert file["message"] == f"# costs\n\n{PASSAGES['bbbbbbbb.1']} [bbbbbbbb.1]"
     offered = {
         worker: {tool.name for tool in each.tools}
@@ -168,7 +167,7 @@ def test_two_hundred_todos_are_kept_in_their_order_and_two_of_one_id_are_refused
 
     assert [each["id"] for each in answer.document["todos"]] == [each["id"] for each in todos]
     _, read, refused = told(scripted)
-    assert json.loads(read["message"]) == todos
+    assert read["message"] == todos
     assert refused["isError"] is True
     assert "'0'" in refused["message"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from leadhand.core.conversation import AssistantMessage, Message, ToolCall, ToolMessage
 from leadhand.core.errors import CHILD_FAILED
-from leadhand.core.tool import TOOL_ERROR, CallState, Delegate
+from leadhand.core.tool import TOOL_ERROR, CallState, Delegate, message_of
 from leadhand.core.value import Json, compact_json, is_object, list_of, object_of, text_of
 
 REPEATED = "repeated_call"
@@ -40,7 +40,7 @@ def _content(result: CallState) -> Mapping[str, Any]:
         own = failure.type in (TOOL_ERROR, CHILD_FAILED)  # the words of the tool, or of another worker
         return error if own else {**error, "class": failure.class_.value}
     if is_object(raw) and isinstance(raw.get("isError"), bool):
-        return raw
+        return {**raw, "message": said} if (said := message_of(raw)) is not raw else raw
     tasks = sum(isinstance(ask, Delegate) for ask in result.asks)
     if tasks and result.summary is None and is_object(raw):  # the structured answers of other workers
         return _answer(raw) if tasks == 1 else {key: _answer(each) for key, each in raw.items()}

@@ -34,7 +34,7 @@ from leadhand.ports.models import ModelReply, ModelRequest, OutputSpec
 
 GIVE_UP_SPEC = ToolSpec(
     name=GIVE_UP,
-    description="State that the subtask cannot be done, and why.",
+    description="State that your task cannot be done, and why.",
     parameters={
         "type": "object",
         "properties": {"reason": {"type": "string"}},

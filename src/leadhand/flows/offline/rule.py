@@ -16,9 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from leadhand.core.conversation import Message, ToolMessage
 from leadhand.core.text import line
-from leadhand.core.tool import GIVE_UP, GIVES_UP, ToolSpec
+from leadhand.core.tool import GIVE_UP, GIVES_UP, ToolSpec, message_of
 from leadhand.core.value import Json, is_object, list_of, object_of, objects_of, text_of, texts_of
-from leadhand.flows.passages import message_of
 
 
 class Call(NamedTuple):

@@ -157,6 +157,7 @@ class _Writing(Report):
         """Return a draft; ``revised`` is the one before it, which it revises."""
         step = self._asked(self._writer, self._writer.key(len(self.drafts) + 1), revised)
         self.drafts.append(draft := Draft(self, step, revised))
+        draft.gaps = self.missing
         self.take(self._writer, await self._result(step), draft)
         return draft
 

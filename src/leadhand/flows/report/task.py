@@ -37,7 +37,7 @@ def answer_of(report: Report) -> FlowAnswer:
         gaps=[*_gaps(report)],
         sources=[(each.title, each.url) for each in sources],
         judgement=last.judgement(text) if last is not None and judged else None,
-        material=partial(of_passages, passages=report.passages),
+        material=partial(of_passages, passages=report.passages, gaps=report.missing),
     )
 
 

@@ -27,7 +27,7 @@ def answer(
     """Return the last of the ``answers`` that was written, with its judgement, if it was judged; without one, what was
     found is listed."""
     written = next((each for each in reversed(answers) if each.ok), None)
-    text, passages = findings.text(written), findings.passages
+    text, passages, gaps = findings.text(written), findings.passages, [*_gaps(state, findings, answers)]
     cited = numbered(text, passages)
     shown = body(text, cited)
     named = {name: each for name, each in passages.items() if all(name not in source.passages for source in cited)}
@@ -40,10 +40,10 @@ def answer(
     return FlowAnswer(
         text=shown,
         uses=[Result(each) for each in rests_on],
-        gaps=list(_gaps(state, findings, answers)),
+        gaps=gaps,
         sources=[(each.title, each.url) for each in cited],
         judgement=None if judging is None or state.definition.check == "off" else judging.judgement(shown),
-        material=partial(of_passages, passages=named) if passages else None,
+        material=partial(of_passages, passages=named, gaps=[*map(Gap.shown, gaps)]) if passages else None,
     )
 
 

@@ -14,7 +14,7 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, object_of, objects_of, text_of
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.facts import earlier_facts, today
-from leadhand.flows.passages import Passage, digest_of, unfenced
+from leadhand.flows.passages import Passage, WrittenFile, digest_of, unfenced
 from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
 
 from .replies import written_out
@@ -42,10 +42,10 @@ class Findings:
         self.answered = [each for each in self.subagents if each.ok]
         self.found = {each.key: Found.model_validate(each.value) for each in self.answered}
         self.files: dict[str, Passage] = {}
-        """The files of earlier runs that the answer of the lead cites, by path."""
+        """The files that workers wrote and the answer of the lead cites, by path."""
         for each in objects_of(object_of(lead.value).get("files")) if lead.ok else []:
             source, path = digest_of(text := text_of(each.get("text"))), text_of(each.get("path"))
-            self.files[path] = Passage(id=f"{source}.0", text=text, title=path, source=source)
+            self.files[path] = WrittenFile(id=f"{source}.0", text=text, title=path, source=source)
         self.passages: Mapping[str, Passage] = {
             passage.id: passage for each in self.found.values() for passage in each.passages
         } | self.files

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from leadhand.core.run import Gap
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
@@ -48,6 +49,7 @@ async def _research(
         for revision in count(1):
             before, text = answers[-1], findings.text(answers[-1].state)
             judging.begin(len(answers) - 1, text)
+            judging.gaps = [*map(Gap.shown, answer(run.state, findings, [each.state for each in answers]).gaps)]
             await judging.judge()
             problems = [{"statement": each.text, "problem": each.problem} for each in judging.findings()]
             if not problems or revision > max_revisions:

@@ -7,9 +7,10 @@ from collections.abc import Collection
 from leadhand.core.artifact import MEMORY, confined
 from leadhand.core.errors import UsageError
 from leadhand.core.state import RunState, StepState
+from leadhand.core.tool import message_of
 from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.flows.flow import Given as Result
-from leadhand.flows.passages import is_passage_id, message_of, passages_in, unfenced
+from leadhand.flows.passages import is_passage_id, passages_in, unfenced
 from leadhand.verify.claims import citations_in, claims_of
 
 from .workers import Found

@@ -211,7 +211,7 @@ def work(state: RunState, step: StepState) -> dict[str, Any]:
     if repaired is not None:
         reason = repaired.verdict.reason if repaired.verdict is not None else ""
         reason = reason or (repaired.failure and repaired.failure.message)
-        facts["repairs"] = {"subtask": repaired.key, "reason": reason}
+        facts["repairs"] = {"subtask": repaired.key, "why_it_is_done_again": reason}
     return facts
 
 

@@ -74,17 +74,19 @@ def review(state: RunState, work: Work, shard: Shard) -> dict[str, Any]:
     latest = {each.key: each for each in work.latest}
     earlier = [each for each in work.usable() if each.key not in latest] if whole else []
     numbers: Numbers = numbers_of((*earlier, *shard.results)) if shard.compose else {}
-    exact = {each.key: result(each, numbers) for each in shard.results if is_exact(each)}
+    exact = {each.key: result(each, numbers) | _tried(work, each) for each in shard.results if is_exact(each)}
     facts: dict[str, Any] = {
         **({} if work.is_last else choices(state)),
-        **(_about(state) if shard.compose else asked(state, None if whole else CONTEXT)),
+        **(_about(state) if whole else {**today(state), **asked(state, CONTEXT)}),
         "compose": shard.compose,
         "judge_only": not whole,
         "last_order": work.is_last,
         "plan_cannot": [part.model_dump() for part in work.cannot] if whole else [],
-        "accepted": [{"subtask": each.key, **result(each, numbers)} for each in earlier],
+        "accepted": [{"subtask": each.key, **result(each, numbers), **_tried(work, each)} for each in earlier],
         "as_ordered": exact,
-        "subtasks": [reviewed(state, each, numbers) for each in shard.results if each.key not in exact],
+        "subtasks": [
+            reviewed(state, each, numbers) | _tried(work, each) for each in shard.results if not is_exact(each)
+        ],
         "sources": _sources(numbers),
         "gaps": _gaps(state, work) if shard.compose else [],
     }
@@ -121,7 +123,8 @@ def compose(
     """Return the brief of an answer, or of a ``part`` of a long one: the results that it may use, and every gap. The
     opening of sections has their ``texts``, cut if they do not fit, instead of results."""
     facts: dict[str, Any] = {"task": "compose", **_about(state, CONTEXT if part == "section" else None), "part": part}
-    facts["results"] = [result(each, numbers, judged=each.key in work.verdicts) for each in results]
+    judged = work.verdicts.keys()
+    facts["results"] = [result(each, numbers, judged=each.key in judged) | _tried(work, each) for each in results]
     facts["sources"] = _sources({source: numbers[source] for source in numbers_of(results)})
     space = context_budget(state, RoleName.COMPOSE) - tokens(facts)
     if part != "section":
@@ -148,6 +151,17 @@ def result(each: Result, numbers: Numbers, *, judged: bool = True) -> dict[str, 
         "sources": [numbers[source.title, source.url] for source in each.sources if numbers],
     }
     return {name: value for name, value in shown.items() if value}
+
+
+def _tried(work: Work, each: Result) -> dict[str, Any]:
+    """Return in short what was tried before a result that replaced something else, and why it was replaced."""
+    found: list[dict[str, Any]] = []
+    while (before := work.results.get(each.state.subtask.repairs_subtask or "")) is not None:
+        said, each = work.verdicts.get(before.key), before
+        if said is not None and said.replacement is not None:
+            shown = before.state.subtask.model_dump(include={"name", "tool", "args"})
+            found.insert(0, {**shown, "reason": said.reason})
+    return {"tried_before": found} if found else {}
 
 
 def numbers_of(results: Sequence[Result]) -> Numbers:
