@@ -226,3 +226,13 @@ def test_an_answer_to_one_of_several_requests_does_not_ask_to_resume_the_run(lea
     assert asked["run_id"] in answered.err
     assert answered.command("runs show") == ["runs", "show", leadhand.listing()["run_id"]]
     assert "runs resume" not in answered.err
+
+
+def test_a_run_is_resumed_with_the_tools_that_it_still_needs(leadhand: Any, slow_tools: str) -> None:
+    """What was measured is finished, so a process with nothing but a tool that pays will do."""
+    asked = waiting(leadhand, request="Pay 30 to Bob and measure the noise in Lyon")
+    leadhand.open_gate()
+    assert leadhand("approvals", "approve", asked["id"]).code == 0
+    leadhand("runs", "resume", asked["run_id"]).refused("pay_tool", code="configuration")
+    assert leadhand("runs", "resume", asked["run_id"], "--tools", slow_tools).code == 0
+    assert leadhand.calls == {"Lyon": 1, "sent Bob": 1}

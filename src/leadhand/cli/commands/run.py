@@ -154,7 +154,7 @@ async def _earlier(given: str, tools: Sequence[Any], store: StoreFlags) -> RunSt
 
     async with open_reader(store) as runtime:
         earlier = await follow_ups.load_earlier(runtime, (await find_run(runtime.store, given)).run_id)
-    check_tools(earlier.definition, toolbox(tools))
+    check_tools(earlier.definition.tools, toolbox(tools))
     return earlier
 
 
