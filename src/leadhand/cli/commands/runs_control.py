@@ -125,12 +125,12 @@ async def runs_pause(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) ->
 
 
 async def runs_cancel(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) -> int:
-    """Pause a run. Finished subtasks are kept."""
+    """Cancel a run for good: nothing new starts, running requests are closed, finished subtasks stay in the log."""
     return await _stop(run_id, RunRequested(what="cancel", by=user()), RunStatus.CANCELLED, store)
 
 
 async def _stop(given: str, request: RunRequested, target: RunStatus, store: StoreFlags) -> int:
-    """Cancel a run for good."""
+    """Have a run stop with this status. Raises UsageError if it has ended in another way."""
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, given)
         run_id = listing.run_id
