@@ -128,8 +128,9 @@ def _data(text: str, path: Path | str) -> dict[str, Any]:
 def _check_keys(node: Any, path: Path | str) -> None:
     """Raise ConfigurationError for a key of a YAML node that is given twice or is not a text, such as ``<<``."""
     lines: dict[str, int] = {}
-    for child in node.value if isinstance(node.value, list) else ():
-        key, value = child if isinstance(child, tuple) else (None, child)
+    elements = node.value if node.id == "sequence" else ()
+    pairs: list[tuple[Any, Any]] = node.value if node.id == "mapping" else [(None, each) for each in elements]
+    for key, value in pairs:
         if key is not None:
             name, line = str(key.value), key.start_mark.line + 2  # the first line of the file is the fence
             if not key.tag.endswith(":str"):
