@@ -134,6 +134,19 @@ async def test_an_answer_is_bound_to_what_was_shown(lead_of: Any, home: Path, ba
     assert bank.paid == [("Ann", 1)]
 
 
+async def test_a_call_is_named_in_its_run_only_since_every_run_has_one_with_its_id(
+    lead_of: Any, home: Path, bank: Bank
+) -> None:
+    async with Leadhand(models=lead_of("pay", [{"to": "Ann"}]), tools=[bank.pay], home=home) as lead:
+        run = await lead.attach(await asking(lead))
+        (asked,) = await run.approvals()
+        call = asked.approval.approval_id
+        for vague in ("r", "w", "run", "run_", call, call[:-1], f":{call}", f"r:{call}"):
+            with pytest.raises(UsageError, match="no open approval"):
+                await lead.approve(vague)
+        await lead.approve(f"{run.run_id[:-1]}:{call}")
+
+
 async def test_of_two_answers_at_once_one_counts_and_the_other_is_told(lead_of: Any, home: Path, bank: Bank) -> None:
     models = lead_of("pay", [{"to": "Ann"}])
     async with Leadhand(models=models, tools=[bank.pay], home=home) as lead:

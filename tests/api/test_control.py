@@ -212,3 +212,52 @@ async def test_what_cannot_be_is_refused_before_anything_is_on_record(home: Path
             with pytest.raises(ConfigurationError, match="shop"):
                 await wanted
         assert (await run.document())["last_seq"] == seq
+
+
+async def test_a_process_needs_only_the_tools_of_what_is_left(home: Path, lead_of: Any) -> None:
+    """One subtask has finished and another one waits: the tool of the first one is not needed any more."""
+    shop, models = Shop(1), lead_of("shop", [{"n": 1}])
+    models._plan["subtasks"].append({"name": "bill", "tool": "pay", "args": {"amount": 3}})
+    async with Leadhand(models=models, tools=[shop.tool, pay], home=home) as lead:
+        run = await lead.start("both")
+        assert (await run.wait()).status is RunStatus.WAITING
+        (asked,) = await run.approvals()
+
+    async with Leadhand(models=models, tools=[shop.tool], home=home) as lead:
+        with pytest.raises(ConfigurationError, match="pay"):
+            await lead.resume(run.run_id)
+    async with Leadhand(models=models, tools=[pay], home=home) as lead:
+        await lead.approve(asked.id)
+        answer = await (await lead.resume(run.run_id)).answer()
+    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, "got 1; paid 3")
+
+
+@pytest.mark.parametrize("want", ["retry", "skip", "supply"])
+async def test_a_request_needs_only_the_tools_of_what_it_does_again(home: Path, lead_of: Any, want: str) -> None:
+    shop, models = Shop(), lead_of("shop", [{"n": 1}])
+    models._plan["subtasks"].append({"name": "note", "tool": "note", "args": {"what": "x"}})
+
+    @tool
+    def note(what: str) -> ToolReturn:
+        """Note something."""
+        return ToolReturn(summary=f"noted {what}")
+
+    async with Leadhand(models=models, tools=[shop.tool, note], home=home) as lead:
+        run = await lead.start("both")
+        assert (await run.answer()).status is RunStatus.PARTIAL
+    shop.works.add(1)
+    async with Leadhand(models=models, tools=[note], home=home) as lead:
+        run = await lead.attach(run.run_id)
+        if want == "retry":
+            with pytest.raises(ConfigurationError, match="shop"):
+                await run.retry()
+        elif want == "skip":
+            await run.skip("wo-001.0")
+        else:
+            await run.supply("wo-001.0", "by hand")
+            assert (await run.answer()).text == "by hand; noted x"
+    async with Leadhand(models=models, tools=[shop.tool], home=home) as lead:
+        run = await lead.attach(run.run_id)
+        if want == "retry":
+            await run.retry()
+            assert (await run.answer()).text == "got 1; noted x"

@@ -8,14 +8,9 @@ import pytest
 
 from leadhand.app.hosts.membership import driver_wait
 from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.core.tool import ToolSpec
 from leadhand.ports.hosts import Announcement, HostKind, HostLine
 
 RUN = RunDefinition(request="do it", flow="pieces", models=ModelChoice(default="offline"))
-
-
-def with_tools(names: set[str]) -> RunDefinition:
-    return RUN.evolve(tools=tuple(ToolSpec(name=each, description="", parameters={}) for each in names))
 
 
 def host(name: str = "one", **said: object) -> HostLine:
@@ -38,12 +33,12 @@ def host(name: str = "one", **said: object) -> HostLine:
     ],
 )
 def test_a_run_waits_for_what_no_host_has(hosts: list[HostLine], tools: set[str], named: set[str]) -> None:
-    assert {*re.findall("`(.*?)`", driver_wait(with_tools(tools), hosts))} == named
+    assert {*re.findall("`(.*?)`", driver_wait(RUN, tools, hosts))} == named
 
 
 def test_a_refusal_counts_only_where_hosts_seem_to_have_everything() -> None:
-    assert "no model m" in driver_wait(RUN, [host()], "no model m")
-    missing = driver_wait(with_tools({"a"}), [host()], "no model m")
+    assert "no model m" in driver_wait(RUN, set(), [host()], "no model m")
+    missing = driver_wait(RUN, {"a"}, [host()], "no model m")
     assert ("`a`" in missing, "no model m" in missing) == (True, False)
 
 

@@ -74,14 +74,14 @@ def test_the_newest_question_comes_first_and_a_beginning_of_its_id_will_do(leadh
 
     length = next(n for n in range(1, 9) if first["id"][:n] != second["id"][:n])
     assert leadhand("approvals", "deny", first["id"][:length].upper()).code == 0
-    ambiguous = leadhand("approvals", "approve", "run_:wo-001.0/t0/c0")
-    assert ambiguous.code == 0, "one question is left"
+    left = leadhand("approvals", "approve", f"{second['run_id'][:8]}:wo-001.0/t0/c0")
+    assert left.code == 0, "one question is left"
 
 
 def test_what_may_be_several_questions_is_answered_with_their_ids(leadhand: Any) -> None:
     first, second = waiting(leadhand), waiting(leadhand)
 
-    leadhand("approvals", "approve", "run_:wo-001.0").refused(first["id"], second["id"])
+    leadhand("approvals", "approve", f"{first['run_id'][:6]}:wo-001.0").refused(first["id"], second["id"])
     assert leadhand("approvals", "approve", f"{first['run_id']}:wo-001.0/t0/c0").code == 0
     assert leadhand("approvals", "approve", second["run_id"]).code == 0
 
@@ -226,3 +226,13 @@ def test_an_answer_to_one_of_several_requests_does_not_ask_to_resume_the_run(lea
     assert asked["run_id"] in answered.err
     assert answered.command("runs show") == ["runs", "show", leadhand.listing()["run_id"]]
     assert "runs resume" not in answered.err
+
+
+def test_a_run_is_resumed_with_the_tools_that_it_still_needs(leadhand: Any, slow_tools: str) -> None:
+    """What was measured is finished, so a process with nothing but a tool that pays will do."""
+    asked = waiting(leadhand, request="Pay 30 to Bob and measure the noise in Lyon")
+    leadhand.open_gate()
+    assert leadhand("approvals", "approve", asked["id"]).code == 0
+    leadhand("runs", "resume", asked["run_id"]).refused("pay_tool", code="configuration")
+    assert leadhand("runs", "resume", asked["run_id"], "--tools", slow_tools).code == 0
+    assert leadhand.calls == {"Lyon": 1, "sent Bob": 1}

@@ -36,6 +36,7 @@ USAGE = (
     ("run --limit max_workers=1.5 x", "--max-workers", "'1.5'"),
     ("run --limit allow_unknown_price=maybe x", "--allow-unknown-price", "'maybe'"),
     ("run --limit depth=3 x", "--limit", "'depth'"),
+    ("report --stage tone.gives=draft --stage tone.gives=feedback --offline x", "--stage", "tone.gives"),
     ("run --approval-timeout 0 x", "--approval-timeout", "0", "0.001"),
     ("run --tag team x", "--tag", "'team'", "KEY=VALUE"),
     ("run --flow nope --offline x", "'nope'", "report, research, solo, work-order"),

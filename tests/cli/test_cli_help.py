@@ -134,6 +134,11 @@ FLAGS: dict[str, set[str]] = {
 }
 
 
+def test_the_help_says_what_pauses_and_what_cancels(leadhand: Any) -> None:
+    assert "Pause a run" in leadhand("runs", "pause", "--help").out
+    assert "Cancel a run" in leadhand("runs", "cancel", "--help").out
+
+
 def test_every_command_is_pinned() -> None:
     assert COMMANDS.keys() == FLAGS.keys()
 

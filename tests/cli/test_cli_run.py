@@ -249,7 +249,8 @@ def test_a_command_rarely_collects_garbage_while_it_imports_and_ends(leadhand: A
         (b" \n", ()),
         (b"\xff\xfe", ("stdin", "UTF-8")),
         (b"a" * 100_001, ("100,001", "100,000")),
-        (b"a" * 1_100_000, ("1,000,000",)),
+        (b"a" * 1_100_000, ("more than 1,000,000 bytes",)),
+        (b"a" + "ä".encode() * 600_000, ("more than 1,000,000 bytes",)),
     ],
 )
 def test_stdin_that_is_no_request_is_refused(

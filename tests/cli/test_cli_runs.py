@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -205,6 +207,27 @@ def test_a_file_that_cannot_be_written_is_refused(leadhand: Any, tmp_path: Path,
 
     leadhand("runs", "export", run_id, "--html", "--output", str(tmp_path / target)).refused(str(tmp_path))
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
+
+
+def test_a_failed_export_leaves_the_earlier_file_as_it_was(
+    leadhand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
+    target = tmp_path / "run.md"
+    target.write_text("the earlier one")
+
+    def half(path: Path, text: str, **_more: Any) -> int:
+        path.write_bytes(text[:9].encode())
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, "write_text", half)
+        leadhand("runs", "export", run_id, "--md", "--output", str(target)).refused(str(target))
+    assert target.read_text() == "the earlier one"
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
+    assert leadhand("runs", "export", run_id, "--md", "--output", str(target)).code == 0
+    assert "Paris" in target.read_text()
+    assert leadhand("runs", "export", run_id, "--output", os.devnull).code == 0
 
 
 class Page(HTMLParser):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import runpy
 import shutil
@@ -150,6 +152,41 @@ def test_promotion_keeps_the_rest_of_the_manifest(leadhand: Any, example: Path) 
         "# leads\n]", '# leads\n    "workers/deck_evaluator.worker",\n]'
     )
     assert "deck_evaluator" in {each.name for each in manifest.load_project(file).workers.values()}
+
+
+def made(example: Path, text: str) -> None:
+    """A worker poet of a run."""
+    file = example / "generated" / "run_1" / "poet.worker"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+
+
+def test_a_worker_with_a_declared_worker_among_its_tools_is_promoted(leadhand: Any, example: Path) -> None:
+    made(example, "---\nname: poet\ntools: [orchestrator]\n---\nWrite.\n")
+    digest = leadhand("workers", "promote", "poet").err.split()[-1]
+    assert leadhand("workers", "promote", "poet", "--digest", digest).code == 0
+    assert (example / "workers" / "poet.worker").is_file()
+
+
+def test_a_promotion_whose_manifest_cannot_be_written_changes_nothing(
+    leadhand: Any, example: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, replace = example / "leadhand.toml", os.replace
+    file.write_text(file.read_text().replace("workers/*.worker", "workers/orchestrator.worker"))
+    made(example, "---\nname: poet\n---\nWrite.\n")
+    digest = leadhand("workers", "promote", "poet").err.split()[-1]
+    before = {path: path.read_bytes() for path in example.rglob("*.*") if path.is_file() and path.suffix != ".pyc"}
+
+    def failing(source: Path, target: Path) -> None:
+        if Path(target).name == "leadhand.toml":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    leadhand("workers", "promote", "poet", "--digest", digest).refused("leadhand.toml", code="configuration")
+    assert {
+        path: path.read_bytes() for path in example.rglob("*.*") if path.is_file() and path.suffix != ".pyc"
+    } == before
 
 
 def test_promotion_is_asked_for_on_a_terminal(leadhand: Any, example: Path, terminal: Terminal) -> None:

@@ -18,7 +18,7 @@ from leadhand.app.requests import Requests
 from leadhand.app.run_settings import NewRun
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.telemetry.tracing import tracing
-from leadhand.app.toolsets import check_hooks, check_tools
+from leadhand.app.toolsets import check_hooks, check_tools, needed_tools
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
 from leadhand.core.errors import ConfigurationError, UnreadableRun
@@ -214,7 +214,7 @@ class Runtime:
     def check_resumable(self, state: RunState) -> None:
         """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
         self.flows.check_code(state.definition, ended=state.finished is not None)
-        check_tools(state.definition, self.toolbox)
+        check_tools(needed_tools(state), self.toolbox)
         check_hooks(self.hooks, state.definition)
         if state.finished is None:
             for name in state.definition.models.names:

@@ -1,4 +1,4 @@
-"""The tools of a process: the built-in ones, and toolboxes made from tools."""
+"""The tools of a process: the built-in ones, toolboxes made from tools, and those that a run still needs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.run import RunDefinition
+from leadhand.core.run import SETTLED, RunDefinition
+from leadhand.core.state import RunState
+from leadhand.core.tool import ToolSpec
 from leadhand.engine.hooks import Hooks
 from leadhand.ports.tool_limits import ToolSettings
 from leadhand.tools.decorator import Tool
 from leadhand.tools.toolbox import Toolbox
-
-if TYPE_CHECKING:
-    pass
 
 GROUP = "leadhand.tools"
 """The entry points by which installed packages offer tools."""
@@ -97,9 +96,20 @@ def toolbox(
     return box
 
 
-def check_tools(definition: RunDefinition, toolbox: Toolbox) -> None:
-    """Raise ConfigurationError if this process lacks a tool of a run."""
-    for tool in definition.tools:
+def needed_tools(state: RunState) -> list[ToolSpec]:
+    """Return the pinned tools that the unfinished part of a run uses: all of them while it has no order."""
+    if state.finished is not None:
+        return []
+    if not state.orders:
+        return list(state.definition.tools)
+    waiting = (each.step.subtask for each in state.steps.values() if each.status not in SETTLED)
+    named = {subtask.tool for subtask in waiting if subtask is not None}
+    return [tool for tool in state.definition.tools if tool.name in named]
+
+
+def check_tools(needed: Iterable[ToolSpec], toolbox: Toolbox) -> None:
+    """Raise ConfigurationError if this process lacks one of these tools."""
+    for tool in needed:
         if tool.import_path and toolbox.find(tool.name) is None:  # a worker as a tool has none
             raise ConfigurationError(
                 f"the run needs the tool {tool.name} of {tool.import_path}, which is not available in this process",

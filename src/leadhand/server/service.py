@@ -94,7 +94,7 @@ class Service:
         """
         before = earlier.definition
         if body.flow in (None, before.flow):
-            check_tools(before, self.runtime.toolbox)
+            check_tools(before.tools, self.runtime.toolbox)
         submission = followed_up(body, before, self.runtime.settings, principal)
         request, settings = asked_for(submission, self.runtime, principal)
         if body.model is None and not settings.offline:

@@ -8,9 +8,11 @@ from typing import TypeGuard
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.hosts.listings import all_runs, definition_of
 from leadhand.app.settings import Settings
+from leadhand.app.toolsets import needed_tools
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.state import RunState
+from leadhand.engine import snapshots
 from leadhand.engine.attempts.host import Host, OnText
 from leadhand.ports import DRIVE, Clock, ContextStore, DatabaseStore, Dispatcher, Job
 from leadhand.ports.hosts import NO_WAIT, TAKES_WORK, Announcement, HostKind, HostLine, HostWait, QueueInfo, WaitingRun
@@ -125,21 +127,26 @@ async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -
     """Return why a run waits for a process or a host. Raises StoreError."""
     if not (listing.orphan and state.definition.detached) or state.finished is not None:
         return NO_WAIT
-    refused = await refusal(store, state.run_id)
     if not is_shared(store):
+        refused = await refusal(store, state.run_id)
         resume = f"start `leadhand serve`, or resume it with `leadhand runs resume {state.run_id}`"
         died = f"its process died: {resume}"
         return HostWait(reason=f"a server could not resume it: {refused}" if refused else died)
     ids = [each.run_id for each, _ in await _undriven(store)]
-    reason = driver_wait(state.definition, await store.hosts(), refused)
+    reason = await _why(store, state, await store.hosts())
     return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)
 
 
 async def _reason(store: ContextStore, run_id: str, hosts: list[HostLine]) -> str:
     try:
-        return driver_wait(await definition_of(store, run_id), hosts, await refusal(store, run_id))
+        return await _why(store, await snapshots.load(store, run_id), hosts)
     except UnreadableRun as error:
         return f"its log cannot be read here: {error.what}"
+
+
+async def _why(store: ContextStore, state: RunState, hosts: list[HostLine]) -> str:
+    tools = {tool.name for tool in needed_tools(state)}
+    return driver_wait(state.definition, tools, hosts, await refusal(store, state.run_id))
 
 
 async def _undriven(store: ContextStore) -> list[tuple[RunListing, int]]:
@@ -165,9 +172,9 @@ def _refusal(run_id: str) -> str:
     return f"a host refused {run_id}"
 
 
-def driver_wait(run: RunDefinition, hosts: Iterable[HostLine], refused: str = "") -> str:
-    """Return why no process drives a run; ``refused`` is what a host said that refused it."""
-    takers, tools = [line for line in hosts if line.takes_work], {tool.name for tool in run.tools}
+def driver_wait(run: RunDefinition, tools: set[str], hosts: Iterable[HostLine], refused: str = "") -> str:
+    """Return why no process drives a run that needs ``tools``; ``refused`` is what a host said that refused it."""
+    takers = [line for line in hosts if line.takes_work]
     if not takers:
         return "waiting for a host: start one with `leadhand work` or `leadhand serve`"
     knowing = [line for line in takers if run.flow in line.flows]

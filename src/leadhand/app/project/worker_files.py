@@ -113,7 +113,7 @@ def _data(text: str, path: Path | str) -> dict[str, Any]:
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in reader.parse(text, Loader=yaml.SafeLoader)):
             raise fault(path, 1, "the front matter uses YAML aliases (*name)", "Write the values out.")
-        data = yaml.safe_load(text)
+        node, data = reader.compose(text, Loader=yaml.SafeLoader), yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark, position = getattr(error, "problem_mark", None), getattr(error, "position", 0)
         line = text.count("\n", 0, position) if mark is None else mark.line
@@ -121,4 +121,22 @@ def _data(text: str, path: Path | str) -> dict[str, Any]:
         raise fault(path, line + 2, what, "Correct this line.") from error
     if not is_object(data):
         raise fault(path, 2, "the front matter has no keys", EXAMPLE)
+    _check_keys(node, path)
     return data
+
+
+def _check_keys(node: Any, path: Path | str) -> None:
+    """Raise ConfigurationError for a key of a YAML node that is given twice or is not a text, such as ``<<``."""
+    lines: dict[str, int] = {}
+    elements = node.value if node.id == "sequence" else ()
+    pairs: list[tuple[Any, Any]] = node.value if node.id == "mapping" else [(None, each) for each in elements]
+    for key, value in pairs:
+        if key is not None:
+            name, line = str(key.value), key.start_mark.line + 2  # the first line of the file is the fence
+            if not key.tag.endswith(":str"):
+                raise fault(path, line, f"the key {name!r} is not a text", "Write a text, if need be in quotes.")
+            if name in lines:
+                what = f"{name} is given twice, first in line {lines[name]}"
+                raise fault(path, line, what, "Keep one of them.")
+            lines[name] = line
+        _check_keys(value, path)

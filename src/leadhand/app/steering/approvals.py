@@ -76,12 +76,17 @@ class OpenApproval:
         calls = {"call_id": approval.approval_id, "asked_for": step_of(approval.attempt), "name": approval.asked_for}
         return ApprovalCard.model_validate({**dict(approval), **own, **calls})
 
-    def is_named(self, wanted: str, match: Callable[[str, str], bool]) -> bool:
-        """Whether a text is its id, or that of its run or its call, also as ``RUN:CALL``; ``match`` compares them."""
-        run, colon, name = wanted.lower().rpartition(":")
-        ids = (self.id, self.approval.approval_id.lower(), *(() if colon else (self.run_id,)))
-        of_run = not colon or self.run_id.startswith((run, f"run_{run}"))
-        return of_run and any(match(each, name) for each in ids)
+    def is_named(self, wanted: str, run_id: str | None, match: Callable[[str, str], bool]) -> bool:
+        """Whether a text names it: by its id or, in its run, that of its call; ``match`` compares two ids."""
+        run, colon, call = wanted.partition(":")
+        if colon:
+            return self.is_of(run) and match(self.approval.approval_id, call)
+        return match(self.id, wanted.lower()) or (run_id is not None and match(self.approval.approval_id, wanted))
+
+    def is_of(self, run: str) -> bool:
+        """Whether it is of the run whose id begins like this, with or without ``run_``."""
+        begins = run.lower().removeprefix("run_")
+        return begins != "" and self.run_id.removeprefix("run_").startswith(begins)
 
 
 async def open_approvals(
@@ -114,8 +119,9 @@ async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
 async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str | None = None) -> OpenApproval:
     """Return the open approval that ``given`` identifies, of run ``run_id`` if that is not None.
 
-    ``given`` is its id, that of its call (also ``RUN:CALL``) or run, or a beginning of them that no other has. Raises
-    UsageError.
+    ``given`` is the approval's id or a unique beginning of it; ``RUN:CALL``, the beginning of a run's id and the call's
+    id in the run document; or the id of a run that has one open approval. The id of a call alone names it only in a
+    run that is given, since other runs have calls with the same id. Raises UsageError.
     """
     if isinstance(given, OpenApproval):
         if run_id not in (None, given.run_id):
@@ -125,8 +131,10 @@ async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str
     if not wanted:
         raise UsageError("the approval id is empty", LOOK_AGAIN)
     asked = [each for each in await open_approvals(runtime, run_id) if not each.expired]
-    found = [each for each in asked if each.is_named(wanted, str.__eq__)]
-    found = found or [each for each in asked if each.is_named(wanted, str.startswith)]
+    found = [each for each in asked if each.is_named(wanted, run_id, str.__eq__)]
+    if not found and wanted.lower().startswith("run_") and ":" not in wanted:
+        found = [each for each in asked if each.is_of(wanted)]
+    found = found or [each for each in asked if each.is_named(wanted, run_id, str.startswith)]
     if not found:
         raise UsageError(f"no open approval has the id {given}", LOOK_AGAIN)
     if len(found) > 1:

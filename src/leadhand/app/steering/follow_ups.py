@@ -51,7 +51,7 @@ async def start(
     """
     definition = earlier.definition
     if flow in ("", definition.flow):
-        check_tools(definition, runtime.toolbox)
+        check_tools(definition.tools, runtime.toolbox)
     return await runtime.start(
         request,
         flow=flow or definition.flow,

@@ -16,18 +16,20 @@ from leadhand.app.model_selection import prices_needed
 from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed, what_to_raise
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import reserves
+from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
 from leadhand.core.artifact import BLOB_KEY
 from leadhand.core.decide import decide, stopping
-from leadhand.core.decide.requests import ACTED, why_refused
+from leadhand.core.decide.requests import ACTED, repeated, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import fold, foreseen, replay
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
-from leadhand.core.relations import open_plan
+from leadhand.core.relations import blocked_by, open_plan, tools_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.text import listed
+from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json
 from leadhand.engine import forking
 from leadhand.engine.answer_guard import guarded
@@ -232,6 +234,7 @@ async def ask(
     check(after, request, resting=paused or not driven)
     if here and not paused and not driven:
         runtime.check_resumable(after)
+        check_tools(tools_for(after, request), runtime.toolbox)
     *_, entry = await runtime.log(run_id).append(*changed, request)
     return Asked(before, entry.seq)
 
@@ -256,6 +259,25 @@ def check(state: RunState, request: ev.StepRequested, *, resting: bool = False) 
             raise UsageError(
                 f"invalid arguments for {tool.name}: {'; '.join(faults)}", "Pass all arguments as one object."
             )
+
+
+def tools_for(state: RunState, request: ev.StepRequested) -> list[ToolSpec]:
+    """The tools that a run needs to carry out a request: those of the retried and the unblocked subtasks.
+
+    All of them if nothing but the flow itself is retried.
+    """
+    keys, again = set(request.steps), set[str]()
+    if request.what == "retry":
+        keys = keys or set(repeated(state, confirmed=request.confirmed))
+        again = set(keys)
+        if not keys:
+            return list(state.definition.tools)
+    if request.what != "skip":
+        again |= set(blocked_by(state, keys))
+    named = {tool.name for tool in needed_tools(state)}
+    for step in (state.steps[key].step for key in again):
+        named |= {step.subtask.tool or ""} if step.subtask is not None else tools_of(state, step)
+    return [tool for tool in state.definition.tools if tool.name in named]
 
 
 async def taken_up(runtime: Runtime, asked: Asked) -> bool:

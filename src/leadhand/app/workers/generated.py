@@ -22,7 +22,7 @@ from leadhand.app.project.manifest import Project, load_project, named_files, re
 from leadhand.app.project.worker_files import FENCE, SUFFIX, TOOLSET, load_worker_file, parse_worker, worker_text
 from leadhand.app.workers.declared import check_worker_tools, declared_workers
 from leadhand.core.artifact import confined
-from leadhand.core.errors import ConfigurationError, FailureClass, ToolError, UsageError
+from leadhand.core.errors import ConfigurationError, FailureClass, LeadhandError, ToolError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import Json
 from leadhand.core.worker import Worker
@@ -170,16 +170,33 @@ class Promotion:
             what = f"what promoting {self.worker.name} changes is not what was shown ({shown})"
             raise OtherVersion(what, f"Look at it again: its digest is now {self.digest}.")
         promoted = {self.path: parse_worker(self.worker.text, self.path)}
-        declared_workers(replace(self.project, workers=promoted), toolbox)
+        declared_workers(replace(self.project, workers={**self.project.workers, **promoted}), toolbox)
+        texts = {self.target: self.worker.text.encode(), self.project.path: self.manifest.encode()}
+        before = {file: file.read_bytes() if file.is_file() else None for file in texts}
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
-            for file, text in ((self.target, self.worker.text), (self.project.path, self.manifest)):
-                draft = file.with_name(f".{file.name}.tmp")
-                draft.write_bytes(text.encode())
-                os.replace(draft, file)
-        except OSError as error:
+            for file, content in texts.items():
+                _write(file, content)
+            return load_project(self.project.path)
+        except (OSError, LeadhandError) as error:
+            for file, content in before.items():
+                if content is None:
+                    file.unlink(missing_ok=True)
+                elif file.read_bytes() != content:
+                    _write(file, content)
+            if isinstance(error, LeadhandError):
+                raise
             raise ConfigurationError(unwritten(error), "Check that you may write the file.") from error
-        return load_project(self.project.path)
+
+
+def _write(file: Path, content: bytes) -> None:
+    draft = file.with_name(f".{file.name}.tmp")
+    try:
+        draft.write_bytes(content)
+        os.replace(draft, file)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def promotion_of(project: Project, name: str, run_id: str | None = None) -> Promotion:

@@ -79,7 +79,9 @@ def stage_settings(given: Iterable[str]) -> dict[str, dict[str, Any]]:
             how = "Give STAGE.FIELD=VALUE: --stage writer.model=NAME. Classes are given with --agent."
             raise UsageError(f"invalid value for --stage: {each!r}", how)
         field = field.replace("-", "_")
-        found.setdefault(name, {})[field] = _value(value)
+        if field in found.setdefault(name, {}):
+            raise UsageError(f"--stage names {name}.{field} twice", "Give it once.")
+        found[name][field] = _value(value)
     return found
 
 

@@ -154,7 +154,7 @@ async def _earlier(given: str, tools: Sequence[Any], store: StoreFlags) -> RunSt
 
     async with open_reader(store) as runtime:
         earlier = await follow_ups.load_earlier(runtime, (await find_run(runtime.store, given)).run_id)
-    check_tools(earlier.definition, toolbox(tools))
+    check_tools(earlier.definition.tools, toolbox(tools))
     return earlier
 
 
@@ -205,7 +205,11 @@ def _request(given: str | None, example: str) -> str:
     if sys.stdin.isatty():
         say("Type the request and end it with Ctrl-D.")
     try:
-        return sys.stdin.buffer.read(MAX_INPUT).decode()
+        text = sys.stdin.buffer.read(MAX_INPUT + 1)
+        if len(text) > MAX_INPUT:
+            how = "Put long material into files, and say in the request what to do with them."
+            raise UsageError(f"the request has more than {MAX_INPUT:,} bytes", how)
+        return text.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"cannot read stdin as UTF-8 text: {error}", "Pipe text in, or pass it as an argument."

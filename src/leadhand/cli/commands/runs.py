@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -176,9 +177,15 @@ async def runs_export(
 
 
 def _save(name: str, text: str) -> None:
-    """Write the file. Raises UsageError if that fails."""
-    path = Path(name).expanduser()
+    """Write the file, atomically unless it is a device or a pipe. Raises UsageError if that fails."""
+    path, draft = Path(name).expanduser(), None
     try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        if path.is_file() or not path.exists():
+            draft = path.with_name(f".leadhand.{os.getpid()}.tmp")
+        (draft or path).write_text(text, encoding="utf-8", errors="backslashreplace")
+        if draft is not None:
+            os.replace(draft, path)
     except OSError as error:
+        if draft is not None:
+            draft.unlink(missing_ok=True)
         raise UsageError(unwritten(error, path), "Name another file with --output FILE.") from error

@@ -15,7 +15,7 @@ from leadhand.app.project.source_files import all_tools
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.steering import operator
-from leadhand.app.toolsets import check_tools, toolbox
+from leadhand.app.toolsets import check_tools, needed_tools, toolbox
 from leadhand.cli.errors import Exit
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
@@ -52,15 +52,17 @@ class Driver(Output):
 
     tools: Tools = ()
 
-    async def drive(self, store: StoreFlags, state: RunState, take: Take, *, ended: bool = False) -> int | None:
+    async def drive(
+        self, store: StoreFlags, state: RunState, take: Take, request: StepRequested | None = None
+    ) -> int | None:
         """Take a run with the models it is pinned to and drive it; return the exit code, None if another process does.
 
-        ``ended``: also one that is over. Raises ConfigurationError if a tool of the run is missing, before its model is
-        looked for.
+        ``request`` is what it is to carry out. Raises ConfigurationError if a tool that it needs is missing, before its
+        model is looked for.
         """
         own_tools, models, shown = all_tools(self.tools), state.definition.models, new_view(self)
-        if ended or state.finished is None:
-            check_tools(state.definition, toolbox(own_tools))
+        needed = needed_tools(state) if request is None else operator.tools_for(state, request)
+        check_tools(needed, toolbox(own_tools))
         uses = {"lead_model": "plan", "worker_model": "work", "review_model": "review"}
         named = {flag: models.by_use.get(use) for flag, use in uses.items()}
         about: Any = {"tools": own_tools, "on_text": shown.write_draft, **named}
@@ -99,7 +101,7 @@ class Driver(Output):
                 taken = await ours.take_over(state.run_id, ended=True)
             return Run(ours, taken, drive=True) if taken is not None else None
 
-        code = await self.drive(store, state, take, ended=True)
+        code = await self.drive(store, state, take, request)
         if code is None:
             async with open_reader(store) as runtime:
                 return await self._passed_on(runtime, state, done, store)
@@ -123,12 +125,12 @@ async def runs_pause(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) ->
 
 
 async def runs_cancel(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) -> int:
-    """Pause a run. Finished subtasks are kept."""
+    """Cancel a run for good: nothing new starts, running requests are closed, finished subtasks stay in the log."""
     return await _stop(run_id, RunRequested(what="cancel", by=user()), RunStatus.CANCELLED, store)
 
 
 async def _stop(given: str, request: RunRequested, target: RunStatus, store: StoreFlags) -> int:
-    """Cancel a run for good."""
+    """Have a run stop with this status. Raises UsageError if it has ended in another way."""
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, given)
         run_id = listing.run_id
