@@ -20,7 +20,7 @@ from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Result, sha
 
-from . import briefs
+from . import briefs, schemas
 from .briefs import Shard
 from .roles import REVIEWER, RoleName, parse, proposed_calls, with_role
 from .work import Work, needs_verdict, ran_out
@@ -116,6 +116,7 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
         instructions=with_role(run.state, RoleName.REVIEW, RoleName.COMPOSE) if shard.compose else None,
         judges=name,
         shows=shows,
+        schema=lambda now, _: schemas.review_schema(now, shard),
         checks=problems,
         proposes=lambda now, _, value: proposed_calls(now.definition, value),
         draft=lambda _now, _step: draft_of_review(work, results) if shard.compose else None,
