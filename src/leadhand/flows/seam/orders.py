@@ -127,13 +127,16 @@ def asked_order(
 def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
     """Return the keys of an order's subtasks if some have begun under other keys than their own; () if none have."""
     begun = {key: each.subtask for key, each in state.steps.items() if each.is_early}
+    named: dict[str, list[str]] = {}
+    for key, each in begun.items():
+        named.setdefault(each.name, []).append(key)
     fresh = (subtask_key(order.work_order_id, n) for n in count(len(order.subtasks)))
     free = (key for key in fresh if key not in begun)
-    keys: list[str] = []
+    keys: dict[str, None] = {}  # in order
     for own, subtask in zip(order.subtask_keys, order.subtasks, strict=True):
-        same = [key for key in (own, *begun) if begun.get(key) == subtask and key not in keys]
-        keys.append(same[0] if same else own if own not in (*begun, *keys) else next(free))
-    return () if keys == [*order.subtask_keys] else tuple(keys)
+        alike = (key for key in (own, *named.get(subtask.name, ())) if key not in keys and begun.get(key) == subtask)
+        keys[next(alike, None) or (next(free) if own in begun else own)] = None
+    return () if [*keys] == [*order.subtask_keys] else tuple(keys)
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------

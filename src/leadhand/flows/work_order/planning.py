@@ -17,7 +17,7 @@ from leadhand.flows.seam.orders import issue, order_problems
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Approved, FlowAnswer, Result
 
-from . import briefs
+from . import briefs, schemas
 from .roles import PLANNER, Plan, RoleName, instructions, parse, proposed_calls, with_role
 from .work import Wanted, Work
 
@@ -122,6 +122,7 @@ def _page(
         doing=f"Planning part {part}" if pages else "",
         instructions=with_role(run.state, RoleName.PLAN, *more, *(known[name] for name in heard)),
         shows=lambda now, _: briefs.plan(now, before, heard),
+        schema=lambda now, _: schemas.plan_schema(now, len(before)),
         checks=lambda now, _, result: plan_problems(now.definition, before, result.value),
         proposes=lambda now, _, value: proposed_calls(now.definition, value),
         draft=lambda _now, _step: None if before else draft_of_plan,

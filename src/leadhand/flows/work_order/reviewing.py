@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, object_of
+from leadhand.core.words.failures import ASK_AGAIN
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.context_budget import TOKENS_PER_SUBTASK, context_budget, grouped, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
@@ -17,13 +20,17 @@ from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Result, sha
 
-from . import briefs
+from . import briefs, schemas
 from .briefs import Shard
 from .roles import REVIEWER, RoleName, parse, proposed_calls, with_role
 from .work import Work, needs_verdict, ran_out
 
 SHARD, EXACT = 25, 100
 """Maximum subtasks per review, so that a model can judge each: those that need a verdict, and the others."""
+AGAIN = "-again"
+"""In the name of a shard that has what the review of another one left out."""
+NO_VERDICT = Failure.of("the review gave no usable verdict", "no_verdict", FailureClass.INVALID, ASK_AGAIN)
+"""Why a result was not evaluated, for people: what is wrong with a review names subtasks by their keys."""
 
 
 async def review(run: FlowContext, work: Work) -> Review:
@@ -32,11 +39,14 @@ async def review(run: FlowContext, work: Work) -> Review:
     whole, verdicts = Review(verdicts=()), dict[str, Verdict]()
     for shard, said in chain(*judged):
         if said.failure is not None:
-            work.failures |= {each.key: said.failure for each in shard.results}
+            work.failures |= dict.fromkeys([each.key for each in shard.results], _for_people(said.failure))
             continue
         found = Review.model_validate(said.value)
         whole = found.evolve(answer=found.answer if shard.compose else None) if shard.whole else whole
-        verdicts |= {each.key: Verdict(subtask=each.key, verdict=VerdictKind.ACCEPT) for each in shard.results}
+        left_out = _left_out(shard.results, found)
+        work.failures |= dict.fromkeys(left_out, NO_VERDICT)
+        fine = [each.key for each in shard.results if each.key not in left_out]
+        verdicts |= {key: Verdict(subtask=key, verdict=VerdictKind.ACCEPT) for key in fine}
         verdicts |= {each.subtask: each for each in found.verdicts}
     for each in work.latest:
         if each.by:
@@ -67,13 +77,28 @@ def _shards(run: FlowContext, work: Work) -> Iterator[Shard]:
 
 
 async def _judged(run: FlowContext, work: Work, shard: Shard) -> list[tuple[Shard, Result]]:
-    """Have a shard reviewed, in halves if it was too large for its model."""
+    """Have a shard reviewed: in halves if it was too large for its model, and what the review left out once more."""
     said, middle = await _review(run, work, shard), len(shard.results) // 2
+    if said.failure is None:
+        left_out = _left_out(shard.results, Review.model_validate(said.value))
+        again = [each for each in shard.results if each.key in left_out and AGAIN not in shard.name]
+        return [(shard, said), *(await _judged(run, work, Shard(shard.name + AGAIN, again)) if again else [])]
     if not middle or not is_too_large(said.failure):
         return [(shard, said)]
     first = Shard(f"{shard.name}a", shard.results[:middle], shard.whole)
     halves = first, Shard(f"{shard.name}b", shard.results[middle:])
     return [*chain(*await run.gather(_judged(run, work, each) for each in halves))]
+
+
+def _left_out(results: Sequence[Result], review: Review) -> list[str]:
+    """Return the keys of the results that need a verdict, but have none in a review of them."""
+    judged = {each.subtask for each in review.verdicts}
+    return [each.key for each in results if needs_verdict(each) and each.key not in judged]
+
+
+def _for_people(failure: Failure) -> Failure:
+    """Return why results were not reviewed. A failure that names subtasks tells the model what to correct."""
+    return NO_VERDICT if re.search(r"\bwo-\d+\.\d", failure.message) else failure
 
 
 def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
@@ -91,6 +116,7 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
         instructions=with_role(run.state, RoleName.REVIEW, RoleName.COMPOSE) if shard.compose else None,
         judges=name,
         shows=shows,
+        schema=lambda now, _: schemas.review_schema(now, shard),
         checks=problems,
         proposes=lambda now, _, value: proposed_calls(now.definition, value),
         draft=lambda _now, _step: draft_of_review(work, results) if shard.compose else None,
@@ -102,14 +128,20 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
     return run.step(REVIEWER, key=f"review-{name}-{shard.name}", input=given, details=details, optional=True)
 
 
-def review_problems(work: Work, results: Sequence[Result], value: Json, *, whole: bool) -> list[str]:
-    """Return why a review of some results cannot be used; ``whole``: it judges the order as a whole."""
+def review_problems(
+    work: Work, results: Sequence[Result], value: Json, *, whole: bool, strict: bool = False
+) -> list[str]:
+    """Return why a review of some results cannot be used; ``whole``: it judges the order as a whole.
+
+    Unless ``strict``, it may leave out verdicts: another review is asked for them. If none that is needed is there, or
+    something else has to be corrected, the missing ones are problems too.
+    """
     review, found = parse(Review, value)
     if review is None:
         return found
     covered, times = {each.key: each for each in results}, Counter(each.subtask for each in review.verdicts)
-    found = [f"no verdict for {key}" for key, each in covered.items() if not times[key] and needs_verdict(each)]
-    found += [f"{key} is not among the subtasks to review" for key in times if key not in covered]
+    left_out = _left_out(results, review)
+    found = [f"{key} is not among the subtasks to review" for key in times if key not in covered]
     found += [f"two verdicts for {key}" for key, number in times.items() if number > 1]
     number = len(work.orders) + 1
     for each in review.verdicts:
@@ -125,7 +157,9 @@ def review_problems(work: Work, results: Sequence[Result], value: Json, *, whole
         found += order_problems(work.definition, (each,), work.results, number)
     if whole and not review.complete and _accepts_all(review):
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
-    return found
+    if not found and not strict and len(left_out) < sum(map(needs_verdict, results)):
+        return []
+    return [*(f"no verdict for {key}" for key in left_out), *found]
 
 
 def _accepts_all(review: Review) -> bool:
@@ -142,6 +176,6 @@ def draft_of_review(work: Work, results: Sequence[Result]) -> Callable[[Json], b
         value = {"complete": True, **object_of(before)}
         review, _ = parse(Review, value)
         sound = review is not None and review.complete and _accepts_all(review)
-        return sound and not review_problems(work, results, value, whole=True)
+        return sound and not review_problems(work, results, value, whole=True, strict=True)
 
     return accepted
