@@ -196,9 +196,8 @@ _STORE = ("create", "append", "read", "follow", "claim", "release", "run", "runs
 
 @cache
 def _filters() -> type[BaseModel]:
-    kinds: dict[str, Any] = {key: (kind, None) for key, kind in get_type_hints(RunFilter).items()}
-    kinds |= {"status": (RunStatus | None, None), "sort": (RunSort, RunSort.CREATED)}
-    return create_model("RunFilter", **kinds)
+    kinds: dict[str, Any] = {**get_type_hints(RunFilter), "status": RunStatus | None, "sort": RunSort}
+    return create_model("RunFilter", **cast("Any", {key: (kind, None) for key, kind in kinds.items()}))
 
 
 def check_filters(limit: object, filters: RunFilter) -> None:

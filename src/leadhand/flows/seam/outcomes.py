@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -63,6 +63,7 @@ def outcome_with(now: Pass, made: object, state: RunState | None = None) -> Outc
     """Return the outcome of a flow that returns ``made`` (None: nothing). Unless it says what its answer rests on, that
     is every result that it has received, but for those that judge."""
     answer = FlowAnswer() if made is None else answer_of(made)
+    written: Any = answer.text  # a flow may have returned anything else
     if answer.uses is not None:
         used = [each.key for each in answer.uses]
     else:
@@ -72,7 +73,7 @@ def outcome_with(now: Pass, made: object, state: RunState | None = None) -> Outc
             steps = (state or now.state).steps
             used += [key for key, each in steps.items() if each.step.subtask is not None and each.ok]
     return Outcome(
-        answer=unfenced(answer.text),
+        answer=unfenced(written) if isinstance(written, str) else written,
         uses=[*dict.fromkeys(used)],
         gaps=list(answer.gaps),
         waived=answer.waived,
