@@ -55,7 +55,7 @@ def plan(*subtasks: Any, **more: Any) -> dict[str, Any]:
     "value",
     [
         plan(look(), free("think"), {"name": "a poem", "worker": "poet", "args": {"task": "Write."}}),
-        plan(look("a"), look("b", needs=[0], args={"n": {"$result": {"subtask": "0"}}}, expected_output={})),
+        plan(
             look("a"),
             look("b", needs=[0], args={"n": {"$result": {"subtask": "0"}}}, expected_output={"type": "object"}),
         ),
