@@ -118,10 +118,7 @@ class ClaimDoubt(Value):
 
 
 class MissingPart(Value):
-    """A part of the request that an answer does not deal with; ``request`` are the words that ask for it.
-
-    ``undone`` says why an answer that says that it was done is wrong.
-    """
+    """A part of the request that an answer lacks: the words that ask for it, or why it was not done as it says."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -74,12 +74,11 @@ def earlier_answer(state: RunState) -> dict[str, Json]:
 def found_out(state: RunState) -> bool:
     """Whether there is something to judge: a result of a tool or of a function of the flow, or a tool with an effect
     that the run could call."""
-    if any(tool.acts for tool in state.definition.tools):
-        return True
-    steps = state.steps.values()
-    if any(each.by or (each.ok and each.step.kind == "do") for each in steps):
-        return True
-    return any(call.ok for each in steps for call in each.made)
+    done = (
+        each.by or (each.ok and each.step.kind == "do") or any(call.ok for call in each.made)
+        for each in state.steps.values()
+    )
+    return any(tool.acts for tool in state.definition.tools) or any(done)
 
 
 def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
