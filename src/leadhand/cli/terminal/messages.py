@@ -35,10 +35,12 @@ from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
 from leadhand.core.approval import ApprovalStatus, Question, approval_id
+from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import usd
 from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import CitedSource, RunDefinition, RunStatus
 from leadhand.core.state import RunState
+from leadhand.flows.context_budget import ASSUMED_WINDOW
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports.runs import RunListing, duration_s
 from leadhand.stores.opening import database_at
@@ -60,6 +62,7 @@ def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why
         "run": shown_id(run_id),
         "follows": "" if definition.follows is None else shown_id(definition.follows.run_id),
         "model": models_line(definition) + (f" ({reason})" if reason else ""),
+        "window": "; ".join(window_lines(runtime, definition)),
         "limits": limits_line(definition),
         "": unpriced and f"the price of {unpriced} is not known: the budget cannot limit it",
         "project": "" if project is None else str(project.path),
@@ -77,6 +80,21 @@ def models_line(definition: RunDefinition) -> str:
     """Return the models of a run in one line."""
     models = definition.models
     return ", ".join([models.default, *(f"{use}: {name}" for use, name in models.by_use.items())])
+
+
+def window_lines(runtime: Runtime, definition: RunDefinition) -> Iterator[str]:
+    """What a run takes as the context windows of models that are in no price list, and on what grounds."""
+    models = definition.models
+    for name in models.names:
+        window = models.windows.get(name)
+        try:
+            if not runtime.models.profile(name).server:
+                continue
+        except ConfigurationError:  # a process that only watches the run needs no credentials and no address
+            continue
+        source = "LEADHAND_WINDOW" if runtime.settings.environment.get("LEADHAND_WINDOW") else "server"
+        text = f"unknown: {ASSUMED_WINDOW:,} assumed" if window is None else f"{window:,} ({source})"
+        yield f"{name}: {text}" if len(models.names) > 1 else text
 
 
 def limits_line(definition: RunDefinition) -> str:
