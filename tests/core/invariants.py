@@ -152,6 +152,7 @@ def _check_readiness(state: RunState) -> None:
                 assert step.attempt.status not in (AttemptStatus.RUNNING, AttemptStatus.PARKED), f"{key} has begun"
             case StepStatus.PENDING:
                 assert (key in state.ready) + (key in state.blocked or bool(waits)) == 1, f"{key} is nowhere"
+                assert state.awaited.get(key, 0) == sum(not state.steps[needed].ok for needed in needs)
             case StepStatus.RUNNING:
                 assert step.attempt is not None
                 assert key not in state.parked

@@ -229,18 +229,18 @@ class RunState:
 
     The maps are flat, by key, so that one event changes one entry of each, however many steps there are. A step is in
     one of ``ready`` (may start), ``blocked`` (needs something that failed: key → cause), ``live`` (scheduled or
-    running), ``unsettled`` (returned, not judged) and ``parked``, or waits for what it needs, or is settled.
-    ``children`` counts what a step asked for, ``dependents`` are the steps that need it. ``counted`` are the steps that
-    count towards the answer and were not replaced, by status. ``asking`` are the open approvals, with the times at
-    which they expire, and ``due`` the parked steps of which a call can be answered, a person has to be asked, or the
-    next attempt can start. ``reserved`` holds, by attempt, the reservations of its open model calls; ``allowed`` the
-    tools that a person approved for the whole run; ``answers`` the earlier answers of a reopened run; ``workers`` the
-    workers defined during the run, ``makers`` the steps that defined them; ``pending_requests`` the undecided requests
-    of people. ``rested`` is time that does not count. ``settled`` has, in the order of the log, the steps and orders
-    that are settled, the questions that are answered (``?`` and their ids) and the notes (``!``), by the number of the
-    event; ``unanswered`` are the open questions, with the times at which they expire, and ``signals`` those that came
-    before the flow waited for them, by name. ``redone`` is the number of the latest event that changed something
-    settled, ``status_seq`` of that which set its status.
+    running), ``unsettled`` (returned, not judged) and ``parked``, or waits for what it needs, or is settled;
+    ``awaited`` counts what each still needs. ``children`` counts what a step asked for, ``dependents`` are the steps
+    that need it. ``counted`` are the steps that count towards the answer and were not replaced, by status. ``asking``
+    are the open approvals, with the times at which they expire, and ``due`` the parked steps of which a call can be
+    answered, a person has to be asked, or the next attempt can start. ``reserved`` holds, by attempt, the reservations
+    of its open model calls; ``allowed`` the tools that a person approved for the whole run; ``answers`` the earlier
+    answers of a reopened run; ``workers`` the workers defined during the run, ``makers`` the steps that defined them;
+    ``pending_requests`` the undecided requests of people. ``rested`` is time that does not count. ``settled`` has, in
+    the order of the log, the steps and orders that are settled, the questions that are answered (``?`` and their ids)
+    and the notes (``!``), by the number of the event; ``unanswered`` are the open questions, with the times at which
+    they expire, and ``signals`` those that came before the flow waited for them, by name. ``redone`` is the number of
+    the latest event that changed something settled, ``status_seq`` of that which set its status.
     """
 
     run_id: str
@@ -256,6 +256,7 @@ class RunState:
     dependents: dict[str, tuple[str, ...]] = field(default_factory=FrozenDict[str, tuple[str, ...]])
     ready: dict[str, None] = field(default_factory=FrozenDict[str, None])
     blocked: dict[str, str] = field(default_factory=FrozenDict[str, str])
+    awaited: dict[str, int] = field(default_factory=FrozenDict[str, int])
     live: dict[str, None] = field(default_factory=FrozenDict[str, None])
     unsettled: dict[str, None] = field(default_factory=FrozenDict[str, None])
     parked: dict[str, None] = field(default_factory=FrozenDict[str, None])

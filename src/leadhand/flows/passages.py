@@ -95,7 +95,7 @@ def said(message: str) -> dict[str, Json]:
 
 def unfenced(text: str) -> str:
     """Return a Markdown text that a model has wrapped in a fence as Markdown, without the fence."""
-    first, *inside = str.strip(text).split("\n")
+    first, *inside = text.strip().split("\n")
     opens = _FENCE.fullmatch(first)
     if opens is None or not inside or inside.pop().strip() != (mark := opens["mark"]):
         return text

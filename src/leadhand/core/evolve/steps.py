@@ -59,7 +59,10 @@ def put(state: RunState, after: StepState) -> None:
             _void(state, after)
     if before is not None and before.status is not after.status and (was_closed or after.closed):
         for dependent in state.dependents.get(key, ()):
-            await_needs(state, dependent)
+            if after.ok and not was_closed and state.awaited.get(dependent, 0) > 1:
+                state.awaited[dependent] -= 1  # it still needs others: a step that needs thousands is not read again
+            else:
+                await_needs(state, dependent)
     if "parked" in (was, now):
         note_due(state, key)
     if before is not None and after.order and was_closed is not after.closed:
@@ -108,12 +111,13 @@ def _count(state: RunState, before: StepState | None, after: StepState) -> None:
 def await_needs(state: RunState, key: str) -> None:
     """Determine whether a step may start, or is blocked by what it needs."""
     step = state.steps[key]
-    state.ready.pop(key, None)
-    state.blocked.pop(key, None)
+    for found in (state.ready, state.blocked, state.awaited):
+        found.pop(key, None)
     if step.status is not StepStatus.PENDING or step.attempt is not None:
         return
     needs = ((needed, state.steps.get(needed)) for needed in step.step.needs)
-    open_needs = [(needed, each) for needed, each in needs if each is None or not each.ok]
+    if open_needs := [(needed, each) for needed, each in needs if each is None or not each.ok]:
+        state.awaited[key] = len(open_needs)
     if lost := next((needed for needed, each in open_needs if each is not None and each.closed), None):
         state.blocked[key] = lost
     elif not open_needs:
