@@ -75,14 +75,12 @@ class CallRules:
         """Return the positions of the open calls of a turn in two rounds, each made in parallel: those that follow
         others come second, and of equal calls that only read, all but the first ones."""
         rounds: tuple[list[int], list[int]] = [], []
-        equal = Counter[str]()
+        equal, several = Counter[str](), len(turn.calls) > SAME_RESULTS
         for position, call in enumerate(turn.calls):
-            tool = self.tool_of(turn, position)
-            if tool is not None and tool.effect is Effect.PURE and not tool.polling:
+            tool, again = self.tool_of(turn, position), False
+            if several and tool is not None and tool.effect is Effect.PURE and not tool.polling:
                 equal[written := json.dumps([call.name, call.arguments], sort_keys=True)] += 1
                 again = equal[written] > SAME_RESULTS
-            else:
-                again = False
             if position not in turn.done:
                 rounds[again or self.follows(turn, position)].append(position)
         return rounds
