@@ -2,8 +2,7 @@
 
 A pass is kept while a process drives the run. Results are handed over in the order of the log, one at a time, and the
 function runs until it is blocked after each, so that a pass over a log asks for the same steps in the same order as the
-pass that wrote it. A result that the function has used and that is another one now makes the pass stale: a new one
-begins.
+pass that wrote it. If something that was settled is another one now, a new pass begins.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _T = TypeVar("_T")
 
 
 class Stale(Exception):
-    """A result that the pass has used is another one now."""
+    """What was settled is another one now, or what the pass has read of an answer."""
 
 
 class Pass:
@@ -87,7 +86,6 @@ class Pass:
         self._last: Counter[str] = Counter()
         """The number of the latest step of each name."""
         self._numbers: Counter[tuple[Identity, str]] = Counter()
-        self._used: dict[str, tuple[int, int]] = {}
         self.reading: list[Asking] = []
         """Who waits for an element of an answer that is being written."""
         self._read: dict[tuple[str, str, int], Any] = {}
@@ -164,12 +162,9 @@ class Pass:
     # --- driving -----------------------------------------------------------------------------------------------------
 
     def advance(self, state: RunState) -> None:
-        """Run the function as far as the log goes. Raises Stale if it has used a result that is another one now."""
+        """Run the function as far as the log goes. Raises Stale if what was settled is another one now."""
         if state.redone != self._redone:
-            self._redone = state.redone
-            for key, version in self._used.items():
-                if not state.steps[key].closed or _version(state.steps[key]) != version:
-                    raise Stale(key)
+            raise Stale
         self.state = state
         self._learn(state)
         for key, _ in takewhile(lambda item: item[1] > self._cursor, reversed(state.settled.items())):
@@ -247,7 +242,6 @@ class Pass:
         if (asked := self.state.questions.get(key[1:])) is not None and asked.answered_at is not None:
             self.now = max(self.now, asked.answered_at)
         for each in pending.results():
-            self._used[each.key] = _version(each.state)
             self.now = max([self.now, *(settled.at for settled in each.state.settlements[-1:])])
         self._wake(pending)
         return True
@@ -344,11 +338,6 @@ class Pass:
         "" without one."""
         lines = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == self.file]
         return f" at line {place(self.file, lines[-1].lineno or 0)}" if lines else ""
-
-
-def _version(step: StepState) -> tuple[int, int]:
-    """Return which result of a step it is. Numbers of events would differ while decisions are tried on a copy."""
-    return step.attempts, len(step.settlements)
 
 
 def _written(step: StepState, name: str) -> dict[int, Any]:
