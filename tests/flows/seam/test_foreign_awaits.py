@@ -168,3 +168,29 @@ async def test_what_has_no_stable_form_is_refused_by_the_name_of_the_argument(tm
             failure = (await run.answer()).document["failure"]
             assert failure["type"] == "flow_error"
             assert "`the_input`" in failure["message"], kind
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda run: run.ask("a", n=1),
+        lambda run: run.flow("a", "go"),
+        lambda run: run.do("a"),
+        lambda run: run.gather([1]),
+        lambda run: run.ask(a, tools="search"),
+    ],
+    ids=["ask", "flow", "do", "gather", "tools"],
+)
+async def test_what_is_given_a_wrong_value_says_so_with_the_line_of_the_flow(
+    tmp_path: Path, misuse: Callable[[Any], Any]
+) -> None:
+    @flow
+    async def wrong(run: FlowContext) -> Any:
+        return await misuse(run)
+
+    async with Lives(tmp_path).life(wrong) as lead:
+        _, answer = await finished(lead, wrong)
+    failure = answer.document["failure"]
+    assert failure["type"] == "flow_error"
+    assert "TypeError at line " in failure["message"]
+    assert Path(__file__).name in failure["message"]

@@ -202,6 +202,8 @@ class FlowContext(Waits):
         ``limits`` hold for its steps together: ``max_requests``, ``max_tokens``, ``budget`` (US dollars). To make
         another flow a part of this one, with the same request, await it: ``await other(run, …)``.
         """
+        if not isinstance(flow, FunctionFlow):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"run.flow takes a flow, not {shown(flow)}")
         given = {"request": request, "options": options}
         worker = Recorded(name=f"flow.{flow.name}", loop="code", tools=(ALL_TOOLS,)).evolve(**(limits or {}))
         step = self.step(fingerprinted(worker), kind="flow", key=key or flow.name, input=given)
