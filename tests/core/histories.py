@@ -72,6 +72,13 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
     )
 
 
+def decided(state: RunState, command: do.Command, now: datetime, policy: Any) -> list[ev.AnyEvent]:
+    """Have a command decided; the policy of the run answers if it is its end."""
+    if isinstance(command, do.End):
+        command = command._replace(answer=policy.answer(state))
+    return decide(state, command, now)
+
+
 class History:
     """A log as it comes into being, its state, and everything that may happen next. Every step is checked."""
 
@@ -127,7 +134,7 @@ class History:
     def command(self, command: do.Command) -> bool:
         """Have a command decided and what follows committed; False when it was refused."""
         try:
-            events = decide(self.state, command, self.now, self.policy.outcome)
+            events = decided(self.state, command, self.now, self.policy)
         except do.Refused as refusal:
             self.refusal = str(refusal)
             return False

@@ -9,7 +9,7 @@ from core.histories import TOOLS, History, definition
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.ids import tool_call_id
-from leadhand.core.outcome import may_be_used
+from leadhand.core.outcome import FlowAnswer, may_be_used
 from leadhand.core.run import AttemptStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import Ask, Source, ToolSpec
@@ -36,10 +36,10 @@ class Commanded:
     def brief(self, state: RunState, step: StepState) -> dict[str, Any]:
         return {**step.step.input}
 
-    def outcome(self, state: RunState) -> do.Outcome:
+    def answer(self, state: RunState) -> FlowAnswer:
         done = [each for each in state.steps.values() if each.counts and each.ok]
         text = "\n\n".join(each.data.summary for each in done if each.data is not None and may_be_used(each))
-        return do.Outcome(answer=text, uses=[each.key for each in done])
+        return FlowAnswer(text, uses=[each.key for each in done])
 
 
 def history_of(*workers: Worker, **limits: Any) -> History:

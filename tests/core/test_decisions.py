@@ -8,16 +8,17 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 
-from core.histories import NOON, History, definition, failure
+from core.histories import NOON, History, decided, definition, failure
 from core.invariants import differences
 from core.moves import histories
 from core.own import Commanded, history_of
 from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
-from leadhand.core.decide import decide, due
+from leadhand.core.decide import due
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Money, Usage
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import ATTEMPT, ENDED, RUN, STEP, AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
@@ -60,13 +61,13 @@ def settled(history: History, *oks: bool) -> History:
 def test_deciding_changes_nothing_by_itself(history: History):
     before = copy.deepcopy(history.state)
     following = history.policy.next(history.state) if history.state.finished is None else []
-    wanted = [*due(history.state), *following, do.SetStatus(RunStatus.PAUSED), do.Finish()]
+    wanted = [*due(history.state), *following, do.SetStatus(RunStatus.PAUSED), do.End()]
     for command in wanted:
         try:
-            first = decide(history.state, command, history.now, history.policy.outcome)
+            first = decided(history.state, command, history.now, history.policy)
         except do.Refused:
             continue
-        again = decide(history.state, command, history.now, history.policy.outcome)
+        again = decided(history.state, command, history.now, history.policy)
         assert again == first, "the same state decided differently"
     assert differences(history.state, before) == {}
 
@@ -87,7 +88,7 @@ def test_deciding_changes_nothing_by_itself(history: History):
 def test_a_command_about_something_that_is_not_there_is_refused(command: do.Command):
     history = History()
     with pytest.raises(do.Refused):
-        decide(history.state, command, NOON, history.policy.outcome)
+        decided(history.state, command, NOON, history.policy)
 
 
 @pytest.mark.parametrize("at_rest", [RunStatus.PAUSED, RunStatus.WAITING])
@@ -105,9 +106,9 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
     assert history.command(
         do.SetStatus(RunStatus.PAUSED) if at_rest is RunStatus.PAUSED else do.SetStatus(RunStatus.WAITING)
     )
-    end = do.Finish(cancelled=status is RunStatus.CANCELLED)
+    end = do.End(cancelled=status is RunStatus.CANCELLED)
     try:
-        finished = decide(history.state, end, history.now, history.policy.outcome)[-1]
+        finished = decided(history.state, end, history.now, history.policy)[-1]
     except do.Refused:
         return False
     assert isinstance(finished, ev.RunFinished)
@@ -117,13 +118,13 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
 
 def test_a_run_does_not_succeed_by_being_told_so():
     class Boasting(Commanded):
-        def outcome(self, state: RunState) -> do.Outcome:
+        def answer(self, state: RunState) -> FlowAnswer:
             everything = list(state.steps)
-            return do.Outcome(answer="all done", uses=everything, waived=everything)
+            return FlowAnswer("all done", uses=everything, waived=everything)
 
     history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
 
-    finished = decide(history.state, do.Finish(), NOON, Boasting().outcome)[-1]
+    finished = decided(history.state, do.End(), NOON, Boasting())[-1]
 
     assert isinstance(finished, ev.RunFinished)
     assert finished.status is RunStatus.PARTIAL
@@ -132,9 +133,9 @@ def test_a_run_does_not_succeed_by_being_told_so():
 
 @given(histories())
 def test_a_run_does_not_end_in_a_state_that_is_no_end(history: History):
-    for command in (do.Finish(), do.Finish(failure=failure("exhausted", "time")), do.Finish(cancelled=True)):
+    for command in (do.End(), do.End(failure=failure("exhausted", "time")), do.End(cancelled=True)):
         try:
-            finished = decide(history.state, command, history.now, history.policy.outcome)[-1]
+            finished = decided(history.state, command, history.now, history.policy)[-1]
         except do.Refused:
             continue
         assert isinstance(finished, ev.RunFinished)
@@ -278,7 +279,7 @@ def test_a_review_cannot_accept_what_was_not_completed():
     verdicts = [{"subtask": key, "verdict": "accept"} for key in ("wo-001.0", "wo-001.1")]
     review = Review.model_validate({"verdicts": verdicts, "complete": True, "answer": "all is well"})
 
-    (event,) = decide(history.state, do.Judge(work_order_id="wo-001", review=review), NOON, history.policy.outcome)
+    (event,) = decided(history.state, do.Judge(work_order_id="wo-001", review=review), NOON, history.policy)
 
     assert isinstance(event, ev.ResultsJudged)
     assert [verdict.verdict for verdict in event.review.verdicts] == ["accept", "drop"]

@@ -22,12 +22,12 @@ from leadhand.verify.claims import citations_in
 
 def status_of(history: History) -> RunStatus:
     """What the evidence makes of a run that ends now."""
-    return concluded(history.state, history.policy.outcome(history.state), None).status
+    return concluded(history.state, history.policy.answer(history.state), None).status
 
 
 def gaps(history: History) -> list[Gap]:
     """The gaps of a run that ends now."""
-    return all_gaps(history.state, history.policy.outcome(history.state))
+    return all_gaps(history.state, history.policy.answer(history.state))
 
 
 @given(histories(most_steps=60))
@@ -74,7 +74,7 @@ def test_the_status_is_what_the_evidence_makes_of_it(history: History):
     if finished is None or finished.status is RunStatus.CANCELLED:
         return
     if finished.failure is None:
-        assert finished.gaps == tuple(all_gaps(state, history.policy.outcome(state)))
+        assert finished.gaps == tuple(all_gaps(state, history.policy.answer(state)))
     judgement = finished.judgement
     doubted = judgement is not None and (judgement.contradicted or (state.definition.strict and judgement.doubts))
     if finished.status is RunStatus.SUCCEEDED:
@@ -94,7 +94,7 @@ def test_a_doubt_does_not_change_the_status_unless_it_is_a_contradiction_or_the_
     claim = JudgedClaim(n=1, text="all is well", verdict=verdict)
     doubt = Doubt(n=1, claim=claim.text, part=claim.text, verdict=verdict, why="so it seems")
     judgement = Judgement(claims=(claim,), doubts=(doubt,) if verdict in DOUBTED else (), judged_by="fake")
-    outcome = history.policy.outcome(state)._replace(answer="all is well", judgement=judgement)
+    outcome = history.policy.answer(state)._replace(text="all is well", judgement=judgement)
 
     finished = concluded(state, outcome, None)
 
@@ -150,7 +150,7 @@ def test_all_accepted_and_nothing_missing_is_success():
 
 def test_nothing_done_is_failure_without_an_answer():
     history = History()
-    finished = concluded(history.state, history.policy.outcome(history.state), None)
+    finished = concluded(history.state, history.policy.answer(history.state), None)
     assert (finished.status, finished.answer) == (RunStatus.FAILED, "")
     assert finished.failure is not None
 

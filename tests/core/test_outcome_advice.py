@@ -51,7 +51,7 @@ def test_a_cancelled_run_lists_what_was_found_and_has_gaps_for_the_rest() -> Non
 def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:
     history = ordered(2, timeout_s=90)
     finish_first(history)
-    history.command(do.Finish(failure=out_of_time("so it is", 90)))
+    history.command(do.End(failure=out_of_time("so it is", 90)))
 
     finished = history.state.finished
     assert finished is not None
@@ -81,9 +81,9 @@ def test_what_was_never_begun_names_the_limit_that_ended_the_rest() -> None:
     issued = (Subtask(name="a"), Subtask(name="b"))
     history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=issued)))
     history.decide_all()
-    history.command(do.Finish(failure=out_of_time("so it is", 90)))
+    history.command(do.End(failure=out_of_time("so it is", 90)))
 
-    gaps = all_gaps(history.state, history.policy.outcome(history.state))
+    gaps = all_gaps(history.state, history.policy.answer(history.state))
     assert all("so it is" in gap.reason for gap in gaps)
     assert [gap.next_action for gap in gaps] == [RAISE_TIMEOUT] * 2
     assert history.state.finished is not None

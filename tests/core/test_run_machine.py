@@ -177,12 +177,8 @@ class CommandedAtWill(Explored):
         self.history.command(command)
 
     @precondition(lambda self: len(self.history.log) > 25 and self.history.state.status is RunStatus.RUNNING)
-    @rule(
-        command=st.sampled_from(
-            [do.Finish(), do.Finish(failure=failure("exhausted", "time")), do.Finish(cancelled=True)]
-        )
-    )
-    def it_is_ended(self, command: do.Finish) -> None:
+    @rule(command=st.sampled_from([do.End(), do.End(failure=failure("exhausted", "time")), do.End(cancelled=True)]))
+    def it_is_ended(self, command: do.End) -> None:
         self.history.command(command)
 
 

@@ -43,7 +43,7 @@ def test_a_result_counts_as_its_latest_verdict_says(verdicts: list[str], status:
     history = drafted()
     for verdict in verdicts:
         assert history.command(judge(("draft", verdict))), history.refusal
-    assert history.command(do.Finish())
+    assert history.command(do.End())
 
     judged = [entry.event for entry in history.log if isinstance(entry.event, ev.ResultsJudged)]
     assert [event.review.verdicts[0].verdict for event in judged] == verdicts

@@ -10,8 +10,7 @@ from core.histories import History, definition
 from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.core.commands import Finish, Settle
-from leadhand.core.decide import decide
+from leadhand.core.commands import End, Settle
 from leadhand.core.errors import HOOK_BLOCKED, Failure, FailureClass
 from leadhand.core.events import QuestionAnswered
 from leadhand.core.run import RunStatus
@@ -114,8 +113,8 @@ async def test_nothing_of_an_answer_that_a_hook_blocks_is_in_the_end_of_its_run(
     history.thinks(history.live[0], {"answer": "It is 4711."})
     history.command(Settle(step="plan"))
     history.policy.next(history.state)
-    ended = decide(history.state, Finish(), history.now, history.policy.outcome)
-    (end,) = await guarded(NoNumbers(), history.policy.outcome, history.state, ended, history.now)  # type: ignore[arg-type]
+    ended = history.policy.decide(history.state, End(), history.now)
+    (end,) = await guarded(NoNumbers(), history.policy.answer, history.state, ended, history.now)  # type: ignore[arg-type]
 
     assert "4711" in str(ended)
     assert "4711" not in str(end)

@@ -1,4 +1,4 @@
-"""The interface between the core and a flow: the commands, and the outcome of a run."""
+"""The commands: what the flow of a run, its owner and people want to happen next."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 
 from .approval import Approval, Question
 from .errors import Failure
-from .run import Gap, RunStatus
-from .value import Json
+from .outcome import FlowAnswer
+from .run import RunStatus
 from .work_order import Step, WorkOrder
-from .work_result import Judgement, ResultData, Review
+from .work_result import ResultData, Review
 from .worker import Worker
 
 
@@ -107,14 +107,15 @@ class SetStatus(NamedTuple):
     slept_s: float = 0.0
 
 
-class Finish(NamedTuple):
-    """End the run with the outcome that its flow states; the evidence decides whether it succeeded.
+class End(NamedTuple):
+    """End the run with the ``answer`` that its flow states; the evidence decides whether it succeeded.
 
     ``failure`` is the reason if the run ends early. With ``cancelled``, its status is cancelled.
     """
 
     failure: Failure | None = None
     cancelled: bool = False
+    answer: FlowAnswer = FlowAnswer()
 
 
 Command = (
@@ -131,35 +132,12 @@ Command = (
     | Expire
     | DecideRequest
     | SetStatus
-    | Finish
+    | End
 )
 
 
 class Refused(ValueError):
     """The state does not allow this command; nothing happens."""
-
-
-class Outcome(NamedTuple):
-    """The outcome of a run, as its flow states it.
-
-    ``answer`` is the text; if it is empty, the core lists the results instead. ``uses`` are the steps that the
-    answer is based on. Only completed ones that no review rejected count, and their sources become the answer's.
-    ``gaps`` are what the answer lacks: also each failed step that counts, unless ``waived`` names it. ``sources``
-    are those that the answer cites as [1], [2], …, by title and address (None: all sources of what it ``uses``).
-    ``value`` is the answer as data, if there is more than the text. ``judgement`` says what its claims rest on (None:
-    nobody judged them). ``left_out`` are steps that the flow no longer asks for. ``returned``: the flow came to its
-    end, so an answer that rests on no result is one anyway.
-    """
-
-    answer: str = ""
-    uses: Sequence[str] = ()
-    gaps: Sequence[Gap] = ()
-    waived: Sequence[str] = ()
-    sources: Sequence[tuple[str, str]] | None = None
-    value: Json = None
-    judgement: Judgement | None = None
-    left_out: Sequence[str] = ()
-    returned: bool = False
 
 
 class FlowError(Exception):

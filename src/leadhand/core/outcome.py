@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from .commands import Outcome
 from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
 from .events import RunFinished
 from .run import CitedSource, Gap, RunDefinition, RunStatus
@@ -15,7 +15,34 @@ from .value import Json, is_list, is_object
 from .words import failures as words
 from .words.failures import unproven, written_call
 from .work_order import Subtask, result_reference
-from .work_result import ClaimVerdict, ResultData, VerdictKind
+from .work_result import ClaimVerdict, Judgement, ResultData, VerdictKind
+
+
+class FlowAnswer(NamedTuple):
+    """The answer of a flow: its ``text``, the results that it ``uses`` (None: those of all steps), further ``gaps``.
+
+    Only completed results that no review rejected count. ``value`` is the answer as data, if there is more than the
+    text. If the text is empty, the results are listed instead.
+
+    Of a built-in flow, ``sources`` are those that the answer cites as [1], [2], …, by title and address (None: all of
+    what it ``uses``), ``judgement`` is given if it had its text judged, ``writer`` is the worker that corrects it,
+    ``material`` what it is judged beside, ``waived`` are failed steps that are not gaps. ``failure`` is why the run
+    ends early. In the core, ``uses`` are the ids of steps, ``left_out`` steps that the flow no longer asks for, and
+    ``returned`` says that the flow came to its end, so an answer that rests on no result is one anyway.
+    """
+
+    text: str = ""
+    uses: Sequence[Any] | None = None
+    gaps: Sequence[Gap] = ()
+    value: Json = None
+    sources: Sequence[tuple[str, str]] | None = None
+    judgement: Judgement | None = None
+    writer: str = ""
+    material: Callable[[RunState], Any] | None = None
+    waived: Sequence[str] = ()
+    failure: Failure | None = None
+    left_out: Sequence[str] = ()
+    returned: bool = False
 
 
 def unproven_call(subtask: Subtask, calls: Iterable[CallState], approved: Container[str] = ()) -> Failure | None:
@@ -77,44 +104,48 @@ def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[Ca
 # --- the end of a run ------------------------------------------------------------------------------------------------
 
 
-def concluded(state: RunState, outcome: Outcome, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
-    """Return the end of a run: the outcome that its flow states, with the status that follows from what was done."""
-    used = (state.steps[key] for key in dict.fromkeys(outcome.uses) if key in state.steps)
-    results = [each for each in used if may_be_used(each, outcome.left_out)]
-    gaps = all_gaps(state, outcome, failure)
+def concluded(state: RunState, answer: FlowAnswer, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
+    """Return the end of a run: the answer that its flow states, with the status that follows from what was done."""
+    results = [each for each in used_by(state, answer) if may_be_used(each, answer.left_out)]
+    gaps = all_gaps(state, answer, failure)
     if failure is not None and not gaps and (results or failure.type in (HOOK_BLOCKED, HOOK_FAILED)):
         gaps.append(failure_gap(words.WHOLE_REQUEST, failure))
     if cancelled:
         status = RunStatus.CANCELLED
-    elif results or (outcome.returned and not is_blank(outcome.answer)):
-        status = _status(state.definition, outcome, gaps)
+    elif results or (answer.returned and not is_blank(answer.text)):
+        status = _status(state.definition, answer, gaps)
     else:
         status, failure = RunStatus.FAILED, failure or _cause(state, gaps)
     sources = sources_of(results)
-    if outcome.sources is not None and results:  # what no result names was found by the last one
+    if answer.sources is not None and results:  # what no result names was found by the last one
         known = {(each.title, each.url): each for each in sources}
         last = results[-1].event_ids[-1]
-        sources = [
-            known.get(each) or CitedSource(title=each[0], url=each[1], event_id=last) for each in outcome.sources
-        ]
+        sources = [known.get(each) or CitedSource(title=each[0], url=each[1], event_id=last) for each in answer.sources]
     return RunFinished(
         status=status,
         number=len(state.answers) + 1,
-        answer=outcome.answer if not is_blank(outcome.answer) else plain_list(results),
-        value=outcome.value if results or outcome.returned else None,
+        answer=answer.text if not is_blank(answer.text) else plain_list(results),
+        value=answer.value if results or answer.returned else None,
         sources=tuple(sources),
         gaps=tuple(gaps),
         failure=failure,
-        judgement=outcome.judgement,
+        judgement=answer.judgement,
         sample=any(each.data is not None and each.data.sample for each in results),
-        left_out=tuple(outcome.left_out),
+        left_out=tuple(answer.left_out),
     )
 
 
-def _status(run: RunDefinition, outcome: Outcome, gaps: Sequence[Gap]) -> RunStatus:
+def used_by(state: RunState, answer: FlowAnswer) -> list[StepState]:
+    """Return the steps that an answer uses; without a flow that says so, every one that counts."""
+    if answer.uses is None:
+        return [each for each in state.steps.values() if each.counts]
+    return [state.steps[key] for key in dict.fromkeys(answer.uses) if key in state.steps]
+
+
+def _status(run: RunDefinition, answer: FlowAnswer, gaps: Sequence[Gap]) -> RunStatus:
     """Return the status of a run that has results, or came to its end without any."""
     doubted: object = None
-    if (judged := outcome.judgement) is not None:
+    if (judged := answer.judgement) is not None:
         unchecked = run.check == "judge" and judged.counts[ClaimVerdict.NOT_CHECKED]
         doubted = judged.contradicted or (run.strict and (judged.doubts or unchecked))
     return RunStatus.PARTIAL if gaps or doubted else RunStatus.SUCCEEDED
@@ -169,17 +200,17 @@ def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]
 # --- gaps ------------------------------------------------------------------------------------------------------------
 
 
-def all_gaps(state: RunState, outcome: Outcome, failure: Failure | None = None) -> list[Gap]:
+def all_gaps(state: RunState, answer: FlowAnswer, failure: Failure | None = None) -> list[Gap]:
     """Return the gaps that the flow names, and one for every failed step that counts and is not waived, and for every
     result that it uses in vain."""
-    named = {gap.step: gap for gap in outcome.gaps if gap.step is not None}
+    named = {gap.step: gap for gap in answer.gaps if gap.step is not None}
     found: list[Gap] = []
-    waived, used = frozenset(outcome.waived).union(outcome.left_out), frozenset(outcome.uses)
+    waived, used = frozenset(answer.waived).union(answer.left_out), frozenset(answer.uses or ())
     for key, step in state.steps.items():
-        fails = step.counts and not step.ok and key not in waived and _stands(step, outcome.left_out)
-        if key in named or fails or (key in used and not may_be_used(step, outcome.left_out)):
+        fails = step.counts and not step.ok and key not in waived and _stands(step, answer.left_out)
+        if key in named or fails or (key in used and not may_be_used(step, answer.left_out)):
             found.append(named.get(key) or gap_of(state, step, failure))
-    return [*found, *(gap for gap in outcome.gaps if gap.step is None)]
+    return [*found, *(gap for gap in answer.gaps if gap.step is None)]
 
 
 def gap_of(state: RunState, step: StepState, ending: Failure | None = None) -> Gap:

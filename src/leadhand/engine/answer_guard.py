@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from leadhand.core.commands import Outcome
 from leadhand.core.events import AnyEvent, RunFinished
 from leadhand.core.evolve import foreseen
-from leadhand.core.outcome import concluded, failure_gap
+from leadhand.core.outcome import FlowAnswer, concluded, failure_gap
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.words.failures import WITHHELD
@@ -16,7 +15,7 @@ from leadhand.engine.hooks import Hooks
 
 
 async def guarded(
-    hooks: Hooks, outcome_of: Callable[[RunState], Outcome], state: RunState, events: list[AnyEvent], now: datetime
+    hooks: Hooks, answer_of: Callable[[RunState], FlowAnswer], state: RunState, events: list[AnyEvent], now: datetime
 ) -> list[AnyEvent]:
     """Return the events that follow from ``state``; if the last one ends the run, with an answer that its hooks let
     pass.
@@ -31,9 +30,9 @@ async def guarded(
     if failure is None:
         return events
     before, cancelled = foreseen(state, first, now) if first else state, end.status is RunStatus.CANCELLED
-    outcome = outcome_of(before)
-    gaps = [*outcome.gaps, failure_gap("the answer", failure)]
-    without = outcome._replace(answer="", value=None, gaps=gaps, judgement=None)
+    stated = answer_of(before)
+    gaps = [*stated.gaps, failure_gap("the answer", failure)]
+    without = stated._replace(text="", value=None, gaps=gaps, judgement=None)
     plain = concluded(before, without, end.failure, cancelled=cancelled)
     failure = await hooks.before_answer(state.run_id, state.definition, plain.answer)
     if failure is None:

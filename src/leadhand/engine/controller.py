@@ -15,7 +15,7 @@ from typing import Any
 
 from leadhand.core import commands as do
 from leadhand.core.commands import FlowError
-from leadhand.core.decide import decide, due, run_out, when_idle
+from leadhand.core.decide import due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold, foreseen
@@ -139,7 +139,7 @@ class Controller:
         events, after = self._decisions(first)
         if not events:
             return False
-        events = await guarded(self._hooks, self._policy.outcome, self._state, events, self._clock.now())
+        events = await guarded(self._hooks, self._policy.answer, self._state, events, self._clock.now())
         jobs = self._dispatcher.jobs(self._state, events)
         self._head = head_of(after)
         entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs, head=self._head)
@@ -173,7 +173,7 @@ class Controller:
                 message = f"the flow {self._policy.name} returned an invalid step: {reason}"
                 how = "fix the flow, then start the run again"
                 failure = Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how)
-                commands, postponed = [do.Finish(failure=failure)], False
+                commands, postponed = [do.End(failure=failure)], False
             else:
                 # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
                 commands = when_idle(state, reason, len(self._held)) if not made else []
@@ -198,13 +198,13 @@ class Controller:
             name = command.step.step_id if isinstance(command, do.IssueStep) else ""
             if isinstance(command, do.DecideRequest):
                 command = do.DecideRequest(self._policy.changed_workers(state))
-            if isinstance(command, do.Finish) and events:
+            if isinstance(command, do.End) and events:
                 later.append(command)
                 break
             try:
                 if name in issued:
                     raise do.Refused(f"{name} is assigned already")
-                events += decide(state, command, now, self._policy.outcome)
+                events += self._policy.decide(state, command, now)
                 issued |= {name} - {""}
             except do.Refused as refusal:
                 reason = str(refusal)
@@ -219,7 +219,7 @@ class Controller:
         deadline, work_deadline = (state.deadline, state.work_deadline) if timed else (None, None)
         if deadline is not None and now >= deadline:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
-            return [do.Finish(failure=out_of_time(message, state.definition.limits.timeout_s))]
+            return [do.End(failure=out_of_time(message, state.definition.limits.timeout_s))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if running:
             commands = [each for each in commands if not self._is_unwanted(state, each)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import Gap
 
 from .offline.rule import Call, OfflineRequest
 from .seam.context import FlowContext
 from .seam.function import flow
-from .seam.results import Approved, Denied, FlowAnswer, Result, Retry, StepFailed
+from .seam.results import Approved, Denied, Result, Retry, StepFailed
 
 __all__ = [
     "Approved",

@@ -15,9 +15,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from leadhand.core.commands import Outcome
 from leadhand.core.errors import FailureClass
-from leadhand.core.outcome import all_gaps
+from leadhand.core.outcome import FlowAnswer, all_gaps
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, object_of, objects_of, text_of
@@ -29,13 +28,13 @@ from leadhand.verify.material import Material, found_out, of_results
 from .context_budget import context_budget, fitting, tokens
 from .facts import clarified_request, today
 from .flow import Given as Returned
-from .judging import Materials, Record, Round, contradictions, judge_round, judgement_of
+from .judging import Record, Round, contradictions, judge_round, judgement_of
 from .passages import unfenced
 from .seam.context import FlowContext
 from .seam.details import Details
-from .seam.outcomes import outcome_with
+from .seam.outcomes import stated
 from .seam.pending import Pending
-from .seam.results import FlowAnswer, Result, sha
+from .seam.results import Result, sha
 from .shaping import digests_of, results_of, shape_of_answer
 
 CORRECTS = "$corrects"
@@ -46,96 +45,80 @@ MOST_ROUNDS = 3
 
 
 class Judged(NamedTuple):
-    """An outcome with its judgement, and the parts of the request that its answer leaves out, as the lead says, too:
-    each with what the lead says of it, such as the ``tool`` and the ``args`` of the call that it needs."""
+    """An answer with its judgement, and the parts of the request that it leaves out, as the lead says, too: each with
+    what the lead says of it, such as the ``tool`` and the ``args`` of the call that it needs."""
 
-    outcome: Outcome
+    answer: FlowAnswer
     missing: Sequence[tuple[Gap, Mapping[str, Json]]] = ()
 
 
-async def close(run: FlowContext, outcome: Outcome, answer: FlowAnswer) -> Outcome:
-    """Return the outcome of a flow with its shape and its judgement. What the ``answer`` leaves out is a gap."""
-    outcome = await shape_of_answer(run, outcome)
-    found = await judged(run, outcome, answer.writer, answer.material)
-    return found.outcome._replace(gaps=[*found.outcome.gaps, *(gap for gap, _ in found.missing)])
+async def close(run: FlowContext, answer: FlowAnswer) -> FlowAnswer:
+    """Return the answer of a flow with its shape and its judgement. What it leaves out is a gap."""
+    found = await judged(run, await shape_of_answer(run, answer))
+    return found.answer._replace(gaps=[*found.answer.gaps, *(gap for gap, _ in found.missing)])
 
 
-async def judged(
-    run: FlowContext,
-    outcome: Outcome,
-    writer: str = "",
-    material: Materials | None = None,
-    choices: Mapping[str, Json] = MappingProxyType({}),
-) -> Judged:
-    """Judge an outcome, unless it claims nothing or nothing was found out: have it corrected, and ask what it lacks.
+async def judged(run: FlowContext, answer: FlowAnswer, choices: Mapping[str, Json] = MappingProxyType({})) -> Judged:
+    """Judge an answer, unless it claims nothing or nothing was found out: have it corrected, and ask what it lacks.
 
-    ``writer`` is the worker that corrects the text ("": the one that wrote it), ``material`` what it is judged beside
-    (None: the results that it uses), ``choices`` are the tools with which the lead can order what it lacks.
+    ``choices`` are the tools with which the lead can order what it lacks.
     """
-    if run.state.definition.check == "off" or not _claims_of(outcome) or not found_out(run.state):
-        return Judged(outcome)
-    answering = _Answering(run, outcome, writer, material, choices)
+    if run.state.definition.check == "off" or not _claims_of(answer) or not found_out(run.state):
+        return Judged(answer)
+    answering = _Answering(run, answer, choices)
     if answering.of not in run.judged:
         run.judged[answering.of] = await answering.judged()
     found: Judged = run.judged[answering.of]
-    said = found.outcome
-    return found._replace(outcome=outcome._replace(answer=said.answer, value=said.value, judgement=said.judgement))
+    said = found.answer
+    return found._replace(answer=answer._replace(text=said.text, value=said.value, judgement=said.judgement))
 
 
 async def judge(run: FlowContext, text: Result | str, uses: Sequence[Result] | None) -> Judgement:
     """Return the judgement of a text, for a flow that asks for it before it returns the text."""
     made = text if isinstance(text, Result) and uses is None else FlowAnswer(str(text), uses=uses)
-    found = await judged(run, outcome_with(run.of, made))
-    return found.outcome.judgement or Judgement()
+    found = await judged(run, stated(run.of, made))
+    return found.answer.judgement or Judgement()
 
 
 class _Answering:
-    """The judging of one outcome: ``of`` is the digest of what is judged."""
+    """The judging of one answer: ``of`` is the digest of what is judged."""
 
-    def __init__(
-        self,
-        run: FlowContext,
-        outcome: Outcome,
-        writer: str,
-        material: Materials | None,
-        choices: Mapping[str, Json],
-    ) -> None:
-        self._run, self._outcome, self._writer, self._own_material = run, outcome, writer, material
-        self._choices = choices
-        self._results = results_of(run.state, outcome)
-        self.of = sha([outcome.answer, outcome.value, digests_of(self._results)])[:12]
+    def __init__(self, run: FlowContext, answer: FlowAnswer, choices: Mapping[str, Json]) -> None:
+        self._run, self._answer, self._choices = run, answer, choices
+        self._results = results_of(run.state, answer)
+        self.of = sha([answer.text, answer.value, digests_of(self._results)])[:12]
 
     def _material(self, state: RunState) -> Material:
-        if self._own_material is not None:
-            return self._own_material(state)
-        found = of_results(state, [state.steps[each.key] for each in self._results], self._outcome.answer)
-        gaps = tuple({"what": each.name, "reason": each.reason} for each in all_gaps(state, self._outcome))
+        if self._answer.material is not None:
+            return self._answer.material(state)
+        found = of_results(state, [state.steps[each.key] for each in self._results], self._answer.text)
+        gaps = tuple({"what": each.name, "reason": each.reason} for each in all_gaps(state, self._answer))
         return replace(found, gaps=gaps)
 
     async def judged(self) -> Judged:
-        """Return the outcome, corrected once if it was contradicted, with its judgement."""
-        run, found = self._run, Judged(self._outcome)
+        """Return the answer, corrected once if it was contradicted, with its judgement."""
+        run, found = self._run, Judged(self._answer)
         records, judged_by = list[Record](), None
         for number in range(MOST_ROUNDS if run.state.definition.check == "judge" else 0):
             name = f"judge-answer-{self.of}" + (f"-again-{number}" if number else "")
-            said = await judge_round(run, name, _claims_of(found.outcome), self._material, records, of=self.of)
+            said = await judge_round(run, name, _claims_of(found.answer), self._material, records, of=self.of)
             if not said.record:
                 break
             records.append(said.record)
             judged_by = said.judged_by or judged_by
             found = found if number else await self._corrected(said)
-        outcome = found.outcome
-        judgement = judgement_of(_claims_of(outcome), records, judged_by, self._material(run.state))
-        if (before := outcome.judgement) is not None:
+        answer = found.answer
+        judgement = judgement_of(_claims_of(answer), records, judged_by, self._material(run.state))
+        if (before := answer.judgement) is not None:
             claims, doubts = (*before.claims, *judgement.claims), (*before.doubts, *judgement.doubts)
             judgement = judgement.evolve(claims=claims, doubts=doubts, judged_by=before.judged_by or judged_by)
-        return found._replace(outcome=outcome._replace(judgement=judgement))
+        return found._replace(answer=answer._replace(judgement=judgement))
 
     # --- corrections and missing parts -------------------------------------------------------------------------------
 
     async def _corrected(self, first: Round) -> Judged:
-        """Return the outcome, its text and value corrected once if the round contradicts them, and what it lacks."""
-        answer, value, claims = self._outcome.answer, self._outcome.value, _claims_of(self._outcome)
+        """Return the answer, its text and value corrected once if the round contradicts them, and what it lacks."""
+        text, value, claims = self._answer.text, self._answer.value, _claims_of(self._answer)
         leaves = {each.n for each in claims if each.path}
         wrong = contradictions(claims, [first.record])
         steps: dict[str, Any] = {}
@@ -148,10 +131,10 @@ class _Answering:
         replies: list[Result] = await self._run.gather(steps.values())
         said = {part: reply for part, reply in zip(steps, replies, strict=True) if reply.ok}
         if "value" in said:
-            answer = compact_json(said["value"].value) if answer == compact_json(value) else answer
+            text = compact_json(said["value"].value) if text == compact_json(value) else text
             value = said["value"].value
         if "text" in said and claims_of(said["text"].text):  # else it is not a correction
-            answer = unfenced(said["text"].text)
+            text = unfenced(said["text"].text)
         parts = objects_of(object_of(said["missing"].value).get("missing")) if "missing" in said else []
         numbered, missing = dict(enumerate(first.missing, start=1)), list[tuple[Gap, Mapping[str, Json]]]()
         for each in parts:
@@ -159,10 +142,10 @@ class _Answering:
                 name, reason = text_of(each.get("name")) or part.part, text_of(each.get("reason"))
                 gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=ASK_FOR_IT)
                 missing.append((gap, each))
-        return Judged(self._outcome._replace(answer=answer, value=value), missing)
+        return Judged(self._answer._replace(text=text, value=value), missing)
 
     def _correction(self, part: str, writer: str, problems: Sequence[Doubt]) -> Pending[Result]:
-        written, fits = (self._outcome.value, self._run.fits) if part == "value" else (self._outcome.answer, None)
+        written, fits = (self._answer.value, self._run.fits) if part == "value" else (self._answer.text, None)
         stated = [_problem(each) for each in problems]
 
         def shows(state: RunState, step: StepState) -> dict[str, Any]:
@@ -188,7 +171,7 @@ class _Answering:
         ]
 
         def shows(state: RunState, _: StepState) -> dict[str, Any]:
-            facts = {"request": clarified_request(state), **today(state), "answer": self._outcome.answer}
+            facts = {"request": clarified_request(state), **today(state), "answer": self._answer.text}
             material = self._material(state)
             known = {"calls": [*material.calls], "gaps": [*material.gaps], "missing": missing}
             return {**self._choices, **facts, **known}
@@ -205,24 +188,24 @@ class _Answering:
     def _writer_of(self, part: str) -> str:
         """Return the worker that wrote the text of the answer, or gave its value; "" if code did, or if the text is too
         long to repeat."""
-        state, outcome, of_value = self._run.state, self._outcome, part == "value"
-        if not of_value and tokens(outcome.answer) > state.definition.limits.max_output_tokens:
+        state, answer, of_value = self._run.state, self._answer, part == "value"
+        if not of_value and tokens(answer.text) > state.definition.limits.max_output_tokens:
             return ""
-        if known := state.definition.shape if of_value else self._writer:
+        if known := state.definition.shape if of_value else answer.writer:
             return known
         for each in state.steps.values():
             text = unfenced(each.data.summary) if each.data is not None and each.value is None else None
-            if each.ok and (each.value == outcome.value if of_value else text == outcome.answer):
+            if each.ok and (each.value == answer.value if of_value else text == answer.text):
                 worker = state.worker(each.step.worker)
                 return "" if worker is None or worker.loop == "code" else each.step.worker
         return ""
 
 
-def _claims_of(outcome: Outcome) -> Sequence[Claim]:
-    """Return the claims of an outcome; of one that has its text judged, those of its value."""
-    if outcome.judgement is None:
-        return claims_of_answer(outcome.answer, outcome.value)
-    return claims_of_value(outcome.value, 1 + len(outcome.judgement.claims))
+def _claims_of(answer: FlowAnswer) -> Sequence[Claim]:
+    """Return the claims of an answer; of one that has its text judged, those of its value."""
+    if answer.judgement is None:
+        return claims_of_answer(answer.text, answer.value)
+    return claims_of_value(answer.value, 1 + len(answer.judgement.claims))
 
 
 def _problem(doubt: Doubt) -> dict[str, Json]:

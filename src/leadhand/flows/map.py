@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, is_object
 
@@ -13,7 +14,7 @@ from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.function import FunctionFlow
 from .seam.pending import Pending
-from .seam.results import FlowAnswer, Result, sha
+from .seam.results import Result, sha
 from .seam.worker import Worker
 
 MAP = "map"

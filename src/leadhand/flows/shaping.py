@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leadhand.core.commands import Outcome
-from leadhand.core.outcome import failure_gap, may_be_used
+from leadhand.core.outcome import FlowAnswer, failure_gap, may_be_used, used_by
 from leadhand.core.state import RunState, StepState
 from leadhand.core.worker import Worker
 
@@ -44,15 +43,15 @@ def shape_role(schema: dict[str, Any]) -> Worker:
     return Worker(name=SHAPE, doing=doing, instructions=INSTRUCTIONS, output=schema, model_role="compose")
 
 
-async def shape_of_answer(run: FlowContext, outcome: Outcome) -> Outcome:
-    """Return the outcome of a flow with the typed answer that was asked for; what cannot be shaped is a gap."""
-    fits, worker, results = run.fits, run.state.worker(run.state.definition.shape), results_of(run.state, outcome)
-    own = outcome.value is not None and fits is not None and not fits(outcome.value)
+async def shape_of_answer(run: FlowContext, answer: FlowAnswer) -> FlowAnswer:
+    """Return the answer of a flow with the typed one that was asked for; what cannot be shaped is a gap."""
+    fits, worker, results = run.fits, run.state.worker(run.state.definition.shape), results_of(run.state, answer)
+    own = answer.value is not None and fits is not None and not fits(answer.value)
     if worker is None or own or not results:
-        return outcome
+        return answer
 
     def shows(now: RunState, _step: StepState) -> dict[str, Any]:
-        facts: dict[str, Any] = {"request": now.definition.request, **today(now), "answer": outcome.answer}
+        facts: dict[str, Any] = {"request": now.definition.request, **today(now), "answer": answer.text}
         room = context_budget(now, SHAPE) - tokens([facts, worker.output])
         whole = [_shown(now.steps[each.key]) for each in results]
         short = [{name: fact for name, fact in each.items() if name != "raw"} for each in whole]
@@ -64,24 +63,23 @@ async def shape_of_answer(run: FlowContext, outcome: Outcome) -> Outcome:
     shaped = await run.step(
         worker,
         key=SHAPE,
-        input={"of": sha([outcome.answer, digests_of(results)])},
+        input={"of": sha([answer.text, digests_of(results)])},
         details=Details(title="typed answer", shows=shows, checks=checks),
         optional=True,
         final=True,
     )
     if (failure := shaped.failure) is None:
-        return outcome._replace(value=shaped.value)
+        return answer._replace(value=shaped.value)
     reason = f"the answer could not be put into the shape that was asked for: {failure.message}"
     lacks = "make what it lacks optional in the schema, or ask for it in the request"
     gap = failure_gap("the typed answer", failure, reason)
     gap = gap.evolve(next_action=lacks) if failure.type == "gave_up" else gap
-    return outcome._replace(value=None, gaps=[*outcome.gaps, gap])
+    return answer._replace(value=None, gaps=[*answer.gaps, gap])
 
 
-def results_of(state: RunState, outcome: Outcome) -> list[StepState]:
+def results_of(state: RunState, answer: FlowAnswer) -> list[StepState]:
     """Return the results that an answer rests on."""
-    used = (state.steps.get(key) for key in dict.fromkeys(outcome.uses))
-    return [each for each in used if each is not None and may_be_used(each)]
+    return [each for each in used_by(state, answer) if may_be_used(each)]
 
 
 def digests_of(results: Sequence[StepState]) -> list[list[str]]:

@@ -25,6 +25,7 @@ from leadhand.core.decide.requests import ACTED, repeated, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import fold, foreseen, replay
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.relations import blocked_by, open_plan, tools_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -35,7 +36,6 @@ from leadhand.engine import forking
 from leadhand.engine.answer_guard import guarded
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems, supplied_problems
-from leadhand.flows.seam.outcomes import absent_outcome
 from leadhand.ports.heads import RunHead
 from leadhand.ports.runs import RunListing
 
@@ -97,8 +97,8 @@ async def _stopped(runtime: Runtime, state: RunState) -> RunStatus:
         try:
             if (asked := stopping(state)) is not None:
                 now = datetime.now(UTC)
-                ended = decide(state, asked, now, absent_outcome)
-                events = await guarded(runtime.hooks, absent_outcome, state, ended, now)
+                ended = decide(state, asked, now)
+                events = await guarded(runtime.hooks, lambda _: FlowAnswer(), state, ended, now)
                 await runtime.log(state.run_id).append(*events, epoch=state.epoch)
         finally:
             await runtime.store.release(state.run_id, state.epoch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import assert_never
@@ -23,13 +23,10 @@ from .attempts import failure_of, under_way
 from .requests import decide_request
 
 
-def decide(
-    state: RunState, command: do.Command, now: datetime, outcome: Callable[[RunState], do.Outcome]
-) -> list[ev.AnyEvent]:
+def decide(state: RunState, command: do.Command, now: datetime) -> list[ev.AnyEvent]:
     """Return the events that follow from ``command``; ``state`` does not include them yet.
 
-    ``outcome`` returns what the flow makes of the run if it ends. Raises
-    :class:`~leadhand.core.commands.Refused` if the state does not allow the command.
+    Raises :class:`~leadhand.core.commands.Refused` if the state does not allow the command.
     """
     if state.finished is not None and not isinstance(command, do.DecideRequest):
         raise do.Refused("the run has ended")
@@ -72,8 +69,8 @@ def decide(
                 return [ev.RunStatusSet(status=RunStatus.RUNNING, slept_s=command.slept_s)]
             allowed = may_become(state, command.status)
             return [ev.RunStatusSet(status=command.status, reason=command.reason)] if allowed else []
-        case do.Finish():
-            return finish(state, command, now, outcome)
+        case do.End():
+            return end(state, command, now)
         case _:
             assert_never(command)
 
@@ -99,7 +96,7 @@ def due(state: RunState) -> list[do.Command]:
     if state.finished is not None:
         return []
     stop = stopping(state)
-    if isinstance(stop, do.Finish):
+    if isinstance(stop, do.End):
         return [stop]
     wanted: list[do.Command] = [do.Settle(key) for key in state.unsettled]
     if state.status is RunStatus.PAUSED:
@@ -124,11 +121,11 @@ def _settled_since(state: RunState) -> bool:
     return next(reversed(state.settled.values()), 0) > state.status_seq
 
 
-def stopping(state: RunState) -> do.Finish | do.SetStatus | None:
+def stopping(state: RunState) -> do.End | do.SetStatus | None:
     """Return the command that cancels or pauses a run, as a person asked; None if nobody did."""
     if state.cancel_by is not None:
         cancelled = Failure.of(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED, ASK_AGAIN)
-        return do.Finish(failure=cancelled, cancelled=True)
+        return do.End(failure=cancelled, cancelled=True)
     return None if state.pause_reason is None else do.SetStatus(RunStatus.PAUSED, state.pause_reason)
 
 
@@ -162,8 +159,8 @@ def when_idle(state: RunState, refused: str = "", held: int = 0) -> list[do.Comm
     message = f"the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
         message = f"the flow {state.definition.flow} asked for what cannot be done: {refused}"
-        return [do.Finish(failure=Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, FIX_FLOW))]
-    return [do.Finish(failure=Failure.of(message, "no_progress", FailureClass.EXHAUSTED, ASK_OTHERWISE))]
+        return [do.End(failure=Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, FIX_FLOW))]
+    return [do.End(failure=Failure.of(message, "no_progress", FailureClass.EXHAUSTED, ASK_OTHERWISE))]
 
 
 def may_become(state: RunState, status: RunStatus) -> bool:
@@ -171,20 +168,19 @@ def may_become(state: RunState, status: RunStatus) -> bool:
     return status in RUN[state.status]
 
 
-def finish(
-    state: RunState, command: do.Finish, now: datetime, outcome: Callable[[RunState], do.Outcome]
-) -> list[ev.AnyEvent]:
-    """End a run. Its flow states the outcome; status, sources and gaps follow from the evidence."""
-    ended = _end_attempts(state, command.failure)
+def end(state: RunState, command: do.End, now: datetime) -> list[ev.AnyEvent]:
+    """End a run. Its flow states the answer; status, sources and gaps follow from the evidence."""
+    ended = ended_attempts(state, command.failure)
     after = foreseen(state, ended, now) if ended else state
-    finished = concluded(after, outcome(after), command.failure, cancelled=command.cancelled)
+    finished = concluded(after, command.answer, command.failure, cancelled=command.cancelled)
     if not may_become(state, finished.status):
         raise do.Refused(f"a run that is {state.status} cannot end as {finished.status}")
     return [*ended, finished]
 
 
-def _end_attempts(state: RunState, failure: Failure | None) -> list[ev.AnyEvent]:
-    """End the attempts that run or wait when their run ends; attempts that have returned are judged but not retried."""
+def ended_attempts(state: RunState, failure: Failure | None) -> list[ev.AnyEvent]:
+    """Return the ends of the attempts that run or wait when their run ends; those that have returned are judged but not
+    retried."""
     cause = failure or Failure.of("the run ended first", "run_ended", FailureClass.REJECTED, ASK_AGAIN)
     ended: list[ev.AnyEvent] = []
     for key in state.unsettled:

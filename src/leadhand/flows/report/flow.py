@@ -20,6 +20,7 @@ from pydantic_core import to_jsonable_python
 from leadhand.core.commands import FlowError
 from leadhand.core.errors import Failure, FailureClass, UsageError
 from leadhand.core.events import Entry
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import is_object, object_of
@@ -30,7 +31,7 @@ from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.pending import Pending
-from leadhand.flows.seam.results import Denied, FlowAnswer, Result
+from leadhand.flows.seam.results import Denied, Result
 from leadhand.flows.seam.run import FunctionRun
 
 from .agents import AgentResult, BoundAgent, worker_of

@@ -10,12 +10,11 @@ from urllib.parse import quote
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
-from leadhand.core.outcome import failure_gap, gap, gap_of
+from leadhand.core.outcome import FlowAnswer, failure_gap, gap, gap_of
 from leadhand.core.run import Gap, StepStatus
 from leadhand.core.state import StepState
 from leadhand.flows.passages import Passage, of_passages
 from leadhand.flows.progress_lines import progress_lines
-from leadhand.flows.seam.results import FlowAnswer
 from leadhand.verify.claims import citations_in
 
 from . import shapes

@@ -7,13 +7,13 @@ from functools import partial
 
 from leadhand.core.decide.asks import NO_MORE_CHILDREN
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.outcome import gap_of
+from leadhand.core.outcome import FlowAnswer, gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.passages import of_passages
 from leadhand.flows.report.task import body, not_done, numbered
-from leadhand.flows.seam.results import FlowAnswer, Result
+from leadhand.flows.seam.results import Result
 
 from .findings import Findings, found_nothing
 from .workers import LEAD, WRITER

@@ -15,12 +15,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import Gap
 from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
-from leadhand.flows.seam.results import FlowAnswer, Result
+from leadhand.flows.seam.results import Result
 
 from .answer import answer, unfinished
 from .findings import Findings, Shows, for_answer, for_lead, for_revision, for_subagent

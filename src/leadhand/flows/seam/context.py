@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from leadhand.core import commands as do
 from leadhand.core.ids import attempt_id, order_id, subtask_key
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
@@ -30,7 +31,7 @@ from .orders import WORK, asked_order
 from .outcomes import answer_of
 from .passes import Pass
 from .pending import Asking, Join, Pending
-from .results import FlowAnswer, FlowMisuse, Result, StepFailed, sha
+from .results import FlowMisuse, Result, StepFailed, sha
 from .waits import Waits
 from .worker import Worker, fingerprinted, name_in
 
@@ -38,7 +39,7 @@ from .worker import Worker, fingerprinted, name_in
 class Ending(Protocol):
     """The module with the steps that end a run."""
 
-    async def close(self, run: FlowContext, outcome: do.Outcome, answer: FlowAnswer, /) -> do.Outcome: ...
+    async def close(self, run: FlowContext, answer: FlowAnswer, /) -> FlowAnswer: ...
 
     async def judge(self, run: FlowContext, text: Result | str, uses: Sequence[Result] | None, /) -> Judgement: ...
 

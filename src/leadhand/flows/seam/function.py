@@ -13,12 +13,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from leadhand.core.errors import UsageError
 from leadhand.core.events import Entry
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.state import RunState
 from leadhand.core.value import shown
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.refused_options import refusal
 
-from .results import FlowAnswer
 from .worker import Worker, with_tools
 
 Function = Callable[..., Coroutine[Any, Any, Any]]

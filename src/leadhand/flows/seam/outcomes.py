@@ -1,4 +1,4 @@
-"""What a flow that is a function states as the outcome of its run."""
+"""What a flow that is a function states as the answer of its run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from leadhand.core.commands import Outcome
-from leadhand.core.outcome import gap_of
+from leadhand.core.outcome import FlowAnswer, gap_of
 from leadhand.core.state import RunState
 from leadhand.core.value import compact_json, plain_json
 from leadhand.core.work_order import Step
@@ -16,21 +15,21 @@ from leadhand.flows.passages import unfenced
 
 from .passes import Pass
 from .pending import Join, Pending
-from .results import FlowAnswer, Result, StepFailed
+from .results import Result, StepFailed
 
 
-def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None) -> Outcome:
-    """Return the outcome of a run in a state, as far as its pass has come.
+def answer_now(now: Pass, state: RunState, unfinished: FlowAnswer | None = None) -> FlowAnswer:
+    """Return the answer of a run in a state, as far as its pass has come.
 
-    The function of the pass ends with an outcome. If it has not ended, or failed, its outcome is what it has received,
-    unless it is ``unfinished`` with this answer.
+    If the function of the pass has not ended, or failed, this is what it has received, unless it is ``unfinished`` with
+    this answer.
     """
     error = now.main.error if now.main.done else None
     returned = now.main.done and error is None
-    stated = cast("Outcome", now.main.value) if returned else outcome_with(now, unfinished, state)
+    found = cast("FlowAnswer", now.main.value) if returned else stated(now, unfinished, state)
     gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
     early = [each.key for each in now.early.values()]
-    if state.orders or stated.answer:
+    if state.orders or found.text:
         early += [key for key, each in state.steps.items() if each.is_early]
     others = [key for key in now.unclaimed if now.main.done or key not in state.orders]
     left_out = [each for key in (*others, *early) for each in steps_asked(state, key)]
@@ -39,17 +38,12 @@ def outcome_of(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
         for key, each in now.steps.items()
         if key in state.steps and (each.optional or each.waived or (now.main.done and not (each.done or each.awaited)))
     ]
-    return stated._replace(
-        gaps=[*stated.gaps, *gaps],
-        waived=[*stated.waived, *waived],
+    return found._replace(
+        gaps=[*found.gaps, *gaps],
+        waived=[*found.waived, *waived],
         left_out=left_out,
         returned=returned,
     )
-
-
-def absent_outcome(state: RunState) -> Outcome:
-    """Return the outcome of a run that is stopped where its flow is not loaded."""
-    return Outcome(uses=[each.key for each in state.steps.values() if each.counts and each.ok])
 
 
 def steps_asked(state: RunState, key: str) -> Sequence[str]:
@@ -59,28 +53,20 @@ def steps_asked(state: RunState, key: str) -> Sequence[str]:
     return (key,) if key in state.steps else ()
 
 
-def outcome_with(now: Pass, made: object, state: RunState | None = None) -> Outcome:
-    """Return the outcome of a flow that returns ``made`` (None: nothing). Unless it says what its answer rests on, that
-    is every result that it has received, but for those that judge."""
+def stated(now: Pass, made: object, state: RunState | None = None) -> FlowAnswer:
+    """Return the answer of a flow that returns ``made`` (None: nothing), with the ids of what it uses. Unless it says
+    what it rests on, that is every result that it has received, but for those that judge."""
     answer = FlowAnswer() if made is None else answer_of(made)
     written: Any = answer.text  # a flow may have returned anything else
     if answer.uses is not None:
-        used = [each.key for each in answer.uses]
+        used = [each if isinstance(each, str) else each.key for each in answer.uses]
     else:
         received = (each for pending in now.steps.values() for each in pending.results())
         used = [each.key for each in received if each.ok and _may_be_evidence(each.state.step)]
         if made is None or answer.failure is not None:
             steps = (state or now.state).steps
             used += [key for key, each in steps.items() if each.step.subtask is not None and each.ok]
-    return Outcome(
-        answer=unfenced(written) if isinstance(written, str) else written,
-        uses=[*dict.fromkeys(used)],
-        gaps=list(answer.gaps),
-        waived=answer.waived,
-        sources=answer.sources,
-        value=answer.value,
-        judgement=answer.judgement,
-    )
+    return answer._replace(text=unfenced(written) if isinstance(written, str) else written, uses=[*dict.fromkeys(used)])
 
 
 def _may_be_evidence(step: Step) -> bool:

@@ -12,12 +12,9 @@ from pydantic import BaseModel
 
 from leadhand.core.artifact import blob_of
 from leadhand.core.errors import Failure
-from leadhand.core.run import Gap
-from leadhand.core.state import RunState, StepState
+from leadhand.core.state import StepState
 from leadhand.core.tool import Source
 from leadhand.core.value import Json, object_of
-from leadhand.core.work_result import Judgement
-from leadhand.verify.material import Material
 
 
 def sha(value: Json) -> str:
@@ -112,27 +109,6 @@ class StepFailed(Exception):
     def waive(self) -> None:
         """Do without this step: its failure is not a gap of the answer."""
         self._waive()
-
-
-class FlowAnswer(NamedTuple):
-    """The answer of a flow: its ``text``, the results that it ``uses`` (None: those of all steps), further ``gaps``.
-
-    ``value`` is the answer as data, if there is more than the text. Of a built-in flow, ``sources`` are those that the
-    answer cites as [1], [2], …, ``judgement`` is given if it had its text judged, ``writer`` is the worker that
-    corrects it, ``material`` what it is judged beside, ``waived`` are failed steps that are not gaps. ``failure`` is
-    why the run ends early.
-    """
-
-    text: str = ""
-    uses: Sequence[Result] | None = None
-    gaps: Sequence[Gap] = ()
-    value: Json = None
-    sources: Sequence[tuple[str, str]] | None = None
-    judgement: Judgement | None = None
-    writer: str = ""
-    material: Callable[[RunState], Material] | None = None
-    waived: Sequence[str] = ()
-    failure: Failure | None = None
 
 
 class Approved(NamedTuple):

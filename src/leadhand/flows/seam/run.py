@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
@@ -12,10 +13,13 @@ from pydantic import BaseModel, ValidationError
 
 from leadhand.core import commands as do
 from leadhand.core.approval import Question
-from leadhand.core.commands import Command, FlowError, Outcome
+from leadhand.core.commands import Command, FlowError
+from leadhand.core.decide import decide, ended_attempts
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import AnyEvent
+from leadhand.core.evolve import foreseen
 from leadhand.core.ids import step_of
-from leadhand.core.outcome import failure_gap
+from leadhand.core.outcome import FlowAnswer, failure_gap
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import DEEPEST, Json, fitting, one_line, plain_json, shown
@@ -28,7 +32,7 @@ from .details import PLAIN, Checks, Details
 from .function import FunctionFlow
 from .identity import resolved
 from .orders import WORK, child, work
-from .outcomes import absent_outcome, answer_of, outcome_of, outcome_with, steps_asked
+from .outcomes import answer_now, stated, steps_asked
 from .passes import Pass, Stale
 from .pending import Pending
 from .results import FlowMisuse, Retry, StepFailed, refers
@@ -76,19 +80,20 @@ class FunctionRun:
         self._pass = now = Pass(state, self._whole, self.flow.file, self._loaded, self._provided.clock)
         return now
 
-    async def _whole(self, now: Pass) -> Outcome:
+    async def _whole(self, now: Pass) -> FlowAnswer:
         """Run the function of the flow, and the steps that end the run."""
         context = FlowContext(now, self.flow.own, self._provided)
         made = await self.flow(context, **copy.deepcopy(dict(self._options)))
         try:
-            stated, answer = fitting(Outcome, outcome_with(now, made)), answer_of(made)
+            answer = stated(now, made)
+            fitting(FlowAnswer, answer._replace(material=None))
         except (TypeError, ValueError) as error:
             what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
             raise FlowMisuse(what) from error
         now.failure = answer.failure
         if answer.failure is not None or self._provided.ending is None:
-            return stated
-        return await self._provided.ending.close(context, stated, answer)
+            return answer
+        return await self._provided.ending.close(context, answer)
 
     async def prepare(self, state: RunState, load: Callable[[Json], Awaitable[Json]]) -> None:
         """Advance the pass on a committed state, once the large data that it may receive is loaded."""
@@ -139,7 +144,7 @@ class FunctionRun:
         try:
             return [*self._next(state)]
         except (Exception, SystemExit) as error:  # what a flow is made of is user code: it ends its own run
-            return [do.Finish(failure=self._fault(error))]
+            return [do.End(failure=self._fault(error))]
 
     def _next(self, state: RunState) -> Iterator[Command]:
         now = self.advanced(state)
@@ -151,7 +156,7 @@ class FunctionRun:
                     yield do.Note(f"{key} was asked for at line {pending.line} and never awaited", f"!lost-{key}")
             error = now.main.error
             failure = now.failure if error is None or isinstance(error, StepFailed) else self._fault(error)
-            yield do.Finish(failure=failure)
+            yield do.End(failure=failure)
             return
         wanted = [*now.commands()]
         yield from self._diverged(state, now, wanted) if wanted and self.diverges else wanted
@@ -173,7 +178,7 @@ class FunctionRun:
                 return
             if asked.reply.strip().casefold() != GO_ON:
                 message = f"{what}{acted}, which has acted, and {asked.by or 'a person'} stopped the run"
-                yield do.Finish(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX_FLOW))
+                yield do.End(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX_FLOW))
                 return
             for each in steps_asked(state, acted):
                 if not state.steps[each].closed:
@@ -182,14 +187,21 @@ class FunctionRun:
             yield do.Note(f"{what}{next(iter(now.unclaimed))}", f"!new-{key}")
         yield from wanted
 
-    def outcome(self, state: RunState) -> Outcome:
-        """Return the outcome of the run if it ends now."""
+    def decide(self, state: RunState, command: Command, now: datetime) -> list[AnyEvent]:
+        """Return the events that follow from a command; a run ends with the answer of its flow. Raises Refused."""
+        if isinstance(command, do.End):
+            after = foreseen(state, ended_attempts(state, command.failure), now)
+            command = command._replace(answer=self.answer(after))
+        return decide(state, command, now)
+
+    def answer(self, state: RunState) -> FlowAnswer:
+        """Return the answer of the run if it ends now."""
         try:
             now = self._pass if self._pass is not None else self.advanced(state)
             unfinished = self.flow.unfinished
-            return outcome_of(now, state, None if unfinished is None or now.main.done else unfinished(state))
+            return answer_now(now, state, None if unfinished is None or now.main.done else unfinished(state))
         except (Exception, SystemExit) as error:  # what was found is not lost with it
-            return absent_outcome(state)._replace(gaps=[failure_gap("the answer", self._fault(error))])
+            return FlowAnswer(gaps=[failure_gap("the answer", self._fault(error))])
 
     def _fault(self, error: BaseException) -> Failure:
         """Return the failure of a run whose flow has raised an error."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from leadhand.core.commands import Outcome
-from leadhand.core.outcome import all_gaps, source_numbers, sources_of
+from leadhand.core.outcome import FlowAnswer, all_gaps, source_numbers, sources_of
 from leadhand.core.state import RunState
 from leadhand.core.work_order import ProposedSubtask
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
@@ -177,5 +176,5 @@ def _gaps(state: RunState, work: Work) -> list[dict[str, Any]]:
     """Return every gap as a lead is shown it, if the run ended now."""
     return [
         {"what": each.name, "class": each.class_.value, "reason": each.reason, "next_action": each.next_action}
-        for each in all_gaps(state, Outcome(gaps=work.gaps()))
+        for each in all_gaps(state, FlowAnswer(gaps=work.gaps()))
     ]

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leadhand.core.errors import Failure
-from leadhand.core.outcome import failure_gap
+from leadhand.core.outcome import FlowAnswer, failure_gap
 from leadhand.core.value import object_of
 from leadhand.core.work_order import ProposedSubtask
 from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
@@ -23,9 +23,9 @@ from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.orders import order_problems
-from leadhand.flows.seam.outcomes import outcome_with
+from leadhand.flows.seam.outcomes import stated
 from leadhand.flows.seam.pending import Pending
-from leadhand.flows.seam.results import FlowAnswer, Result
+from leadhand.flows.seam.results import Result
 
 from . import briefs, planning, reviewing
 from .roles import COMPOSER, ROLES, Plan, RoleName, instructions, parse, with_role
@@ -75,9 +75,7 @@ async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted:
         return []
     from leadhand.flows.answering import judged  # a run without a judge does not import it
 
-    found = await judged(
-        run, outcome_with(run.of, answer), answer.writer, choices={"tools": briefs.choices(run.state)["tools"]}
-    )
+    found = await judged(run, stated(run.of, answer), choices={"tools": briefs.choices(run.state)["tools"]})
     wanted: list[ProposedSubtask] = []
     for gap, said in found.missing:
         call = {"name": gap.name[:200], "tool": said.get("tool"), "args": object_of(said.get("args"))}

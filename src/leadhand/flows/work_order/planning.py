@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leadhand.core.ids import order_id
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.relations import is_gated
 from leadhand.core.run import RunDefinition
 from leadhand.core.value import Json, object_of
@@ -15,7 +16,7 @@ from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.orders import issue, order_problems
 from leadhand.flows.seam.pending import Pending
-from leadhand.flows.seam.results import Approved, FlowAnswer, Result
+from leadhand.flows.seam.results import Approved, Result
 
 from . import briefs, schemas
 from .roles import PLANNER, Plan, RoleName, instructions, parse, proposed_calls, with_role
