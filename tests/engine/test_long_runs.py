@@ -53,17 +53,10 @@ def planned_in_pages(request: ModelRequest, facts: dict[str, Any]) -> dict[str, 
     return {**found, "more": first + len(part) < len(wanted)}
 
 
-def in_parts(request: ModelRequest, facts: dict[str, Any]) -> str:
-    """A composer that writes what it is asked for: a section, an opening or the whole."""
-    if facts.get("part") == "opening":
-        return "In short: " + "; ".join(text[:20] for text in facts["sections"])
-    return composed(request, facts)
-
-
 @pytest.mark.slow
 async def test_four_hundred_subtasks_are_planned_judged_and_told_within_a_small_window(open_world: Any):
     bench = Bench()
-    models = Narrow(planned_in_pages, compose=in_parts)
+    models = Narrow(planned_in_pages)
     world = open_world(models, [bench.look], limits=Limits(max_workers=100, timeout_s=None))
     state = await world.run("look at " + ", ".join(str(n) for n in range(400)))
 
@@ -71,12 +64,13 @@ async def test_four_hundred_subtasks_are_planned_judged_and_told_within_a_small_
     assert len(bench.made) == 400
     assert models.largest <= WINDOW
     assert len(models.requests("plan")) == 400 // (2_000 // TOKENS_PER_SUBTASK)
-    assert all(f"saw {n};" in state.finished.answer.replace("\n", ";") + ";" for n in range(400))
-    assert state.finished.answer.startswith("In short: ")
+    assert all(re.search(rf"\bsaw {n}\b", state.finished.answer) for n in range(400))
+    (brief,) = models.facts("compose")
+    assert len(brief["results"]) + brief["listed"] == 400
 
 
 async def test_the_work_order_holds_the_pages_of_its_plan_in_order(open_world: Any):
-    models = Narrow(planned_in_pages, compose=in_parts)
+    models = Narrow(planned_in_pages)
     world = open_world(models, [Bench().look])
     state = await world.run("look at " + ", ".join(str(n) for n in range(120)))
 
@@ -122,11 +116,11 @@ async def test_a_review_that_is_too_large_for_its_model_is_halved_until_it_fits(
     assert [len(results_of(facts)) for facts in models.facts("review")].count(3) == 4
 
 
-async def test_an_answer_that_does_not_fit_is_written_in_sections(open_world: Any):
+async def test_results_for_which_a_writer_has_no_room_are_listed_below_its_text(open_world: Any):
     def picky(request: ModelRequest, facts: dict[str, Any]) -> Any:
-        if "part" not in facts:
+        if len(facts["results"]) > 10:
             return down("too long", "too_large", "context_length")
-        return in_parts(request, facts)
+        return "In short: " + composed(request, facts)
 
     subtasks = plan(*(ask(f"s{n}", "look", n=n) for n in range(30)))
     models = FakeModels(subtasks, review=judged_apart, compose=picky)
@@ -134,22 +128,15 @@ async def test_an_answer_that_does_not_fit_is_written_in_sections(open_world: An
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
-    assert [facts.get("part") for facts in models.facts("compose")] == [None, "section", "section", "opening"]
-    assert all(f"saw {n}" in state.finished.answer for n in range(30))
-
-
-async def test_a_section_that_cannot_be_written_is_told_by_code(open_world: Any):
-    def picky(request: ModelRequest, facts: dict[str, Any]) -> Any:
-        if facts.get("part") == "section" and facts["results"][0]["name"] == "s25":
-            return down("no", "invalid", "odd")
-        return down("too long", "too_large") if "part" not in facts else in_parts(request, facts)
-
-    models = FakeModels(plan(*(ask(f"s{n}", "look", n=n) for n in range(30))), review=judged_apart, compose=picky)
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert "- saw 25 [26]" in state.finished.answer
+    assert [(len(each["results"]), each.get("listed", 0)) for each in models.facts("compose")] == [
+        (30, 0),
+        (15, 15),
+        (7, 23),
+    ]
+    written, _, listed = state.finished.answer.partition("\n\n")
+    assert written.startswith("In short: ")
+    assert [f"- saw {n} [" in listed for n in range(30)] == [False] * 7 + [True] * 23
+    assert "- saw 25 [26]" in listed
 
 
 @pytest.mark.parametrize("worker", ["plan", "compose"])
@@ -175,3 +162,15 @@ async def test_a_request_that_no_page_can_hold_fails_with_what_helps(open_world:
     assert state.status is RunStatus.FAILED
     assert state.finished.failure.class_ is FailureClass.TOO_LARGE
     assert state.finished.failure.next_action
+
+
+async def test_null_for_what_a_lead_leaves_out_costs_no_second_request(open_world: Any):
+    planned = {**plan(ask("a", "look", n=1)), "cannot": None, "more": None, "answer": None}
+    planned["subtasks"][0]["needs"] = None
+    reviewed = {"review": lambda request, facts: {**judged(request, facts), "missing": None, "cannot": None}}
+    models = FakeModels(planned, **reviewed)
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert [worker_of(each) for each in models.asked] == ["plan", "review"]

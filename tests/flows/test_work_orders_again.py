@@ -38,7 +38,7 @@ def check(log: Sequence[ev.Entry], until: int = 0) -> None:
         found.close()
 
 
-def test_a_run_with_a_repair_and_several_shards_and_sections():
+def test_a_run_with_a_repair_and_several_shards():
     script = Script(*(judged(f"s{number}", number) for number in range(60)), max_output_tokens=200, max_steps=2)
     keys = script.under_way
     script.failed(keys[3], "transient")
@@ -57,7 +57,7 @@ def test_a_run_with_a_repair_and_several_shards_and_sections():
             else:
                 script.think(name)
     assert [*script.state.orders] == ["wo-001", "wo-002"]
-    assert "compose2-whole" in script.state.steps
+    assert "compose2" in script.state.steps
     check(script.log)
 
 

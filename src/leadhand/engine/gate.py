@@ -13,7 +13,7 @@ from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, is_list, is_object, json_problem, thawed
 from leadhand.core.words.failures import ANOTHER_MODEL
-from leadhand.core.work_order import result_reference
+from leadhand.core.work_order import references, result_reference
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import output_schema
 from leadhand.ports import Work
@@ -62,6 +62,19 @@ def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     found = islice(_validator(Frozen(schema)).iter_errors(thawed(instance)), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
+
+
+def without_nulls(schema: dict[str, Any], value: Json) -> Json:
+    """Return a value without the nulls of objects that a JSON schema does not allow: models write them for what they
+    leave out."""
+    found, whole = _validator(Frozen(schema)).iter_errors(thawed(value)), thawed(value)
+    for place in [each.instance_path for each in found if each.instance is None and each.instance_path]:
+        inside: Any = whole
+        for part in place[:-1]:
+            inside = inside[part]
+        if is_object(inside):
+            inside.pop(place[-1], None)
+    return whole
 
 
 def malformed(message: str) -> Failure:
@@ -205,18 +218,22 @@ def resolved(args: dict[str, Json], needs: Mapping[str, ResultData]) -> dict[str
 
 
 def proposed_problems(work: Work, value: Json) -> list[str]:
-    """Return the problems of the arguments of the calls that a value proposes, one sentence each, at most eight."""
-    proposed = work.proposed_calls(value)
+    """Return the problems of the arguments of the subtasks that a value proposes, one sentence each, at most eight.
+
+    Arguments that a need supplies may still be missing; they are validated again at the call.
+    """
+    proposed = work.details.proposes(value)
     tools = {tool.name: tool for tool in work.definition.tools} if proposed else {}
+    inputs = {each.name: each.input for each in work.definition.declared}
     found: list[str] = []
-    for call in proposed:
-        if call.output is not None and (flaw := schema_flaw(call.output)):
-            found.append(f"{call.where}, expected_output is not a usable JSON schema: {flaw}")
-        if call.input is not None and call.complete:
-            given = schema_problems(call.input, dict(call.args))
-            found += [f"{call.where}, arguments for its worker: {problem}" for problem in given]
-        tool = tools.get(call.tool)
-        if tool is not None:
-            problems = argument_problems(tool, call.args, complete=call.complete)
-            found += [f"{call.where}, arguments of {tool.name}: {problem}" for problem in problems]
+    for index, each in enumerate(proposed):
+        complete, where = not each.needs and not references(each.args), f"subtask {index} ({each.name})"
+        if is_object(each.expected_output) and (flaw := schema_flaw(each.expected_output)):
+            found.append(f"{where}, expected_output is not a usable JSON schema: {flaw}")
+        if (schema := inputs.get(each.worker or "")) is not None and complete:
+            given = schema_problems(schema, each.args)
+            found += [f"{where}, arguments for its worker: {problem}" for problem in given]
+        if (tool := tools.get(each.tool or "")) is not None:
+            problems = argument_problems(tool, each.args, complete=complete)
+            found += [f"{where}, arguments of {tool.name}: {problem}" for problem in problems]
     return found[:_MOST_PROBLEMS]

@@ -13,21 +13,6 @@ from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, compact_json, one_line
 
 
-class ProposedCall(NamedTuple):
-    """A tool call that a result proposes, to be validated against the tool's schema; ``where`` is its name in messages.
-
-    If it is not ``complete``, results that it needs will supply the missing arguments. ``output`` is the JSON schema of
-    the result, if one is proposed, ``input`` that of the arguments for a worker. Without a call, ``tool`` is "".
-    """
-
-    where: str
-    tool: str
-    args: Mapping[str, Json]
-    complete: bool = True
-    output: Mapping[str, Json] | None = None
-    input: dict[str, Json] | None = None
-
-
 class Given(NamedTuple):
     """What a worker was given, and what it did: for functions that write its instructions or check its answer.
 

@@ -27,7 +27,7 @@ from leadhand.core.value import Json, plain_json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
-from leadhand.flows.flow import Code, Given, ProposedCall
+from leadhand.flows.flow import Code, Given
 from leadhand.flows.seam.details import Details
 
 from .stores import Job
@@ -101,10 +101,6 @@ class Work:
         """Return the value to record for an answer."""
         returned = Given(text, value, calls, self.brief)
         return plain_json(self.details.keeps(self.state, self._given, returned))
-
-    def proposed_calls(self, value: Json) -> Sequence[ProposedCall]:
-        """Return the tool calls that the value of an answer proposes."""
-        return self.details.proposes(self.state, self._given, value)
 
     @property
     def _given(self) -> StepState:

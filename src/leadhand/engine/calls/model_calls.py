@@ -16,11 +16,11 @@ from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import AWAY, HOOK_FAILED, ConfigurationError, Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Money, Usage
-from leadhand.core.value import Json, json_problem
+from leadhand.core.value import Json, is_object, json_problem
 from leadhand.engine.calls.pace import Pace
 from leadhand.engine.calls.shared_limits import SharedLimits
 from leadhand.engine.calls.slots import without_slot
-from leadhand.engine.gate import malformed
+from leadhand.engine.gate import malformed, without_nulls
 from leadhand.engine.log import RunLog
 from leadhand.engine.work import kept_after
 from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models, Work
@@ -230,6 +230,8 @@ class ModelCalls:
             async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
                 reply = await self._models.ask(request, on_text)
             failed, usage = None, self._priced(request.model, reply.usage)
+            if call.work.shape is not None and is_object(reply.value):
+                reply = reply.model_copy(update={"value": without_nulls(call.work.shape, reply.value)})
             if problem := _problem(reply):
                 reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
                 failed = ModelError(malformed(message), usage)

@@ -8,7 +8,8 @@ from typing import Any
 
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json
-from leadhand.flows.flow import Code, Given, ProposedCall
+from leadhand.core.work_order import ProposedSubtask
+from leadhand.flows.flow import Code, Given
 
 Checks = Callable[[RunState, StepState, Given], Sequence[str]]
 
@@ -20,7 +21,7 @@ class Details:
     ``title`` and ``doing`` are for people, ``instructions`` replace the worker's, ``judges`` names what a review is
     about. ``shows`` returns what the worker is given instead of the input, ``schema`` the JSON schema that its answer
     is asked for with, ``checks`` why an answer is not accepted, ``keeps`` the value to record of one (the value and
-    what the worker was given are passed), ``proposes`` the calls of which the arguments are validated, and ``draft``
+    what the worker was given are passed), ``proposes`` the subtasks of which the arguments are validated, and ``draft``
     whether the text of ``answer`` is shown while it is written. ``code`` carries the step out if the worker's loop says
     so. ``children`` are the details of the steps that its calls ask for.
     """
@@ -33,7 +34,7 @@ class Details:
     schema: Callable[[RunState, StepState], dict[str, Any] | None] = lambda _state, _step: None
     checks: Checks | None = None
     keeps: Callable[[RunState, StepState, Given], Json] = lambda _state, _step, said: said.value
-    proposes: Callable[[RunState, StepState, Json], Sequence[ProposedCall]] = lambda _state, _step, _said: ()
+    proposes: Callable[[Json], Sequence[ProposedSubtask]] = lambda _said: ()
     draft: Callable[[RunState, StepState], Callable[[Json], bool] | None] = lambda _state, _step: None
     code: Code | None = None
     children: Details | None = None

@@ -44,11 +44,11 @@ def choices(state: RunState) -> dict[str, Any]:
     return {"tools": tools, **({"workers": workers} if workers else {})}
 
 
-def _about(state: RunState, most: int | None = None) -> dict[str, Any]:
-    """Return the request (only its beginning, if that is enough), and what is known about it."""
+def _about(state: RunState) -> dict[str, Any]:
+    """Return the request, and what is known about it."""
     shape = state.definition.worker(state.definition.shape)
     data = {} if shape is None else {"data": shape.output}
-    return {**today(state), **earlier_facts(state), **asked(state, most), **data}
+    return {**today(state), **earlier_facts(state), **asked(state), **data}
 
 
 def plan(state: RunState, before: Sequence[ProposedSubtask], heard: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,22 +117,19 @@ def reviewed(state: RunState, each: Result, numbers: Numbers) -> dict[str, Any]:
 
 
 def compose(
-    state: RunState, work: Work, results: Sequence[Result], numbers: Numbers, part: str = "", texts: Sequence[str] = ()
+    state: RunState, work: Work, results: Sequence[Result], numbers: Numbers, listed: int = 0
 ) -> dict[str, Any]:
-    """Return the brief of an answer, or of a ``part`` of a long one: the results that it may use, and every gap. The
-    opening of sections has their ``texts``, cut if they do not fit, instead of results."""
-    facts: dict[str, Any] = {"task": "compose", **_about(state, CONTEXT if part == "section" else None), "part": part}
+    """Return the brief of an answer: the results that it may use, and every gap. Further results, ``listed`` of them,
+    are printed below its text."""
     judged = work.verdicts.keys()
-    facts["results"] = [result(each, numbers, judged=each.key in judged) | _tried(work, each) for each in results]
-    facts["sources"] = _sources({source: numbers[source] for source in numbers_of(results)})
-    space = context_budget(state, RoleName.COMPOSE) - tokens(facts)
-    if part != "section":
-        facts["gaps"] = fitting(_gaps(state, work), space // 2 if texts else space)
-    if texts:
-        space -= tokens(facts["gaps"])
-        share = max(3 * space // len(texts), 100)  # three characters per token
-        is_short = sum(map(tokens, texts)) <= space
-        facts["sections"] = [each if is_short or len(each) <= share else f"{each[:share]} …" for each in texts]
+    facts: dict[str, Any] = {
+        "task": "compose",
+        **_about(state),
+        "results": [result(each, numbers, judged=each.key in judged) | _tried(work, each) for each in results],
+        "listed": listed,
+        "sources": _sources({source: numbers[source] for source in numbers_of(results)}),
+    }
+    facts["gaps"] = fitting(_gaps(state, work), context_budget(state, RoleName.COMPOSE) - tokens(facts))
     return {name: fact for name, fact in facts.items() if fact}
 
 

@@ -5,34 +5,30 @@
     plan ─▶ order ─▶ workers in parallel ─▶ review, shard by shard; over when none runs or waits ─▶ answer
               ▲                                                                             │
               └────────────── repair order: what is open or missing ◀───────────────────────┘  at most max_steps orders
-
-An answer whose results do not fit into one call has sections, written in parallel, under one opening.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from leadhand.core.errors import Failure
 from leadhand.core.outcome import FlowAnswer, failure_gap
+from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of
 from leadhand.core.work_order import ProposedSubtask
-from leadhand.flows.context_budget import context_budget, grouped, is_too_large, tokens
+from leadhand.flows.context_budget import context_budget, fitting, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.outcomes import stated
-from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Result
 
 from . import briefs, planning, reviewing
-from .roles import COMPOSER, ROLES, Plan, RoleName, instructions, parse, with_role
+from .roles import COMPOSER, ROLES, Plan, RoleName, parse
 from .work import Wanted, Work, repair
-
-SECTION = 25
-"""Results per section."""
 
 
 async def work_order(run: FlowContext) -> FlowAnswer:
@@ -101,7 +97,8 @@ async def _compose(run: FlowContext, work: Work) -> FlowAnswer:
 
 
 async def _written(run: FlowContext, work: Work, uses: Sequence[Result]) -> tuple[str, Failure | None]:
-    """Return the text of the answer, or why it could not be written."""
+    """Return the text of the answer, or why it could not be written. Results for which the window has no room are
+    listed below the text."""
     state = run.state
     name = f"compose{len(work.orders)}" if len(work.orders) > 1 else "compose"
     numbers = briefs.numbers_of(uses)
@@ -109,35 +106,24 @@ async def _written(run: FlowContext, work: Work, uses: Sequence[Result]) -> tupl
     gaps += [
         [key, each.failure and each.failure.message] for key, each in work.results.items() if not work.may_be_used(key)
     ]
-
-    def write(part: str, key: str, given: Any, results: Sequence[Result], texts: Sequence[str] = ()) -> Pending[Result]:
-        details = Details(
-            title=f"Write the answer · part {given['part']}" if part == "section" else "Write the answer",
-            instructions=with_role(state, RoleName.COMPOSE, instructions("section")) if part else None,
-            shows=lambda now, _: briefs.compose(now, work, results, numbers, part, texts),
-        )
-        final = part != "section"
-        return run.step(COMPOSER, key=name + key, input=given, details=details, final=final, optional=True)
-
     shown = [[briefs.result(each, numbers), *(source.url for source in each.sources)] for each in uses]
-    sizes = [*zip(uses, map(tokens, shown), strict=True)]
-    room = max(context_budget(state, RoleName.COMPOSE) - tokens(run.request), 1)
-    is_short = sum(tokens(each.text) for each in uses) <= 2 * work.definition.limits.max_output_tokens
-    if is_short and tokens([shown, gaps]) <= room:
-        whole = await write("", "", {"results": uses, "gaps": gaps}, uses)
-        if whole.ok or not is_too_large(whole.failure):
-            return whole.text, whole.failure
-    groups = grouped(sizes, room, SECTION)
-    sections: list[Pending[Result]] = []
-    for n, each in enumerate(groups):
-        cited = [numbers[source.title, source.url] for result in each for source in result.sources]
-        given = {"results": each, "part": n + 1, "of": len(groups), "numbers": cited}
-        sections.append(write("section", f"-0-{n}", given, each))
-    said: list[Result] = await run.gather(sections)
-    listed = ["\n".join(_line(each, numbers) for each in group) for group in groups]
-    texts = [each.text if each.ok else line for each, line in zip(said, listed, strict=True)]
-    opening = await write("opening", "-whole", {"over": said, "gaps": gaps}, (), texts)
-    return ("\n\n".join([opening.text, *texts]) if opening.ok else ""), opening.failure
+    count = len(fitting(shown, context_budget(state, RoleName.COMPOSE) - tokens(run.request))) or 1
+    while True:
+        given, rest = uses[:count], uses[count:]
+        details = Details(
+            title="Write the answer", shows=partial(_brief, work=work, results=given, numbers=numbers, listed=len(rest))
+        )
+        known = {"results": given, "gaps": gaps, **({"listed": rest} if rest else {})}
+        written = await run.step(COMPOSER, key=name, input=known, details=details, final=True, optional=True)
+        if count == 1 or not is_too_large(written.failure):
+            break
+        count //= 2
+    text = "\n\n".join(filter(None, (written.text, "\n".join(_line(each, numbers) for each in rest))))
+    return text if written.ok else "", written.failure
+
+
+def _brief(state: RunState, _step: StepState, **given: Any) -> dict[str, Any]:
+    return briefs.compose(state, **given)
 
 
 def _line(result: Result, numbers: briefs.Numbers) -> str:

@@ -67,13 +67,8 @@ def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] 
 
 
 def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
-    """Write the answer from ``facts`` (``results``, ``sources``), or a ``part`` of a long one."""
-    if (part := facts.get("part")) == "section":
-        return "\n".join(f"- {point}" for point in _points(objects_of(facts.get("results")), facts))
-    if part != "opening":
-        return _write(objects_of(facts.get("results")), facts)
-    sample = SAMPLE_NOTE if "sample data" in str(facts.get("sections")).casefold() else ""
-    return f"{BYLINE}{sample}\n\nThe results, in the order of the request:"
+    """Write the answer from ``facts`` (``results``, ``sources``)."""
+    return _write(objects_of(facts.get("results")), facts)
 
 
 def _write(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Approved, Result
 
 from . import briefs, schemas
-from .roles import PLANNER, Plan, RoleName, instructions, parse, proposed_calls, with_role
+from .roles import PLANNER, Plan, RoleName, instructions, parse, proposed, with_role
 from .work import Wanted, Work
 
 ANSWERED = """\
@@ -125,7 +125,7 @@ def _page(
         shows=lambda now, _: briefs.plan(now, before, heard),
         schema=lambda now, _: schemas.plan_schema(now, len(before)),
         checks=lambda now, _, result: plan_problems(now.definition, before, result.value),
-        proposes=lambda now, _, value: proposed_calls(now.definition, value),
+        proposes=proposed,
         draft=lambda _now, _step: None if before else draft_of_plan,
     )
     given = {"first": len(before), **({"before": [*pages]} if pages else {}), **heard}

@@ -22,7 +22,7 @@ from leadhand.flows.seam.results import Result, sha
 
 from . import briefs, schemas
 from .briefs import Shard
-from .roles import REVIEWER, RoleName, parse, proposed_calls, with_role
+from .roles import REVIEWER, RoleName, parse, proposed, with_role
 from .work import Work, needs_verdict, ran_out
 
 SHARD, EXACT = 25, 100
@@ -118,7 +118,7 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
         shows=shows,
         schema=lambda now, _: schemas.review_schema(now, shard),
         checks=problems,
-        proposes=lambda now, _, value: proposed_calls(now.definition, value),
+        proposes=proposed,
         draft=lambda _now, _step: draft_of_review(work, results) if shard.compose else None,
     )
     given: dict[str, Any] = {"covers": [each.key for each in results], "results": results, "work_order_id": name}

@@ -8,13 +8,12 @@ from typing import TypeVar
 
 from pydantic import Field, ValidationError
 
-from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
-from leadhand.core.value import Json, Value, is_object, list_of, object_of, objects_of
-from leadhand.core.work_order import ProposedSubtask, Unsupported, references
+from leadhand.core.value import Json, Value, list_of, object_of, objects_of
+from leadhand.core.work_order import ProposedSubtask, Unsupported
 from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker
-from leadhand.flows.flow import ProposedCall, instructions_in
+from leadhand.flows.flow import instructions_in
 from leadhand.flows.seam.orders import WORK
 
 _V = TypeVar("_V", bound=Value)
@@ -57,7 +56,7 @@ def _lead(name: RoleName, doing: str) -> Worker:
 
 PLANNER = _lead(RoleName.PLAN, "Planning").evolve(output=Plan, elements="subtasks")
 REVIEWER = _lead(RoleName.REVIEW, "Reviewing").evolve(output=Review)
-COMPOSER = _lead(RoleName.COMPOSE, "Writing the answer")
+COMPOSER = _lead(RoleName.COMPOSE, "Writing the answer").evolve(continues=True)
 ROLES = (PLANNER, WORK, REVIEWER, COMPOSER)
 
 
@@ -73,16 +72,9 @@ def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
         return None, [f"{where}: {what}" for where, what in faults[:8]]
 
 
-def proposed_calls(definition: RunDefinition, value: Json) -> list[ProposedCall]:
-    """Return the tool calls that a plan, one element of a plan, or a review proposes."""
-    said, calls = object_of(value), list[ProposedCall]()
+def proposed(value: Json) -> list[ProposedSubtask]:
+    """Return the subtasks that a plan, one element of a plan, or a review proposes."""
+    said = object_of(value)
     replaced = [each["replacement"] for each in objects_of(said.get("verdicts")) if each.get("replacement")]
-    inputs = {each.name: each.input for each in definition.declared}
-    for index, each in enumerate((*list_of(said.get("subtasks")), *replaced, *list_of(said.get("missing")))):
-        subtask = ProposedSubtask.model_validate(each)
-        output = subtask.expected_output if is_object(subtask.expected_output) else None
-        # Arguments that a need supplies may still be missing; they are validated again at the call.
-        complete = not subtask.needs and not references(subtask.args)
-        given, where = inputs.get(subtask.worker or ""), f"subtask {index} ({subtask.name})"
-        calls.append(ProposedCall(where, subtask.tool or "", subtask.args, complete, output, given))
-    return calls
+    every = (*list_of(said.get("subtasks")), *replaced, *list_of(said.get("missing")))
+    return [ProposedSubtask.model_validate(each) for each in every]
