@@ -44,34 +44,25 @@ def digest_of(content: bytes) -> str:
 
 
 def confined(path: str) -> str:
-    """Return ``path`` in its normal form: relative, below the run's folder, the same on every system.
+    """Return ``path`` in its normal form: relative, and below the run's folder.
 
     Empty names and ``.`` are dropped, and the text is composed (Unicode NFC), so that two spellings of a path are one
-    artifact. Raises UsageError for a path that leaves the folder or that some system would read differently.
+    artifact. Raises UsageError for a path that leaves the folder, or that people could take for another one.
     """
     names = [name for name in unicodedata.normalize("NFC", path).split("/") if name not in ("", ".")]
     is_file = names and not path.startswith("/") and not path.endswith(("/", "/."))
     if not is_file or len(names) > MAX_DEPTH or not all(map(_is_plain, names)) or _size("/".join(names)) > LONGEST_PATH:
         shown = ascii(path[:80]) + "…" * (len(path) > 80)
-        how = f"use a relative path such as notes/summary.md: at most {MAX_DEPTH} names of usual characters, no devices"
-        raise UsageError(f"{shown} is not a path for an artifact: it does not mean one file on every system", how)
+        how = f"use a relative path such as notes/summary.md: at most {MAX_DEPTH} names of usual characters"
+        raise UsageError(f"{shown} is not a path for an artifact", how)
     return "/".join(names)
 
 
-# Names that Windows gives to devices, in any case and with any extension.
-_DEVICES = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
-    f"{device}{number}" for device in ("com", "lpt") for number in range(10)
-}
-_RESERVED = frozenset('\\:*?"<>|\u2044\u2215\u29f8\u2216\u29f5\u29f9')
-"""Characters that some system reserves, and those that look like a separator."""
-
-
 def _is_plain(name: str) -> bool:
-    """Whether every system reads a name alike, none as a home folder, and shows all of it."""
-    if not name.isprintable() or unicodedata.normalize("NFKC", name) != name or not _RESERVED.isdisjoint(name):
+    """Whether a name shows all of itself, and nothing reads it as a home folder, another folder or a hidden end."""
+    if not name.isprintable() or unicodedata.normalize("NFKC", name) != name or {*name} & {"\\", ":"}:
         return False
-    is_device = name.casefold().partition(".")[0].rstrip() in _DEVICES
-    return not (is_device or name[0] in "~ " or name[-1] in " ." or _size(name) > LONGEST_NAME)
+    return name[0] not in "~ " and name[-1] not in " ." and _size(name) <= LONGEST_NAME
 
 
 def _size(text: str) -> int:
