@@ -32,7 +32,7 @@ class Declared(Script):
 
 def schema(script: Script, step: str) -> dict[str, Any]:
     """The schema that a model is shown."""
-    found = script.policy.details(script.state, step).schema(script.state, script.state.steps[step])
+    found = script.policy.details(script.state, step).schema
     assert found is not None
     assert found["type"] == "object", "a function's parameters have to be an object"
     assert not {"anyOf", "oneOf", "allOf"} & found.keys(), "some services refuse a choice of objects as parameters"

@@ -65,7 +65,8 @@ class ProposedSubtask(Value):
     tool: str | None = Field(default=None, description="the tool to call, by its exact name")
     args: dict[str, Any] = Field(default={}, description="arguments that match the tool's schema")
     needs: tuple[int | str, ...] = Field(
-        default=(), description="indexes of subtasks of this plan, or keys such as wo-001.0, whose results it uses"
+        default=(),
+        description="indexes or names of subtasks of this plan, or keys such as wo-001.0, whose results it uses",
     )
     expected_output: str | dict[str, Any] | None = Field(
         default=None,

@@ -91,11 +91,9 @@ async def judge_round(
     asked = [each for each in kept if each[0]]
     judge = run.worker(JUDGE)
     details = Details(
-        title="judge",
         judges=name,
         shows=partial(_brief, claims=claims, material=material),
         keeps=partial(_reply, claims=claims),
-        schema=lambda _, step: reply_schema(step.step.input["claims"]),
         code=verifying(run.verifier),
     )
     steps = [
@@ -103,7 +101,11 @@ async def judge_round(
             judge,
             key=f"{name}.{number}",
             input={"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]},
-            details=details if len(asked) == 1 else replace(details, title=f"judge, part {number}"),
+            details=replace(
+                details,
+                title="judge" if len(asked) == 1 else f"judge, part {number}",
+                schema=reply_schema(numbers),
+            ),
             optional=True,
         )
         for number, (numbers, pieces) in enumerate(asked, start=1)

@@ -31,11 +31,11 @@ class Details:
     instructions: str | None = None
     judges: str = ""
     shows: Callable[[RunState, StepState], dict[str, Any]] | None = None
-    schema: Callable[[RunState, StepState], dict[str, Any] | None] = lambda _state, _step: None
+    schema: dict[str, Any] | None = None
     checks: Checks | None = None
     keeps: Callable[[RunState, StepState, Given], Json] = lambda _state, _step, said: said.value
     proposes: Callable[[Json], Sequence[ProposedSubtask]] = lambda _said: ()
-    draft: Callable[[RunState, StepState], Callable[[Json], bool] | None] = lambda _state, _step: None
+    draft: Callable[[Json], bool] | None = None
     code: Code | None = None
     children: Details | None = None
 

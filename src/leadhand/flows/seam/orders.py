@@ -49,19 +49,23 @@ def issue(
     instead_of: Sequence[str | None] = (),
     keys: tuple[str, ...] = (),
 ) -> WorkOrder:
-    """Return ``plan`` as the order with the id ``order``; indexes in ``needs`` and ``$result`` become keys.
+    """Return ``plan`` as the order with the id ``order``; indexes and unique names in ``needs`` and ``$result`` become
+    keys.
 
     A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
     ``instead_of`` has the subtasks that are repaired, to which the others no longer refer, ``keys`` other keys than
     those by number.
     """
     outputs = {worker.name: worker.output for worker in workers}
+    named = [each.name for each in plan]
     moved = {of: keys[n] if n < len(keys) else subtask_key(order, n) for n, of in enumerate(instead_of)}
 
     def key(reference: int | str) -> str:
         text = str(reference).removeprefix(f"{order}.")
         if not (text.isascii() and text.isdigit()):
-            return moved.get(str(reference), str(reference))
+            if named.count(text) != 1:
+                return moved.get(str(reference), str(reference))
+            text = str(named.index(text))
         return keys[int(text)] if int(text) < len(keys) else subtask_key(order, int(text))
 
     return WorkOrder(

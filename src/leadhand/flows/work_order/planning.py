@@ -123,10 +123,10 @@ def _page(
         doing=f"Planning part {part}" if pages else "",
         instructions=with_role(run.state, RoleName.PLAN, *more, *(known[name] for name in heard)),
         shows=lambda now, _: briefs.plan(now, before, heard),
-        schema=lambda now, _: schemas.plan_schema(now, len(before)),
+        schema=schemas.plan_schema(run.state, len(before)),
         checks=lambda now, _, result: plan_problems(now.definition, before, result.value),
         proposes=proposed,
-        draft=lambda _now, _step: None if before else draft_of_plan,
+        draft=None if before else draft_of_plan,
     )
     given = {"first": len(before), **({"before": [*pages]} if pages else {}), **heard}
     return run.step(PLANNER, key=page_id(part, number), input=given, details=details, optional=True)

@@ -116,10 +116,10 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
         instructions=with_role(run.state, RoleName.REVIEW, RoleName.COMPOSE) if shard.compose else None,
         judges=name,
         shows=shows,
-        schema=lambda now, _: schemas.review_schema(now, shard),
+        schema=schemas.review_schema(run.state, shard),
         checks=problems,
         proposes=proposed,
-        draft=lambda _now, _step: draft_of_review(work, results) if shard.compose else None,
+        draft=draft_of_review(work, results) if shard.compose else None,
     )
     given: dict[str, Any] = {"covers": [each.key for each in results], "results": results, "work_order_id": name}
     if shard.whole:
@@ -128,13 +128,11 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
     return run.step(REVIEWER, key=f"review-{name}-{shard.name}", input=given, details=details, optional=True)
 
 
-def review_problems(
-    work: Work, results: Sequence[Result], value: Json, *, whole: bool, strict: bool = False
-) -> list[str]:
+def review_problems(work: Work, results: Sequence[Result], value: Json, *, whole: bool) -> list[str]:
     """Return why a review of some results cannot be used; ``whole``: it judges the order as a whole.
 
-    Unless ``strict``, it may leave out verdicts: another review is asked for them. If none that is needed is there, or
-    something else has to be corrected, the missing ones are problems too.
+    It may leave out verdicts: another review is asked for them. If none that is needed is there, or something else has
+    to be corrected, the missing ones are problems too.
     """
     review, found = parse(Review, value)
     if review is None:
@@ -157,7 +155,7 @@ def review_problems(
         found += order_problems(work.definition, (each,), work.results, number)
     if whole and not review.complete and _accepts_all(review):
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
-    if not found and not strict and len(left_out) < sum(map(needs_verdict, results)):
+    if not found and len(left_out) < sum(map(needs_verdict, results)):
         return []
     return [*(f"no verdict for {key}" for key in left_out), *found]
 
@@ -175,7 +173,7 @@ def draft_of_review(work: Work, results: Sequence[Result]) -> Callable[[Json], b
     def accepted(before: Json) -> bool:
         value = {"complete": True, **object_of(before)}
         review, _ = parse(Review, value)
-        sound = review is not None and review.complete and _accepts_all(review)
-        return sound and not review_problems(work, results, value, whole=True, strict=True)
+        sound = review is not None and review.complete and _accepts_all(review) and not _left_out(results, review)
+        return sound and not review_problems(work, results, value, whole=True)
 
     return accepted
