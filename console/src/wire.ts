@@ -342,13 +342,6 @@ export interface components {
       readonly type: "conversation_compacted";
       readonly words: components["schemas"]["EventWords"];
     };
-    readonly CountsPart: {
-      readonly approvals: number;
-      readonly completed: number;
-      readonly dropped: number;
-      readonly failed: number;
-      readonly total: number;
-    };
     readonly CreatedKey: {
       readonly ceilings: components["schemas"]["KeyCeilings"];
       readonly created_at: string;
@@ -904,11 +897,6 @@ export interface components {
     readonly PauseBody: {
       readonly reason?: string;
     };
-    readonly PhasePart: {
-      readonly step: string;
-      readonly text: string;
-      readonly written?: number;
-    };
     readonly Plan: {
       readonly sections: readonly components["schemas"]["Section"][];
       readonly title: string;
@@ -1316,7 +1304,6 @@ export interface components {
       readonly flow: string;
       readonly model: string;
       readonly owner?: string;
-      readonly phase?: components["schemas"]["PhasePart"];
       readonly reason: string;
       readonly request: string;
       readonly status: components["schemas"]["RunStatus"];
@@ -1472,7 +1459,6 @@ export interface components {
     readonly Step: {
       readonly counts: boolean;
       readonly digest?: string;
-      readonly doing?: string;
       readonly final: boolean;
       readonly input: {
         readonly [key: string]: unknown;
@@ -1872,7 +1858,6 @@ export interface components {
       readonly artifacts: {
         readonly [key: string]: components["schemas"]["ArtifactPart"];
       };
-      readonly counts: components["schemas"]["CountsPart"];
       readonly last_at: string;
       readonly last_seq: number;
       readonly orders: {
@@ -1918,7 +1903,6 @@ export interface components {
       readonly declared?: boolean;
       readonly delegates?: readonly string[];
       readonly description?: string;
-      readonly doing?: string;
       readonly elements?: string;
       readonly fallbacks?: readonly string[];
       readonly fingerprint?: string;
@@ -2060,7 +2044,6 @@ export type Concurrency = components["schemas"]["Concurrency"];
 export type ContextEvent = components["schemas"]["ContextEvent"];
 export type ContextStore = components["schemas"]["ContextStore"];
 export type ConversationCompacted = components["schemas"]["ConversationCompacted"];
-export type CountsPart = components["schemas"]["CountsPart"];
 export type CreatedKey = components["schemas"]["CreatedKey"];
 export type CreatedWebhook = components["schemas"]["CreatedWebhook"];
 export type DatabaseInfo = components["schemas"]["DatabaseInfo"];
@@ -2128,7 +2111,6 @@ export type OrderIssued = components["schemas"]["OrderIssued"];
 export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
 export type PauseBody = components["schemas"]["PauseBody"];
-export type PhasePart = components["schemas"]["PhasePart"];
 export type Plan = components["schemas"]["Plan"];
 export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];

@@ -49,13 +49,6 @@ export function sampleView(subtasks = 2, seq = 2): View {
       nanousd: 0,
       unpriced: false,
     },
-    counts: {
-      total: subtasks,
-      completed: 0,
-      failed: 0,
-      dropped: 0,
-      approvals: 0,
-    },
     orders: { "wo-001": { goal: "all of it", seq: 2, total: subtasks } },
     steps: Object.fromEntries(steps),
     todos: [],

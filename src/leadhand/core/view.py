@@ -16,7 +16,7 @@ from .errors import INTERRUPTED, Failure
 from .evolve import apply_entry, draft, start
 from .ids import split_attempt, step_of
 from .relations import parent_of
-from .run import ENDED, AttemptStatus, RunStatus, StepStatus
+from .run import ENDED, AttemptStatus, RunStatus
 from .state import AttemptState, RunState, StepState
 from .text import cut, label, line, shortened
 from .value import iso
@@ -105,8 +105,7 @@ class Projection:
         values: Part = {"steps": steps, "spend": _spend(state)}
         if isinstance(event, _OF_CALLS):
             return values  # most events of a run, which change nothing else
-        values |= {"run": _run(state, shown["run"], entry, at), "counts": _counts(state)}
-        values["run"]["phase"] = _phase(state, shown["run"].get("phase"), steps, event)
+        values["run"] = _run(state, shown["run"], entry, at)
         match event:
             case ev.OrderIssued():
                 order = event.order
@@ -157,7 +156,6 @@ def _empty(run_id: str) -> Part:
         "last_at": "",
         "run": {**run, "status": RunStatus.QUEUED, "waits": {}, "answers": {}},
         "spend": {**dict.fromkeys(("requests", "tokens", "nanousd"), 0), "unpriced": False},
-        "counts": dict.fromkeys(("total", "completed", "failed", "dropped", "approvals"), 0),
         "orders": {},
         "steps": {},
         "todos": [],
@@ -193,40 +191,11 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
     return {**values, "waits": dict.fromkeys(past)}
 
 
-def _phase(state: RunState, phase: Part | None, steps: Part, event: ev.AnyEvent) -> Part | None:
-    """Return what the lead is doing and how far it has come: its step that has been running for longest."""
-    key, written = ("", None) if phase is None else (phase["step"], phase.get("written"))
-    if key in steps and steps[key]["status"] != "running":
-        key, written = "", None
-    if not key:
-        running = (state.steps[each].step for each in steps if steps[each]["status"] == "running")
-        key = next((each.step_id for each in running if not each.counts and each.parent is None), "")
-    if not key:
-        return None
-    if isinstance(event, ev.ElementWritten) and step_of(event.attempt) == key:
-        written = event.index + 1
-    step = state.steps[key].step
-    worker = state.worker(step.worker)
-    doing = step.doing or (worker.doing if worker is not None else "") or step.worker[:1].upper() + step.worker[1:]
-    more = f" · {written:,} {'subtask' if written == 1 else 'subtasks'} written" if written else ""
-    return {"step": key, "written": written, "text": f"{doing}{more}"}
-
-
 def _spend(state: RunState) -> Part:
     spent = state.spent
     values: Part = {"requests": spent.requests, "tokens": spent.tokens, "nanousd": spent.nanousd}
     values |= {"cached_tokens": state.cached_tokens or None, "cache_write_tokens": state.cache_write_tokens or None}
     return {**values, "unpriced": state.unpriced, "budget_nanousd": state.definition.limits.budget_nanousd}
-
-
-def _counts(state: RunState) -> Part:
-    """Count the steps that count towards the answer and were not replaced, and the open approvals."""
-    counted, over = state.counted, state.status in ENDED
-    completed, failed = counted.get(StepStatus.COMPLETED, 0), counted.get(StepStatus.FAILED, 0)
-    total = sum(counted.values())
-    dropped = total - completed - failed if over else counted.get(StepStatus.DROPPED, 0)
-    values = {"total": total, "completed": completed, "failed": failed, "dropped": dropped}
-    return {**values, "approvals": 0 if over else len(state.asking)}
 
 
 # --- its steps, with their attempts and calls ------------------------------------------------------------------------

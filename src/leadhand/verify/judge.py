@@ -72,10 +72,7 @@ def judging_workers(check: Check, others: Iterable[Worker], *, verifier: bool) -
         )
     judge = Worker(name=JUDGE, instructions=instructions(JUDGE), output=REPLY, model_role="review")
     confirm = Worker(name=CONFIRM, instructions=instructions(CONFIRM), output=CONFIRMATION, model_role="plan")
-    return (
-        judge.evolve(loop="code" if verifier else "reply", doing="Judging the answer"),
-        confirm.evolve(loop="reply", doing="Checking what is missing"),
-    )
+    return judge.evolve(loop="code" if verifier else "reply"), confirm.evolve(loop="reply")
 
 
 @cache

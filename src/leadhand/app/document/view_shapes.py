@@ -22,17 +22,6 @@ FailurePart = TypedDict(
 """Why something did not succeed, and what a person can do about it."""
 
 
-class PhasePart(TypedDict):
-    """What the lead is doing, in a ``step``.
-
-    ``written`` counts the subtasks of the part of a plan that is being written. ``text`` has all of it in words.
-    """
-
-    step: str
-    written: NotRequired[int]
-    text: str
-
-
 class WaitPart(TypedDict):
     """What an attempt waits for, outside of its timeout, and until when at most."""
 
@@ -61,7 +50,6 @@ class RunPart(TypedDict):
     created_at: str
     finished_at: NotRequired[str]
     owner: NotRequired[str]
-    phase: NotRequired[PhasePart]
     waits: dict[str, WaitPart]
     answers: dict[str, AnswerPart]
 
@@ -79,19 +67,6 @@ class SpendPart(TypedDict):
     nanousd: int
     unpriced: bool
     budget_nanousd: NotRequired[int]
-
-
-class CountsPart(TypedDict):
-    """Counts of the steps that count towards the answer and were not replaced, by how they ended; of open approvals.
-
-    What is open when a run ends is dropped.
-    """
-
-    total: int
-    completed: int
-    failed: int
-    dropped: int
-    approvals: int
 
 
 class ReviewPart(TypedDict):
@@ -223,7 +198,6 @@ class ViewDocument(TypedDict):
     last_at: str
     run: RunPart
     spend: SpendPart
-    counts: CountsPart
     orders: dict[str, OrderPart]
     steps: dict[str, StepPart]
     todos: list[TodoPart]

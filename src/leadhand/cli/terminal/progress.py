@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,10 +17,6 @@ from leadhand.core.view import Change, Projection
 from leadhand.core.words import Tone
 
 ACTIVE = frozenset({"running", "retrying", "waiting"})
-PHASES = frozenset({"attempt_started", "element_written"})
-"""Events that bring the lead a phase further."""
-WRITTEN = 10
-"""So many more subtasks of a plan are worth a line."""
 SILENT = frozenset({"run_started", "run_claimed", "run_finished"})
 """Events that the first and last lines of the command already report."""
 
@@ -37,15 +34,20 @@ class Line(NamedTuple):
 
 
 class Progress:
-    """Keeps the view of a run, and the keys of the subtasks that are active.
+    """Keeps the view of a run, and the keys of the steps that are active.
 
-    An entry costs a bounded number of steps, however many subtasks there are.
+    An entry costs a bounded number of steps, however many there are.
     """
 
     def __init__(self) -> None:
         self._projection = Projection("")  # the views of a terminal do not show the run's id
-        self._phase = ""
         self.active: dict[str, None] = {}
+
+    @property
+    def counted(self) -> Counter[str]:
+        """The numbers of the steps that count towards the answer and were not replaced, by status."""
+        state = self._projection.state
+        return Counter[str](state.counted if state is not None else {})
 
     @property
     def view(self) -> ViewDocument:
@@ -66,26 +68,20 @@ class Progress:
         return self._line(change, entry.at)
 
     def _sort_in(self, key: str) -> None:
-        part = self.view["steps"][key]
-        if not _is_work(part):
-            return
-        if part["status"] in ACTIVE:
+        if self.view["steps"][key]["status"] in ACTIVE:
             self.active[key] = None
         else:
             self.active.pop(key, None)
 
     def _line(self, change: Change, at: datetime) -> Line | None:
         words = change.words
-        phase = self.view["run"].get("phase") if "phase" in change.patch.get("run", {}) else None
-        if change.type in PHASES and phase and not phase.get("written", 0) % WRITTEN:
-            said, self._phase = self._phase, phase["text"]  # a lead has a phase in each of its turns
-            return Line(phase["text"], "", "info", phase=False) if said != self._phase else None
         if change.type == "todos_set":
             return Line(words.title, words.text, words.tone, phase=False)
         if words.level == "detail" or change.type in SILENT:
             return None
         part = self.view["steps"].get(words.subject)
-        approvals = self.view["counts"]["approvals"]
+        state = self._projection.state
+        approvals = 0 if state is None else len(state.asking)
         if change.type == "run_status_set" and approvals and self.view["run"]["status"] == "waiting":
             text = count(approvals, "open request")
         elif part is None:
@@ -110,9 +106,8 @@ class Progress:
 
 
 def _is_quiet(change: Change, part: StepPart) -> bool:
-    """Whether an event is not worth a line: progress of what is shown as a phase, and a step of one attempt."""
-    words = change.words
-    if words.level == "step" and words.tone in ("info", "good") and not _is_work(part):
+    """Whether an event is not worth a line: a step of the lead that is completed, and an attempt that goes on."""
+    if change.type == "step_settled" and change.words.tone == "good" and not _is_work(part):
         return True
     last = _last_attempt(part)
     return change.type == "attempt_started" and last is not None and _continued(part, last[1]) is not None
@@ -126,7 +121,7 @@ def _continued(part: StepPart, attempt: AttemptPart) -> AttemptPart | None:
 
 
 def _is_work(part: StepPart) -> bool:
-    """Whether a step counts or was delegated: what a lead does for its orders is shown as a phase."""
+    """Whether a step counts or was delegated: it is not what a lead does for its orders."""
     return part["counts"] or "parent" in part
 
 
