@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from dataclasses import asdict
 from typing import Any, cast
 
 import pytest
@@ -47,7 +48,7 @@ def test_a_snapshot_at_any_cut_and_the_patches_after_it_make_the_view_of_the_who
     client, _ = projected(history.log[:cut])
     document = over_the_wire(client.document)
     for change in every[cut:]:
-        sent = over_the_wire(change.document())
+        sent = over_the_wire(asdict(change))
         merge(document, sent["patch"])
         document["last_seq"], document["last_at"] = sent["seq"], sent["at"]
 
@@ -188,7 +189,7 @@ def test_an_entry_changes_as_much_in_a_run_of_a_thousand_steps_as_in_one_of_ten(
     for subtasks in (10, 1_000):
         log = long_log(subtasks)
         projection, made = projected(log)
-        longest.append(max(len(json.dumps(change.document())) for change in made[2:]))
+        longest.append(max(len(json.dumps(asdict(change))) for change in made[2:]))
         completed = [lane for lane in projection.document["steps"].values() if lane["status"] == "completed"]
         assert len([lane for lane in completed if lane["counts"]]) == subtasks
     assert longest[1] <= longest[0] + 80, "more digits, and nothing else"

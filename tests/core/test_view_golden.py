@@ -31,7 +31,7 @@ from leadhand.core.events import (
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import Todo
 from leadhand.core.view import Projection
-from leadhand.core.words import WORDS, words
+from leadhand.core.words import WORDS, Words, words
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
 from leadhand.core.work_result import WorkResult
@@ -80,7 +80,7 @@ def settled(**about: Any) -> Entry:
 def test_words_tell_success_from_failure_and_from_what_is_retried() -> None:
     failure = Failure.model_validate({"message": "time is up", "type": "timeout", "class": "transient"})
 
-    assert words(settled(ok=True, final=True)) == ("Completed", "", "wo-001.0", "good", "step", ("work",))
+    assert words(settled(ok=True, final=True)) == Words("Completed", "", "wo-001.0", "good", "step", ("work",))
     failed = words(settled(ok=False, final=True, failure=failure))
     assert (failed.title, failed.text, failed.tone) == ("Failed", "time is up (transient)", "problem")
     assert failed.level == "phase"
@@ -96,7 +96,7 @@ def test_words_say_when_a_retry_comes_and_why() -> None:
         return words(Entry(seq=2, at=NOON, epoch=1, event=event)).text
 
     later = NOON.replace(second=2)
-    assert scheduled(attempt="wo-001.0/a2", not_before=later) == "in 2.0 s"
+    assert scheduled(attempt="wo-001.0/a2", not_before=later) == "not before 12:00:02 UTC"
     assert scheduled(attempt="wo-001.0/a2", feedback="no sources") == "no sources"
     assert scheduled(attempt="wo-001.0/a2", continues="wo-001.0/a1") == "continues wo-001.0/a1"
 

@@ -8,8 +8,9 @@ The state keeps neither past attempts nor the times and the usage of calls: what
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
 from . import events as ev
 from .errors import INTERRUPTED, Failure
@@ -33,18 +34,15 @@ Part = dict[str, Any]
 """A part of a view, or of a patch on one."""
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Change:
     """The change that one entry makes to a view: its words, and a merge patch on the view."""
 
     seq: int
-    at: datetime
+    at: str
     type: str
     words: Words
     patch: Part
-
-    def document(self) -> dict[str, Any]:
-        """Return the change as JSON data."""
-        return {**self._asdict(), "at": iso(self.at), "words": self.words._asdict()}
 
 
 class _Recorded(dict[str, Any]):
@@ -89,7 +87,7 @@ class Projection:
         at = iso(entry.at)
         patch = _show(self.document, self._values(self.state, entry, at))
         self.document["last_seq"], self.document["last_at"] = entry.seq, at
-        return Change(entry.seq, entry.at, entry.event.type, words(entry), patch)
+        return Change(entry.seq, at, entry.event.type, words(entry), patch)
 
     def _values(self, state: RunState, entry: ev.Entry, at: str) -> Part:
         """Return what is to be shown, after an entry, of the parts that it touched."""
