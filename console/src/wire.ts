@@ -124,7 +124,6 @@ export interface components {
       readonly by: string;
       readonly bytes: number;
       readonly digest: string;
-      readonly media_type: string;
       readonly path: string;
       readonly version: number;
     };
@@ -140,7 +139,6 @@ export interface components {
       readonly attempt: string;
       readonly digest: string;
       readonly epoch: number;
-      readonly media_type: string;
       readonly path: string;
       readonly seq: number;
       readonly size: number;
@@ -547,7 +545,6 @@ export interface components {
       readonly at: string;
       readonly by: string;
       readonly digest: string;
-      readonly media_type: string;
       readonly path: string;
       readonly run_id: string;
       readonly size: number;
@@ -1150,8 +1147,6 @@ export interface components {
       readonly models: components["schemas"]["ModelChoice"];
       readonly name?: string;
       readonly needs_prices?: boolean;
-      readonly nested_workers?: boolean;
-      readonly no_cache?: boolean;
       readonly offline: boolean;
       readonly only_documents?: boolean;
       readonly only_tools?: readonly string[] | null;
@@ -1592,7 +1587,6 @@ export interface components {
       readonly limits?: components["schemas"]["LimitsBody"];
       readonly model?: string | null;
       readonly name?: string;
-      readonly no_cache?: boolean;
       readonly offline?: boolean;
       readonly only_documents?: boolean;
       readonly options?: {
@@ -1996,7 +1990,6 @@ export interface components {
     readonly WriteArtifact: {
       readonly content: string | null;
       readonly digest: string;
-      readonly media_type: string;
       readonly path: string;
       readonly size: number;
       /** @constant */

@@ -129,10 +129,8 @@ def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:
         RunStarted(definition=definition),
         StepIssued(step=Step(step_id="lead", worker="lead", title="Lead")),
         TodosSet(attempt="lead/a1", todos=todos),
-        ArtifactWritten(
-            attempt="lead/a1", path="memory/a.md", digest="sha256:00", size=1_200, media_type="text/markdown"
-        ),
-        ArtifactWritten(attempt="lead/a1", path="memory/a.md", digest="sha256:01", size=7, media_type="text/markdown"),
+        ArtifactWritten(attempt="lead/a1", path="memory/a.md", digest="sha256:00", size=1_200),
+        ArtifactWritten(attempt="lead/a1", path="memory/a.md", digest="sha256:01", size=7),
         NoteEmitted(attempt="lead/a1", message="Reading"),
         WorkerDefined(attempt="lead/a1", worker=Worker(name="critic"), description="finds faults"),
         TodosSet(attempt="lead/a1", todos=todos[1:]),

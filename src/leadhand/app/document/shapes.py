@@ -80,7 +80,6 @@ class ArtifactLine(Document):
     version: int
     digest: str
     bytes: int
-    media_type: str
     by: str = Field(description="The ID of the step that wrote it.")
     at: datetime
 

@@ -290,7 +290,6 @@ class ArtifactWritten(AttemptEvent):
     path: str
     digest: str
     size: int
-    media_type: str
 
 
 class TodosSet(AttemptEvent):
