@@ -173,7 +173,6 @@ export interface components {
       readonly feedback?: string;
       readonly host?: string;
       readonly not_before?: string;
-      readonly open_calls?: readonly components["schemas"]["OpenCallPart"][];
       /** @enum {string} */
       readonly outcome: "scheduled" | "running" | "ok" | "failed" | "parked" | "lost" | "stopped";
       readonly result_seq?: number;
@@ -857,14 +856,6 @@ export interface components {
       readonly reason?: string;
       readonly tool: string;
     };
-    readonly OpenCallPart: {
-      readonly args?: {
-        readonly [key: string]: unknown;
-      };
-      readonly call_id: string;
-      readonly kind: string;
-      readonly tool?: string;
-    };
     readonly OpenQuestion: {
       readonly choices: readonly string[];
       readonly id: string;
@@ -1529,7 +1520,6 @@ export interface components {
         | "dropped";
       readonly superseded_by?: string;
       readonly tool?: string;
-      readonly tries: number;
       readonly verdict?: components["schemas"]["VerdictPart"];
       readonly worker: string;
     };
@@ -2098,7 +2088,6 @@ export type Nothing = components["schemas"]["Nothing"];
 export type OfferedTool = components["schemas"]["OfferedTool"];
 export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
-export type OpenCallPart = components["schemas"]["OpenCallPart"];
 export type OpenQuestion = components["schemas"]["OpenQuestion"];
 export type OrderIssued = components["schemas"]["OrderIssued"];
 export type OrderPart = components["schemas"]["OrderPart"];

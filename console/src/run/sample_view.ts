@@ -16,7 +16,6 @@ export function sampleStep(given: Partial<Step> = {}): Step {
     needs: [],
     status: "pending",
     note: "",
-    tries: 3,
     seq: 2,
     attempts: {},
     ...given,

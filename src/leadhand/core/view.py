@@ -28,7 +28,6 @@ _OF_CALLS = (ev.ModelCallBegan, ev.ModelCallReturned, ev.ToolCallBegan, ev.ToolC
 _STOPS = (ev.AttemptReturned, ev.AttemptParked, ev.StepSettled)
 """Events of an attempt that ends, and no longer waits for anything."""
 _UNDER_WAY = ("scheduled", "running")
-_OPEN = {"call_id", "kind", "tool", "args"}
 
 Part = dict[str, Any]
 """A part of a view, or of a patch on one."""
@@ -237,7 +236,6 @@ def _given(state: RunState, step: StepState, args_shown: Part) -> Part:
     args = subtask.args if subtask is not None else given.input if given.counts or parent is not None else {}
     named = _label(name, args) if subtask is not None or parent is not None else name
     tool = subtask.tool if subtask is not None else None
-    retries = next((spec.retries for spec in state.definition.tools if spec.name == tool), None)
     return {
         "name": cut(name),
         "label": named if parent is None else f"{named} (for {state.steps[parent].step.name})",
@@ -248,7 +246,6 @@ def _given(state: RunState, step: StepState, args_shown: Part) -> Part:
         "needs": list(given.needs),
         "parent": parent,
         "repairs": subtask.repairs_subtask if subtask is not None else None,
-        "tries": 1 + (state.definition.limits.max_retries if retries is None else retries),
     }
 
 
@@ -308,8 +305,7 @@ def _attempt(shown: Part, entry: ev.Entry, *, is_last: bool) -> Part:
                 return {"outcome": "lost" if failed else "stopped", **failed}
             return {"outcome": "ok" if event.result.ok else "failed", "result_seq": entry.seq, **failed}
         case ev.AttemptParked() if is_last:
-            calls = [shortened(call.model_dump(include=_OPEN, exclude_defaults=True)) for call in event.open_calls]
-            return {"outcome": "parked", "open_calls": calls}
+            return {"outcome": "parked"}
         case ev.StepSettled() if is_last:
             failed = _failed(event.failure)
             kept = was == "lost" or (was == "stopped" and not failed)

@@ -119,15 +119,6 @@ class CallPart(TypedDict):
     returned_seq: NotRequired[int]
 
 
-class OpenCallPart(TypedDict):
-    """A call that a parked attempt waits for."""
-
-    call_id: str
-    kind: str
-    tool: NotRequired[str]
-    args: NotRequired[dict[str, Any]]
-
-
 class AttemptPart(TypedDict):
     """One attempt at a step. ``calls`` are keyed by the sequence number of the event that started each."""
 
@@ -140,13 +131,12 @@ class AttemptPart(TypedDict):
     feedback: NotRequired[str]
     host: NotRequired[str]
     failure: NotRequired[FailurePart]
-    open_calls: NotRequired[list[OpenCallPart]]
     result_seq: NotRequired[int]
     calls: dict[str, CallPart]
 
 
 class StepPart(TypedDict):
-    """One step with its attempts, by number. ``tries``: how many there may be after transient failures."""
+    """One step with its attempts, by number."""
 
     name: str
     label: str
@@ -165,7 +155,6 @@ class StepPart(TypedDict):
     failure: NotRequired[FailurePart]
     verdict: NotRequired[VerdictPart]
     by: NotRequired[str]
-    tries: int
     seq: int
     settled_seq: NotRequired[int]
     attempts: dict[str, AttemptPart]

@@ -114,10 +114,9 @@ def _is_quiet(change: Change, part: StepPart) -> bool:
 
 
 def _continued(part: StepPart, attempt: AttemptPart) -> AttemptPart | None:
-    """Return the attempt that this one continues, if that waited only for what it had delegated."""
+    """Return the attempt that this one continues, if that waited for answers."""
     before = part["attempts"].get(split_attempt(attempt.get("continues", ""))[1])
-    waits = {call["kind"] for call in before.get("open_calls", ())} if before is not None else set[str]()
-    return before if waits == {"asks"} else None
+    return before if before is not None and before["outcome"] == "parked" else None
 
 
 def _is_work(part: StepPart) -> bool:
@@ -133,7 +132,7 @@ def _last_attempt(part: StepPart) -> tuple[int, AttemptPart] | None:
 
 
 def took(part: StepPart, now: datetime) -> float:
-    """Return the seconds since the last attempt started, or that it took, with its waits for what it asked for."""
+    """Return the seconds since the last attempt started, or that it took, with its waits for answers."""
     last = _last_attempt(part)
     if last is None:
         return 0.0
@@ -146,15 +145,14 @@ def took(part: StepPart, now: datetime) -> float:
 
 
 def attempt_words(part: StepPart) -> str:
-    """Return ``attempt 2 of 3 in 1.5 s (timeout)`` for a step that is tried again, else ""."""
+    """Return ``attempt 2 in 1.5 s (timeout)`` for a step that is tried again, else ""."""
     last = _last_attempt(part)
     if last is None or last[0] == 1:
         return ""
     number, attempt = last
     before = part["attempts"].get(str(number - 1))
     failure = before.get("failure") if before is not None else None
-    counted = number <= part["tries"] and (failure is None or failure["class"] == "transient")
-    words = f"attempt {number} of {part['tries']}" if counted else f"attempt {number}"
+    words = f"attempt {number}"
     if "not_before" in attempt and "started_at" not in attempt:
         wait = datetime.fromisoformat(attempt["not_before"]) - datetime.fromisoformat(attempt["scheduled_at"])
         words += f" in {duration(wait.total_seconds())}" if wait.total_seconds() >= 0.05 else ""
