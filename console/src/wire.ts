@@ -296,6 +296,16 @@ export interface components {
       readonly title: string;
       readonly url: string;
     };
+    readonly Claim: {
+      readonly cites?: readonly string[];
+      readonly end?: number | null;
+      readonly header?: string;
+      readonly n: number;
+      readonly path?: string;
+      readonly start?: number | null;
+      readonly text: string;
+      readonly verdict: components["schemas"]["ClaimVerdict"];
+    };
     /** @enum {string} */
     readonly ClaimVerdict:
       | "confirmed"
@@ -633,18 +643,8 @@ export interface components {
       readonly hosts: readonly components["schemas"]["HostLine"][];
       readonly queue: components["schemas"]["QueueInfo"];
     };
-    readonly JudgedClaim: {
-      readonly cites?: readonly string[];
-      readonly end?: number | null;
-      readonly header?: string;
-      readonly n: number;
-      readonly path?: string;
-      readonly start?: number | null;
-      readonly text: string;
-      readonly verdict: components["schemas"]["ClaimVerdict"];
-    };
     readonly Judgement: {
-      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly claims: readonly components["schemas"]["Claim"][];
       readonly doubts: readonly components["schemas"]["Doubt"][];
       readonly judged_by: string | null;
     };
@@ -973,7 +973,7 @@ export interface components {
       readonly text: string;
     };
     readonly ReportDraft: {
-      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly claims: readonly components["schemas"]["Claim"][];
       readonly doubts: readonly components["schemas"]["Doubt"][];
       readonly error: string | null;
       readonly findings: readonly components["schemas"]["ReportFinding"][];
@@ -1166,7 +1166,7 @@ export interface components {
       readonly approve_plan: boolean;
       readonly artifacts: readonly components["schemas"]["ArtifactLine"][];
       readonly calls: number;
-      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly claims: readonly components["schemas"]["Claim"][];
       readonly context_store: components["schemas"]["ContextStore"];
       readonly created_at: string;
       readonly detached: boolean;
@@ -1641,7 +1641,7 @@ export interface components {
       readonly text: string;
     };
     readonly Task: {
-      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly claims: readonly components["schemas"]["Claim"][];
       readonly draft: string | null;
       readonly drafts: readonly components["schemas"]["ReportDraft"][];
       readonly events: readonly components["schemas"]["TaskEvent"][];
@@ -2022,6 +2022,7 @@ export type Ceiling = components["schemas"]["Ceiling"];
 export type CheckLine = components["schemas"]["CheckLine"];
 export type CitedPassage = components["schemas"]["CitedPassage"];
 export type CitedSource = components["schemas"]["CitedSource"];
+export type Claim = components["schemas"]["Claim"];
 export type ClaimVerdict = components["schemas"]["ClaimVerdict"];
 export type Concurrency = components["schemas"]["Concurrency"];
 export type ContextEvent = components["schemas"]["ContextEvent"];
@@ -2061,7 +2062,6 @@ export type Health = components["schemas"]["Health"];
 export type HostKind = components["schemas"]["HostKind"];
 export type HostLine = components["schemas"]["HostLine"];
 export type HostsDocument = components["schemas"]["HostsDocument"];
-export type JudgedClaim = components["schemas"]["JudgedClaim"];
 export type Judgement = components["schemas"]["Judgement"];
 export type KeyBody = components["schemas"]["KeyBody"];
 export type KeyCeilings = components["schemas"]["KeyCeilings"];

@@ -31,9 +31,9 @@ from leadhand.core.tool import (
 )
 from leadhand.core.work_order import OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import (
+    Claim,
     ClaimVerdict,
     Doubt,
-    JudgedClaim,
     Judgement,
     ResultData,
     Review,
@@ -224,7 +224,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         failure=FAILURE,
         judgement=Judgement(
             claims=(
-                JudgedClaim(
+                Claim(
                     n=1, text="Take an umbrella [1].", cites=("1",), start=0, end=21, verdict=ClaimVerdict.UNCONFIRMED
                 ),
             ),

@@ -169,7 +169,7 @@ def judge_facts(claims: Sequence[Claim], pieces: Iterable[Piece], material: Mate
     shown = (each.evolve(cites=tuple(material.cited(each)), start=None, end=None) for each in claims)
     return {
         "request": request,
-        "claims": [each.model_dump(mode="json") for each in shown],
+        "claims": [each.model_dump(mode="json", exclude={"verdict"}) for each in shown],
         "evidence": {k: found[k] if of == 1 else {**object_of(found[k]), PART: [part, of]} for k, part, of in pieces},
     }
 
