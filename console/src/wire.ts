@@ -124,7 +124,6 @@ export interface components {
       readonly by: string;
       readonly bytes: number;
       readonly digest: string;
-      readonly media_type: string;
       readonly path: string;
       readonly version: number;
     };
@@ -140,7 +139,6 @@ export interface components {
       readonly attempt: string;
       readonly digest: string;
       readonly epoch: number;
-      readonly media_type: string;
       readonly path: string;
       readonly seq: number;
       readonly size: number;
@@ -175,7 +173,6 @@ export interface components {
       readonly feedback?: string;
       readonly host?: string;
       readonly not_before?: string;
-      readonly open_calls?: readonly components["schemas"]["OpenCallPart"][];
       /** @enum {string} */
       readonly outcome: "scheduled" | "running" | "ok" | "failed" | "parked" | "lost" | "stopped";
       readonly result_seq?: number;
@@ -299,6 +296,16 @@ export interface components {
       readonly title: string;
       readonly url: string;
     };
+    readonly Claim: {
+      readonly cites?: readonly string[];
+      readonly end?: number | null;
+      readonly header?: string;
+      readonly n: number;
+      readonly path?: string;
+      readonly start?: number | null;
+      readonly text: string;
+      readonly verdict: components["schemas"]["ClaimVerdict"];
+    };
     /** @enum {string} */
     readonly ClaimVerdict:
       | "confirmed"
@@ -341,13 +348,6 @@ export interface components {
       /** @constant */
       readonly type: "conversation_compacted";
       readonly words: components["schemas"]["EventWords"];
-    };
-    readonly CountsPart: {
-      readonly approvals: number;
-      readonly completed: number;
-      readonly dropped: number;
-      readonly failed: number;
-      readonly total: number;
     };
     readonly CreatedKey: {
       readonly ceilings: components["schemas"]["KeyCeilings"];
@@ -554,7 +554,6 @@ export interface components {
       readonly at: string;
       readonly by: string;
       readonly digest: string;
-      readonly media_type: string;
       readonly path: string;
       readonly run_id: string;
       readonly size: number;
@@ -644,18 +643,8 @@ export interface components {
       readonly hosts: readonly components["schemas"]["HostLine"][];
       readonly queue: components["schemas"]["QueueInfo"];
     };
-    readonly JudgedClaim: {
-      readonly cites?: readonly string[];
-      readonly end?: number | null;
-      readonly header?: string;
-      readonly n: number;
-      readonly path?: string;
-      readonly start?: number | null;
-      readonly text: string;
-      readonly verdict: components["schemas"]["ClaimVerdict"];
-    };
     readonly Judgement: {
-      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly claims: readonly components["schemas"]["Claim"][];
       readonly doubts: readonly components["schemas"]["Doubt"][];
       readonly judged_by: string | null;
     };
@@ -867,14 +856,6 @@ export interface components {
       readonly reason?: string;
       readonly tool: string;
     };
-    readonly OpenCallPart: {
-      readonly args?: {
-        readonly [key: string]: unknown;
-      };
-      readonly call_id: string;
-      readonly kind: string;
-      readonly tool?: string;
-    };
     readonly OpenQuestion: {
       readonly choices: readonly string[];
       readonly id: string;
@@ -903,11 +884,6 @@ export interface components {
     };
     readonly PauseBody: {
       readonly reason?: string;
-    };
-    readonly PhasePart: {
-      readonly step: string;
-      readonly text: string;
-      readonly written?: number;
     };
     readonly Plan: {
       readonly sections: readonly components["schemas"]["Section"][];
@@ -997,7 +973,7 @@ export interface components {
       readonly text: string;
     };
     readonly ReportDraft: {
-      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly claims: readonly components["schemas"]["Claim"][];
       readonly doubts: readonly components["schemas"]["Doubt"][];
       readonly error: string | null;
       readonly findings: readonly components["schemas"]["ReportFinding"][];
@@ -1162,8 +1138,6 @@ export interface components {
       readonly models: components["schemas"]["ModelChoice"];
       readonly name?: string;
       readonly needs_prices?: boolean;
-      readonly nested_workers?: boolean;
-      readonly no_cache?: boolean;
       readonly offline: boolean;
       readonly only_documents?: boolean;
       readonly only_tools?: readonly string[] | null;
@@ -1192,7 +1166,7 @@ export interface components {
       readonly approve_plan: boolean;
       readonly artifacts: readonly components["schemas"]["ArtifactLine"][];
       readonly calls: number;
-      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly claims: readonly components["schemas"]["Claim"][];
       readonly context_store: components["schemas"]["ContextStore"];
       readonly created_at: string;
       readonly detached: boolean;
@@ -1316,7 +1290,6 @@ export interface components {
       readonly flow: string;
       readonly model: string;
       readonly owner?: string;
-      readonly phase?: components["schemas"]["PhasePart"];
       readonly reason: string;
       readonly request: string;
       readonly status: components["schemas"]["RunStatus"];
@@ -1472,7 +1445,6 @@ export interface components {
     readonly Step: {
       readonly counts: boolean;
       readonly digest?: string;
-      readonly doing?: string;
       readonly final: boolean;
       readonly input: {
         readonly [key: string]: unknown;
@@ -1548,7 +1520,6 @@ export interface components {
         | "dropped";
       readonly superseded_by?: string;
       readonly tool?: string;
-      readonly tries: number;
       readonly verdict?: components["schemas"]["VerdictPart"];
       readonly worker: string;
     };
@@ -1606,7 +1577,6 @@ export interface components {
       readonly limits?: components["schemas"]["LimitsBody"];
       readonly model?: string | null;
       readonly name?: string;
-      readonly no_cache?: boolean;
       readonly offline?: boolean;
       readonly only_documents?: boolean;
       readonly options?: {
@@ -1671,7 +1641,7 @@ export interface components {
       readonly text: string;
     };
     readonly Task: {
-      readonly claims: readonly components["schemas"]["JudgedClaim"][];
+      readonly claims: readonly components["schemas"]["Claim"][];
       readonly draft: string | null;
       readonly drafts: readonly components["schemas"]["ReportDraft"][];
       readonly events: readonly components["schemas"]["TaskEvent"][];
@@ -1872,7 +1842,6 @@ export interface components {
       readonly artifacts: {
         readonly [key: string]: components["schemas"]["ArtifactPart"];
       };
-      readonly counts: components["schemas"]["CountsPart"];
       readonly last_at: string;
       readonly last_seq: number;
       readonly orders: {
@@ -1918,7 +1887,6 @@ export interface components {
       readonly declared?: boolean;
       readonly delegates?: readonly string[];
       readonly description?: string;
-      readonly doing?: string;
       readonly elements?: string;
       readonly fallbacks?: readonly string[];
       readonly fingerprint?: string;
@@ -2012,7 +1980,6 @@ export interface components {
     readonly WriteArtifact: {
       readonly content: string | null;
       readonly digest: string;
-      readonly media_type: string;
       readonly path: string;
       readonly size: number;
       /** @constant */
@@ -2055,12 +2022,12 @@ export type Ceiling = components["schemas"]["Ceiling"];
 export type CheckLine = components["schemas"]["CheckLine"];
 export type CitedPassage = components["schemas"]["CitedPassage"];
 export type CitedSource = components["schemas"]["CitedSource"];
+export type Claim = components["schemas"]["Claim"];
 export type ClaimVerdict = components["schemas"]["ClaimVerdict"];
 export type Concurrency = components["schemas"]["Concurrency"];
 export type ContextEvent = components["schemas"]["ContextEvent"];
 export type ContextStore = components["schemas"]["ContextStore"];
 export type ConversationCompacted = components["schemas"]["ConversationCompacted"];
-export type CountsPart = components["schemas"]["CountsPart"];
 export type CreatedKey = components["schemas"]["CreatedKey"];
 export type CreatedWebhook = components["schemas"]["CreatedWebhook"];
 export type DatabaseInfo = components["schemas"]["DatabaseInfo"];
@@ -2095,7 +2062,6 @@ export type Health = components["schemas"]["Health"];
 export type HostKind = components["schemas"]["HostKind"];
 export type HostLine = components["schemas"]["HostLine"];
 export type HostsDocument = components["schemas"]["HostsDocument"];
-export type JudgedClaim = components["schemas"]["JudgedClaim"];
 export type Judgement = components["schemas"]["Judgement"];
 export type KeyBody = components["schemas"]["KeyBody"];
 export type KeyCeilings = components["schemas"]["KeyCeilings"];
@@ -2122,13 +2088,11 @@ export type Nothing = components["schemas"]["Nothing"];
 export type OfferedTool = components["schemas"]["OfferedTool"];
 export type Opaque = components["schemas"]["Opaque"];
 export type OpenCall = components["schemas"]["OpenCall"];
-export type OpenCallPart = components["schemas"]["OpenCallPart"];
 export type OpenQuestion = components["schemas"]["OpenQuestion"];
 export type OrderIssued = components["schemas"]["OrderIssued"];
 export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
 export type PauseBody = components["schemas"]["PauseBody"];
-export type PhasePart = components["schemas"]["PhasePart"];
 export type Plan = components["schemas"]["Plan"];
 export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];

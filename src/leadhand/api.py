@@ -62,8 +62,7 @@ class Leadhand(InSync):
     refused, unless ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept. ``documents`` is a
     directory that ``web_search`` and ``web_fetch`` read, too; with ``only_documents``, ``web_search`` reads nothing
     else and there is no ``web_fetch``, so that no query leaves the machine. ``project`` has workers that runs can use
-    (see :meth:`of_project`); ``offline_rules`` say what the built-in model does by worker. With ``no_cache``, tools are
-    called even if an earlier result could be used again.
+    (see :meth:`of_project`); ``offline_rules`` say what the built-in model does by worker.
 
     ``approve`` is the policy for calls that need approval: ``ask`` a person, make them (``auto``) or deny them
     (``never``). ``approve_rules`` override it for some calls; the first match applies: ``{"tool:send_*": "auto",
@@ -117,7 +116,6 @@ class Leadhand(InSync):
         max_requests: int | None = None,
         max_tokens: int | None = None,
         max_output_tokens: int = 2_000,
-        no_cache: bool = False,
         approve: arguments.Policy = "ask",
         approve_rules: Mapping[str, arguments.Policy] | None = None,
         approval_timeout: float | None = None,
@@ -153,7 +151,7 @@ class Leadhand(InSync):
             budget_set=not all(map(arguments.is_usual, (budget, budget_per_day, budget_total))),
             check=check,
             worker_calls=worker_calls,
-            **arguments.flags(offline=offline, no_cache=no_cache, allow_unknown_price=allow_unknown_price),
+            **arguments.flags(offline=offline, allow_unknown_price=allow_unknown_price),
             **arguments.flags(only_documents=only_documents, strict=strict),
             approve=arguments.approval_policy(approve),
             approve_rules=arguments.approval_rules(approve_rules),

@@ -84,7 +84,7 @@ def test_what_is_no_request_is_refused_and_shown_one_in_python(home: Path, reque
         {"models": "offline"},
         {"on_text": "print"},
         {"offline": "yes"},
-        {"no_cache": "x"},
+        {"strict": "x"},
         {"allow_unknown_price": 1},
         *({"hooks": [_hook(seconds)]} for seconds in (0, -1, True, "1", float("nan"), float("inf"))),
         {"flows": 3},

@@ -268,7 +268,6 @@ DOUBLE = SetTodos(todos=(Todo(id="1", content="a"), Todo(id="1", content="b")))
         (broken(lambda: Delegate(title="\ud800")), "unicode"),
         (broken(lambda: Delegate(title="x" * 100_000, worker="helper")), "1000"),
         (asking(write("a.md"), write("a.md/b")), "a.md/b"),
-        (broken(lambda: write("a.md", media_type="text/plain\r\nX: 1")), "media_type"),
         (asking(DOUBLE), "'1'"),
         (broken(lambda: SetTodos(todos=(Todo(id="1" * 5_000, content="a"),))), "200"),
     ],

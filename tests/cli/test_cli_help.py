@@ -20,7 +20,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--attempt-timeout", "--model-patience", "--no-cache"}
+    | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--name", "--priority", "--tag", "--instructions", "--only-tool", "--plan-only", "--approve-plan"}
     | {
@@ -45,7 +45,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--attempt-timeout", "--model-patience", "--no-cache"}
+    | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total", "--limit"}
     | {
         "--approve",
@@ -66,7 +66,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--attempt-timeout", "--model-patience", "--no-cache"}
+    | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--approve", "--detach", "--documents", "--only-documents", "--tools", "--flows", "--option", *FILES}
     | {"--max-turns", "--max-revisions", "--continue", "--output-schema"}
@@ -83,7 +83,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--model", "--lead-model", "--worker-model", "--review-model", "--offline"}
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
-    | {"--attempt-timeout", "--model-patience", "--no-cache"}
+    | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--approve", "--documents", "--only-documents", "--tools", "--flows", "--concurrency", *FILES},
     "runs list": COMMON | {"--status", "--flow", "--search", "--tag", "--sort", "--limit", "--json"},

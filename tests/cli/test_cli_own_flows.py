@@ -163,13 +163,9 @@ def test_delegated_work_has_lines_of_its_own(leadhand: CommandLine, team: Path):
         assert "lead)" in ends
 
 
-@pytest.mark.parametrize(("kind", "seconds"), [("asks", 12.0), ("approval", 2.0)])
-def test_the_time_of_work_includes_its_waits_for_what_it_delegated_but_not_for_people(kind: str, seconds: float):
-    waited = {
-        "scheduled_at": "2026-01-01T10:00:00Z",
-        "started_at": "2026-01-01T10:00:00Z",
-        "open_calls": [{"kind": kind}],
-    }
+@pytest.mark.parametrize(("outcome", "seconds"), [("parked", 12.0), ("failed", 2.0)])
+def test_the_time_of_work_includes_its_waits_for_answers(outcome: str, seconds: float):
+    waited = {"scheduled_at": "2026-01-01T10:00:00Z", "started_at": "2026-01-01T10:00:00Z", "outcome": outcome}
     times = {"started_at": "2026-01-01T10:00:10Z", "ended_at": "2026-01-01T10:00:12Z"}
     after = {"scheduled_at": "", **times, "continues": "lead/a1"}
     part: Any = {"attempts": {"1": waited, "2": after}}

@@ -16,7 +16,7 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.outcome import all_gaps, concluded, may_be_used, plain_list, source_numbers, sources_of
 from leadhand.core.run import Gap, RunStatus, StepStatus
 from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.core.work_result import DOUBTED, ClaimVerdict, Doubt, JudgedClaim, Judgement, Review
+from leadhand.core.work_result import DOUBTED, Claim, ClaimVerdict, Doubt, Judgement, Review
 from leadhand.verify.claims import citations_in
 
 
@@ -91,7 +91,7 @@ def test_a_doubt_does_not_change_the_status_unless_it_is_a_contradiction_or_the_
 ):
     history = judged(["accept"])
     state = replace(history.state, definition=history.state.definition.evolve(strict=strict))
-    claim = JudgedClaim(n=1, text="all is well", verdict=verdict)
+    claim = Claim(n=1, text="all is well", verdict=verdict)
     doubt = Doubt(n=1, claim=claim.text, part=claim.text, verdict=verdict, why="so it seems")
     judgement = Judgement(claims=(claim,), doubts=(doubt,) if verdict in DOUBTED else (), judged_by="fake")
     outcome = history.policy.answer(state)._replace(text="all is well", judgement=judgement)

@@ -19,14 +19,14 @@ NARROW = Worker(name="narrow", tools=("look", "research", "make"), counts=True)
 DECLARED = Worker(name="evaluator", instructions="Judge it.", tools=("look", "write"), declared=True)
 
 
-def working(worker: Worker = LEAD, *, nested: bool = False) -> History:
+def working(worker: Worker = LEAD) -> History:
     """A run of a project with a declared worker and a tool that makes workers, in which a lead is at work."""
     history = history_of(worker)
     run = history.state.definition
     make = ToolSpec(name="make", description="makes workers", parameters={"type": "object"}, toolset=DYNAMIC_WORKERS)
     history.state = replace(
         history.state,
-        definition=run.evolve(tools=(*run.tools, make), workers=(worker, DECLARED), nested_workers=nested),
+        definition=run.evolve(tools=(*run.tools, make), workers=(worker, DECLARED)),
     )
     assigned(history, "a", worker.name)
     return history
@@ -80,12 +80,8 @@ def test_a_worker_without_a_list_of_tools_has_its_makers_but_cannot_make_workers
     assert set(defined.worker.tools) == {tool.name for tool in history.state.definition.tools} - {"make"}
 
 
-def test_a_worker_that_makes_workers_needs_a_project_that_allows_it() -> None:
-    wanted = DefineWorker(name="poet", instructions="Write.", tools=("make",))
-    assert "make" in refusal(working(), wanted)
-    (defined, _) = decided(working(nested=True), "a", wanted)
-    assert isinstance(defined, ev.WorkerDefined)
-    assert defined.worker.tools == ("make",)
+def test_a_worker_that_was_made_makes_no_workers() -> None:
+    assert "make" in refusal(working(), DefineWorker(name="poet", instructions="Write.", tools=("make",)))
 
 
 def test_a_maker_cannot_give_a_tool_that_it_lacks() -> None:

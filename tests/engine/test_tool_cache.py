@@ -117,17 +117,6 @@ async def test_another_version_of_the_code_is_called(store: Any, open_world: Any
         assert len(looked.made) == calls
 
 
-async def test_a_run_without_the_cache_makes_its_calls_and_refreshes_it(store: Any, open_world: Any):
-    looked = Looked()
-    world: World = open_world(looking("Paris"), [looked.tool], store=store)
-    await ran(world)
-    fresh, after = await ran(world, no_cache=True), await ran(world)
-    assert len(looked.made) == 2
-    (used,) = await returned(world, after)
-    assert used.cached is not None
-    assert used.cached.run_id == fresh
-
-
 async def test_a_failure_is_not_kept(store: Any, open_world: Any):
     looked = Looked(retries=0)
     world: World = open_world(looking("Paris"), [looked.tool], store=store)

@@ -321,7 +321,7 @@ async def test_nobody_is_asked_about_a_worker_that_would_be_refused(project: Pat
     assert "'orchestrator'" in returned(script)[0]
 
 
-async def test_a_created_worker_cannot_make_others_unless_the_project_allows_it(project: Path) -> None:
+async def test_a_created_worker_cannot_make_others(project: Path) -> None:
     def script() -> ScriptedModel:
         made = ScriptedModel()
         helper = {**POET, "name": "helper"}
@@ -345,13 +345,6 @@ async def test_a_created_worker_cannot_make_others_unless_the_project_allows_it(
     assert all(json.loads(each)["isError"] for each in answered_to(first, "poet"))
     assert [each.name for each in generated_workers(load_project(project))] == ["poet"]
     assert not [tool.name for tool in first.requests[2].tools if tool.name.startswith("worker_")]
-
-    manifest = project / "leadhand.toml"
-    manifest.write_text(f"nested_creation = true\n{manifest.read_text()}")
-    second = script()
-    await led(project, second)
-    assert "A rhyme." in answered_to(second, "poet")[-1]
-    assert "Rhymed." in answered_to(second, "orchestrator")[-1]
 
 
 async def test_a_worker_calls_another_which_calls_one_that_was_made(project: Path) -> None:

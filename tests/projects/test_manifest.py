@@ -113,7 +113,6 @@ def test_a_missing_manifest_is_named(tmp_path: Path) -> None:
         ("tool_settings.x.cache = true", 1, "tool_settings.x.cache: True"),
         ('tools = "shop.py"', 1, "tools: 'shop.py'"),
         ("tools = [3]", 1, "tools.0: 3"),
-        ("nested_creation = 1", 1, "nested_creation: 1"),
         ("stages.writer = 3", 1, "stages.writer: 3"),
         ("[concurrency]\nproject = 5", 2, "project"),
         ("[concurrency]\nproject = 0", 2, "concurrency.project: 0"),

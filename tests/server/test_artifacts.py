@@ -15,9 +15,7 @@ async def test_any_version_of_a_file_is_downloaded_and_never_shown_as_a_page(tmp
         await run.wait()
         for content in (b"old", b"<script>new</script>"):
             digest = await api.runtime.store.put_blob(content)
-            written = ArtifactWritten(
-                attempt="wo-001.0/a1", path="memory/ä b.html", digest=digest, size=len(content), media_type="text/html"
-            )
+            written = ArtifactWritten(attempt="wo-001.0/a1", path="memory/ä b.html", digest=digest, size=len(content))
             await api.runtime.store.append(run.run_id, [written])
         answer = await api.http.get(f"/api/runs/{run.run_id}/artifacts/memory/ä b.html")
         listed = (await api.http.get(f"/api/runs/{run.run_id}/artifacts")).json()

@@ -52,7 +52,7 @@ async def test_no_key_sees_the_files_of_another_key(keys: Keys) -> None:
     secret = await keys.started("runner", "x", flow="files")
     await keys.rests(secret, *OVER)
     digest = await runtime.store.put_blob(b"secret")
-    written = ArtifactWritten(attempt="a/a1", path="memory/s.md", digest=digest, size=6, media_type="text/markdown")
+    written = ArtifactWritten(attempt="a/a1", path="memory/s.md", digest=digest, size=6)
     await runtime.store.append(secret, [written])
 
     async def readable(run_id: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ async def test_the_texts_of_the_api_are_the_golden_ones(api: Door, home: Path, r
         texts.append((f"{method} {path} {(body or b'').decode()}", of_problem(sent.content)[1]))
 
     entries = [Entry(seq=seq, at=AT, epoch=1, event=event) for seq, event in enumerate(SAMPLES, start=1)]
-    samples = [f"{each.event.type}: {of_words(words(each)._asdict())}" for each in entries]
+    samples = [f"{each.event.type}: {of_words(asdict(words(each)))}" for each in entries]
     texts.append(("one event of each type", "\n".join(samples)))
 
     run_id = await api.started("measure Oslo, measure Paris")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ async def test_a_finished_run_of_three_hundred_subtasks_is_shown_whole_by_one_sn
     view = await snapshot(served.door, run_id)
 
     assert (view["last_seq"], view["run"]["status"]) == (head, "succeeded")
-    assert view["counts"] == {"total": 300, "completed": 300, "failed": 0, "dropped": 0, "approvals": 0}
+    assert Counter(lane["status"] for lane in view["steps"].values() if lane["counts"]) == {"completed": 300}
     async with served.watch_view(run_id) as stream:
         seen = await rest(stream)
     assert [each.kind for each in seen] == ["snapshot", "end"]

@@ -31,9 +31,9 @@ from leadhand.core.tool import (
 )
 from leadhand.core.work_order import OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import (
+    Claim,
     ClaimVerdict,
     Doubt,
-    JudgedClaim,
     Judgement,
     ResultData,
     Review,
@@ -136,7 +136,7 @@ ASKS = (
         instructions="Be quick.",
     ),
     DefineWorker(name="poet", instructions="Write verse.", description="writes verse", model="offline", tools=()),
-    WriteArtifact(path="notes/day-1.md", media_type="text/plain", digest=f"sha256:{'0' * 64}", size=12),
+    WriteArtifact(path="notes/day-1.md", digest=f"sha256:{'0' * 64}", size=12),
     SetTodos(todos=(Todo(id="1", content="look around", status="in_progress", priority="high"),)),
 )
 PROPOSED = ProposedSubtask(name="find_hotels", tool="hotel_tool", args={"n": 3}, needs=(0, "wo-001.0"))
@@ -224,7 +224,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         failure=FAILURE,
         judgement=Judgement(
             claims=(
-                JudgedClaim(
+                Claim(
                     n=1, text="Take an umbrella [1].", cites=("1",), start=0, end=21, verdict=ClaimVerdict.UNCONFIRMED
                 ),
             ),
@@ -317,9 +317,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.StepRequested(what="supply", by="me", steps=("wo-001.0",), summary="it is two", raw={"n": 2}),
     events.CallAnswered(call_id="wo-001.0/t0/c1", ok=True, content="done"),
     events.WorkerDefined(attempt=ATTEMPT, worker=WORKER.evolve(name="poet"), description="writes verse"),
-    events.ArtifactWritten(
-        attempt=ATTEMPT, path="notes/day-1.md", digest=f"sha256:{'0' * 64}", size=12, media_type="text/plain"
-    ),
+    events.ArtifactWritten(attempt=ATTEMPT, path="notes/day-1.md", digest=f"sha256:{'0' * 64}", size=12),
     events.TodosSet(attempt=ATTEMPT, todos=ASKS[3].todos),
     events.NoteEmitted(attempt=ATTEMPT, message="looking around"),
     events.ElementWritten(attempt="plan/a1", index=3, value={"name": "check_weather", "tool": "weather_tool"}),

@@ -42,7 +42,7 @@ async def finished(store: SqlContextStore, run_id: str, *payloads: str) -> list[
 
 async def write_artifact(store: SqlContextStore, run_id: str, content: bytes) -> str:
     digest = await store.put_blob(content)
-    written = ArtifactWritten(attempt=ATTEMPT, path="a.txt", digest=digest, size=len(content), media_type="text/plain")
+    written = ArtifactWritten(attempt=ATTEMPT, path="a.txt", digest=digest, size=len(content))
     await store.append(run_id, [written])
     return digest
 
@@ -110,7 +110,7 @@ def age(url: str, run_sql: RunSql) -> None:
 
 def may_read(digest: str, number: int = 0) -> FileVersion:
     path = f"memory/{number}-{'x' * 150}.md"
-    return FileVersion(path=path, digest=digest, size=3, media_type="text/plain", run_id="run-1", at=datetime.now(UTC))
+    return FileVersion(path=path, digest=digest, size=3, run_id="run-1", at=datetime.now(UTC))
 
 
 async def has(store: SqlContextStore, digest: str) -> bool:

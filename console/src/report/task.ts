@@ -4,7 +4,7 @@ import type { RunDocument, Task } from "../wire.ts";
 
 export type {
   CitedPassage as Passage,
-  JudgedClaim as Claim,
+  Claim,
   ReportDraft as Draft,
   ReportFinding as Finding,
   Task as ReportTask,

@@ -24,7 +24,6 @@ export function Head({ store }: { store: RunStore }) {
         <p class="run-state">
           <StatusMark status={status} />
           <Reason store={store} />
-          {run.phase && status === "running" && <span class="muted">{run.phase.text}</span>}
           <span class="muted">
             {run.flow} · {run.model}
           </span>
@@ -103,17 +102,17 @@ function RunLink({ runId, children = runId }: { runId: string; children?: string
 }
 
 function Figures({ store }: { store: RunStore }) {
-  const { spend, counts } = store.live.view;
+  const { spend } = store.live.view;
   const number = countsOf(store.live);
   const [running, retrying, waiting] = [number("running"), number("retrying"), number("waiting")];
   const [failed, skipped, cancelled] = [number("failed"), number("dropped"), number("cancelled")];
   return (
     <div class="figures">
       <Figure word="Workers">
-        {counts.total === 0 ? <Subagents model={store.live} /> : (
+        {number() === 0 ? <Subagents model={store.live} /> : (
           <>
-            <strong>{counts.completed.toLocaleString("en")}</strong> of{" "}
-            {counts.total.toLocaleString("en")} completed
+            <strong>{number("completed").toLocaleString("en")}</strong> of{" "}
+            {number().toLocaleString("en")} completed
           </>
         )}
         {running > 0 && <span class="tone-busy">, {running} running</span>}

@@ -192,7 +192,6 @@ interface AttemptProps {
 function AttemptView({ attempt, args, shownFailure }: AttemptProps) {
   const [start, end] = [millis(attempt.started_at), millis(attempt.ended_at)];
   const took = start !== null && end !== null ? `, ${duration((end - start) / 1000)}` : "";
-  const openCalls = (attempt.outcome === "parked" && attempt.open_calls) || [];
   return (
     <section class="attempt">
       <h4>
@@ -207,12 +206,6 @@ function AttemptView({ attempt, args, shownFailure }: AttemptProps) {
       {attempt.feedback && <p class="small">Feedback: {attempt.feedback}</p>}
       {attempt.failure && attempt.failure.message !== shownFailure?.message && (
         <FailureNote failure={attempt.failure} seq={attempt.result_seq} />
-      )}
-      {openCalls.length > 0 && (
-        <p class="small">
-          Waited for: {openCalls.map((call) => `${call.kind}${call.tool ? ` ${call.tool}` : ""}`)
-            .join(", ")}
-        </p>
       )}
       {Object.keys(attempt.calls).length > 0 && (
         <ol class="list calls">

@@ -144,21 +144,21 @@ export function lastAttempt(lane: Lane): Attempt | undefined {
   return Object.values(lane.attempts).at(-1);
 }
 
-/** Return how many of the subtasks that count are shown with a status; replaced ones do not count. */
-export function countsOf(model: Model): (status: Shown) => number {
+/** Return how many subtasks are shown with a status, or in all; replaced ones do not count. */
+export function countsOf(model: Model): (status?: Shown) => number {
+  let total = 0;
   const counts = new Map<Shown, number>();
   for (const lane of model.lanes) {
     if (!lane.counts || lane.superseded_by !== undefined) continue;
     const status = shownStatus(lane);
     counts.set(status, (counts.get(status) ?? 0) + 1);
+    total += 1;
   }
-  return (status) => counts.get(status) ?? 0;
+  return (status) => status === undefined ? total : counts.get(status) ?? 0;
 }
 
 /** Return how many subtasks a retry of all failed ones repeats: what they blocked is repeated with them. */
 export function retriableOf(model: Model): number {
-  const { failed, dropped } = model.view.counts;
-  if (failed + dropped === 0) return 0;
   return model.lanes.filter((lane) =>
     lane.counts && lane.superseded_by === undefined && lane.failure?.type !== "needs_failed" &&
     (lane.status === "failed" || lane.status === "dropped")

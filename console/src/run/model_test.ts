@@ -121,7 +121,6 @@ Deno.test("what a retry repeats, and the first problem, follow from the steps", 
     5: { id: "c", kind: "tool", name: "look", began_at: START, failure, returned_seq: 6 },
   };
   model.apply(change(9, {
-    counts: { failed: 2, dropped: 1 },
     steps: {
       "wo-001.0": {
         status: "failed",

@@ -21,7 +21,7 @@ import { TextField } from "../ui/field.tsx";
 import { lazy } from "../ui/lazy.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { type TypedLimits, typedLimits } from "./limits.ts";
-import { retriableOf } from "./model.ts";
+import { countsOf, retriableOf } from "./model.ts";
 import { selection } from "./selection.ts";
 import type { RunStore } from "./store.ts";
 import { ActionDialog } from "./action_dialog.tsx";
@@ -58,7 +58,8 @@ export function RunActions({ store }: { store: RunStore }) {
   const repeating = useAction(() => runAgain(store));
   if (!may("run")) return <More store={store} />;
   const model = store.live;
-  const { completed, total } = model.view.counts;
+  const number = countsOf(model);
+  const [completed, total] = [number("completed"), number()];
   const over = isOver(status);
   const resumable = canResume(status, store.document.value?.owner);
   // The outcome of a run that is over offers its one next step.

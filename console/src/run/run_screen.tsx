@@ -17,6 +17,7 @@ import { EventLog } from "./event_log.tsx";
 import { Fleet } from "./fleet.tsx";
 import { focusedList } from "./focused_list.ts";
 import { Head } from "./head.tsx";
+import { countsOf } from "./model.ts";
 import { pauseOrResume } from "./run_actions.tsx";
 import { RunSummary } from "./run_summary.tsx";
 import { clearSelection, PARTS, selection, selectTab, tabsOf } from "./selection.ts";
@@ -170,8 +171,8 @@ const MAX_TITLE = 60;
 function TabTitle({ store }: { store: RunStore }) {
   const model = store.live;
   const { glyph } = markOf(store.status);
-  const { completed, total } = model.view.counts;
-  const counted = total ? ` ${completed}/${total}` : "";
+  const number = countsOf(model);
+  const counted = number() ? ` ${number("completed")}/${number()}` : "";
   useTitle(`${glyph}${counted} ${shortened(model.view.run.request, MAX_TITLE)}`);
   return null;
 }

@@ -21,12 +21,11 @@ export function RunSummary({ store }: { store: RunStore }) {
 
 function summaryOf(store: RunStore): string {
   const model = store.live;
-  const { completed, total } = model.view.counts;
+  const number = countsOf(model);
   const parts = [
     `Run ${store.status}`,
-    `${completed} of ${total} steps completed`,
+    `${number("completed")} of ${number()} steps completed`,
   ];
-  const number = countsOf(model);
   for (const status of ["running", "retrying", "failed", "dropped", "cancelled"] as const) {
     if (number(status) > 0) parts.push(`${number(status)} ${STATUS_WORDS[status].toLowerCase()}`);
   }

@@ -185,8 +185,7 @@ export class RunStore {
   #apply(change: Change): void {
     if (!this.model.apply(change)) return;
     this.log.add(change);
-    this.#stale ||= changesDocument(change.patch) || /^(question|approval)_/.test(change.type) ||
-      this.model.view.run.flow === "report" && changesTask(change.patch);
+    this.#stale ||= changesDocument(change.patch) || /^(question|approval)_/.test(change.type);
     this.#draw();
   }
 
@@ -303,16 +302,12 @@ export class RunStore {
   }
 }
 
-/** Return whether a patch changes the run document too. */
-function changesDocument({ run, orders, counts }: Patch): boolean {
+/** Return whether a patch changes the run document too: the run, its orders, or a step that appears or is settled. */
+function changesDocument({ run, orders, steps }: Patch): boolean {
   const { status, answers, owner } = (run ?? {}) as Record<string, unknown>;
-  return [status, answers, owner, orders, counts].some((part) => part !== undefined);
-}
-
-/** Return whether a patch changes the task of a report: a step appears or is settled. */
-function changesTask({ steps }: Patch): boolean {
   const changed = Object.values((steps ?? {}) as Record<string, Partial<Step> | null>);
-  return changed.some((each) => each?.seq !== undefined || each?.settled_seq !== undefined);
+  return [status, answers, owner, orders].some((part) => part !== undefined) ||
+    changed.some((each) => each?.seq !== undefined || each?.settled_seq !== undefined);
 }
 
 /** Return live text whose part from the offset on is replaced by a piece. */

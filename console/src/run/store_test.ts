@@ -202,7 +202,7 @@ Deno.test("many events that change the document cause one fetch of it a second l
   const { service } = await opened();
   const before = service.documents;
   for (let seq = 3; seq < 60; seq += 1) {
-    service.stream.change(change(seq, { counts: { approvals: 1 } }));
+    service.stream.change(change(seq, { orders: { "wo-001": { seq } } }));
   }
   await service.pass(70);
   assert.equal(service.documents, before, "at once");
@@ -265,7 +265,7 @@ Deno.test("an approval that is requested while the first document is fetched is 
   const store = new RunStore("run_1", service);
   const opening = store.open();
   await service.pass(0);
-  service.stream.change(change(3, { counts: { approvals: 1 } }));
+  service.stream.change({ ...change(3), type: "approval_requested" });
   await service.pass(70); // drawn, while the document is still on its way
   service.cards = Promise.resolve([{ id: "one" } as unknown as ApprovalCard]);
   answer([]);

@@ -31,7 +31,7 @@ MOST_FILES = 200
 """Files of earlier runs that a run may read, at most."""
 
 
-OF_SETTINGS = ["limits", "approve", "offline", "documents", "only_documents", "strict", "budgets", "no_cache"]
+OF_SETTINGS = ["limits", "approve", "offline", "documents", "only_documents", "strict", "budgets"]
 """The fields that a run has as its settings have them."""
 OF_RUN = ["detached", "by", "key_id", "name", "priority", "instructions", "plan_only", "approve_plan", "traceparent"]
 """The fields that a run has as only this run has them."""
@@ -102,7 +102,6 @@ async def definition_of_new(
         check=check,
         worker_calls=wanted.worker_calls or "auto",
         judging=tuple(each.name for each in judging),
-        nested_workers=wanted.project is not None and wanted.project.manifest.nested_creation,
         approve_rules=dict(wanted.approve_rules),
         **reserves(wanted.limits, stages),
         unpriced=(*choice.unpriced, *more),

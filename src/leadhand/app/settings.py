@@ -40,7 +40,7 @@ class Settings:
     ``project`` is the project that the process works for.
     ``concurrency`` is how many steps of all runs this process carries out at once. After ``heartbeat_limit_s``
     seconds without a heartbeat, other machines consider the process dead. ``budgets`` are those that runs share,
-    ``shared`` their limits at once. With ``no_cache``, tools are called even if an earlier result could be used again.
+    ``shared`` their limits at once.
     ``budget_set``: somebody set a budget, so every model needs a known price, unless ``allow_unknown_price``. The
     default budget limits only what has one. ``check`` says who checks answers (None: a
     judge, and nobody in offline runs); with ``strict``, doubts make a run partial. ``worker_calls`` says whether a
@@ -60,7 +60,6 @@ class Settings:
     heartbeat_limit_s: float = HEARTBEAT_LIMIT_S
     budgets: tuple[SharedBudget, ...] = ()
     shared: Concurrency = field(default_factory=Concurrency)
-    no_cache: bool = False
     budget_set: bool = False
     allow_unknown_price: bool = False
     check: Check | None = None

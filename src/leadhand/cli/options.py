@@ -204,7 +204,6 @@ _LIMITS = {
     "max_requests": Flag("Model calls of a run at most.", "N"),
     "max_tokens": Flag("Tokens of all model calls of a run together at most.", "N"),
     "max_output_tokens": Flag("Tokens of one model reply at most (default: 2000). Reasoning needs more.", "N"),
-    "no_cache": Flag("Call tools even if an earlier result could be used again."),
     "approval_timeout": Flag("Deny approval requests that nobody answers in this time (default: never).", "SECONDS"),
     "max_turns": Flag("Turns of the lead of a research run, or of a worker that leads, at most.", "N"),
     "max_runs": Flag("Runs at once at most, including those that wait for approval.", "N"),
@@ -223,7 +222,7 @@ class LimitFlags:
     TITLE: ClassVar[str] = "Limits"
     LIMITS: ClassVar[dict[str, Flag]] = _limits(
         "max_steps max_workers batch_size budget budget_per_day budget_total allow_unknown_price timeout"
-        " attempt_timeout model_patience max_requests max_tokens max_output_tokens no_cache approval_timeout"
+        " attempt_timeout model_patience max_requests max_tokens max_output_tokens approval_timeout"
     )
 
     given: dict[str, Any] = field(default_factory=dict[str, Any])

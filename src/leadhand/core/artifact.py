@@ -32,7 +32,6 @@ class FileVersion(Value):
     path: str
     digest: str
     size: int
-    media_type: str
     at: datetime
     by: str = ""
     run_id: str = ""

@@ -82,7 +82,7 @@ class RunDefinition(Value):
     answer. ``budgets`` and ``concurrency`` are limits that it shares with other runs. ``needs_prices`` refuses models
     of unknown price, ``unpriced`` are those that its budget does not limit. ``key_id`` is the API key that it belongs
     to, ``submission`` the SHA-256 (hex) of what was sent under an idempotency key. ``earlier`` are the files of earlier
-    runs that it may read, one for each path. ``nested_workers`` may define and call others. ``shape`` is the worker
+    runs that it may read, one for each path. ``shape`` is the worker
     that gives a typed answer ("": text). ``check`` says who checks the answer, ``judging`` are the workers that do, the
     judge first; with ``strict``, doubts make the run partial. With ``worker_calls`` ``always``, a model writes the
     result of every subtask. Waiting runs of the highest ``priority`` begin first. ``instructions`` are those that the
@@ -115,14 +115,12 @@ class RunDefinition(Value):
     forked_from: ForkPoint | None = None
     follows: Follows | None = Field(default=None, exclude_if=operator.not_)
     earlier: tuple[FileVersion, ...] = Field(default=(), exclude_if=operator.not_)
-    nested_workers: bool = Field(default=False, exclude_if=operator.not_)
     shape: str = Field(default="", exclude_if=operator.not_)
     check: Check = Field(default="off", exclude_if=partial(operator.eq, "off"))
     strict: bool = Field(default=False, exclude_if=operator.not_)
     worker_calls: WorkerCalls = Field(default="auto", exclude_if=partial(operator.eq, "auto"))
     judging: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     concurrency: Concurrency = Field(default=Concurrency(), exclude_if=operator.not_)
-    no_cache: bool = Field(default=False, exclude_if=operator.not_)
     name: str = Field(default="", exclude_if=operator.not_)
     tags: dict[str, str] = Field(default={}, exclude_if=operator.not_)
     priority: int = Field(default=0, ge=-HIGHEST_PRIORITY, le=HIGHEST_PRIORITY, exclude_if=operator.not_)

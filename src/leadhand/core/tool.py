@@ -16,8 +16,6 @@ from .value import FrozenDict, Json, Value, is_object, json_problem, plain_json,
 
 LONGEST_ID, LONGEST_TITLE = 200, 1_000
 """The most characters in the id of a step or a todo, and in a title."""
-_TYPE = r"[A-Za-z0-9_.+-]{1,100}"
-MEDIA_TYPE = f"^{_TYPE}/{_TYPE}(; ?{_TYPE}={_TYPE})*$"
 
 
 class Delegate(Value):
@@ -60,7 +58,6 @@ class WriteArtifact(Value):
     type: Literal["write_artifact"] = "write_artifact"
     path: str
     content: str | None = None
-    media_type: str = Field(default="text/markdown", pattern=MEDIA_TYPE)
     digest: str = ""
     size: int = 0
 

@@ -32,32 +32,27 @@ compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encod
 """Return a value as JSON as it is sent to models, and as it is measured before."""
 
 
-def json_problem(value: object) -> str:
+def json_problem(value: object, deepest: int = DEEPEST) -> str:
     """Return why a value cannot be stored as JSON, empty if it can. Every door checks the values it lets in."""
     if value is None or (type(value) is str and value.isascii() and 6 * len(value) < LARGEST):
         return ""
-    return _written(value, DEEPEST)[0]
-
-
-def _written(value: object, deepest: int) -> tuple[str, str]:
-    """Return why a value cannot be stored as JSON ("": it can), and the value as JSON."""
     try:
         written = _ENCODE(value)
         written.encode()
     except RecursionError:
-        return TOO_DEEP, ""
+        return TOO_DEEP
     except UnicodeEncodeError:
-        return "the text is not valid UTF-8", ""
+        return "the text is not valid UTF-8"
     except (TypeError, ValueError) as error:
-        return str(error), ""
+        return str(error)
     if len(written) > LARGEST:
-        return f"{len(written):,} characters; the limit is {LARGEST:,}", ""
+        return f"{len(written):,} characters; the limit is {LARGEST:,}"
     if written.count("[") + written.count("{") <= deepest:
-        return "", written
+        return ""
     level: list[Any] = [value]
     for _ in range(deepest):
         level = [part for each in level if isinstance(each, dict | list | tuple) for part in _parts(each)]
-    return (TOO_DEEP if any(isinstance(each, dict | list | tuple) for each in level) else ""), written
+    return TOO_DEEP if any(isinstance(each, dict | list | tuple) for each in level) else ""
 
 
 class Unfit(ValueError):
@@ -66,10 +61,9 @@ class Unfit(ValueError):
 
 def plain_json(value: Any, deepest: int = DEEPEST) -> Any:
     """Return a value as JSON gives it back. Raises Unfit for what JSON cannot represent."""
-    problem, written = _written(value, deepest)
-    if problem:
+    if problem := json_problem(value, deepest):
         raise Unfit(f"cannot be stored as JSON: {problem}")
-    return json.loads(written)
+    return json.loads(_ENCODE(value))
 
 
 def fitting(type_: Any, value: object) -> Any:
@@ -149,14 +143,6 @@ def frozen(value: Any) -> Any:
         return value  # no door lets in what is nested so deeply: see json_problem
 
 
-def thawed(value: Any) -> Any:
-    """Return a copy of JSON that can be changed, of plain dicts and lists."""
-    kind = _kind(value)
-    if issubclass(kind, dict):
-        return {name: thawed(part) for name, part in value.items()}
-    return [thawed(part) for part in value] if issubclass(kind, list) else value
-
-
 class Value(BaseModel):
     """A frozen, keyword-only value. Unknown fields are rejected, so that a misspelt name is an error.
 
@@ -227,9 +213,7 @@ def _parts(value: Any) -> Iterable[Any]:
 
 def object_of(value: object) -> dict[str, Any]:
     """Return a JSON object; {} for anything else."""
-    if is_object(value):
-        return value
-    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else {}
+    return value if is_object(value) else {}
 
 
 def list_of(value: object) -> list[Any]:
@@ -254,11 +238,6 @@ def texts_in(value: Json) -> Iterator[str]:
             yield from texts_in(part)
     elif value is not None:
         yield str(value)
-
-
-def texts_of(value: object) -> list[str]:
-    """Return the texts in a JSON list; [] for anything else."""
-    return [item for item in list_of(value) if isinstance(item, str)]
 
 
 def iso(moment: datetime) -> str:

@@ -8,15 +8,16 @@ The state keeps neither past attempts nor the times and the usage of calls: what
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
 from . import events as ev
 from .errors import INTERRUPTED, Failure
 from .evolve import apply_entry, draft, start
 from .ids import split_attempt, step_of
 from .relations import parent_of
-from .run import ENDED, AttemptStatus, RunStatus, StepStatus
+from .run import ENDED, AttemptStatus, RunStatus
 from .state import AttemptState, RunState, StepState
 from .text import cut, label, line, shortened
 from .value import iso
@@ -27,24 +28,20 @@ _OF_CALLS = (ev.ModelCallBegan, ev.ModelCallReturned, ev.ToolCallBegan, ev.ToolC
 _STOPS = (ev.AttemptReturned, ev.AttemptParked, ev.StepSettled)
 """Events of an attempt that ends, and no longer waits for anything."""
 _UNDER_WAY = ("scheduled", "running")
-_OPEN = {"call_id", "kind", "tool", "args"}
 
 Part = dict[str, Any]
 """A part of a view, or of a patch on one."""
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Change:
     """The change that one entry makes to a view: its words, and a merge patch on the view."""
 
     seq: int
-    at: datetime
+    at: str
     type: str
     words: Words
     patch: Part
-
-    def document(self) -> dict[str, Any]:
-        """Return the change as JSON data."""
-        return {**self._asdict(), "at": iso(self.at), "words": self.words._asdict()}
 
 
 class _Recorded(dict[str, Any]):
@@ -89,7 +86,7 @@ class Projection:
         at = iso(entry.at)
         patch = _show(self.document, self._values(self.state, entry, at))
         self.document["last_seq"], self.document["last_at"] = entry.seq, at
-        return Change(entry.seq, entry.at, entry.event.type, words(entry), patch)
+        return Change(entry.seq, at, entry.event.type, words(entry), patch)
 
     def _values(self, state: RunState, entry: ev.Entry, at: str) -> Part:
         """Return what is to be shown, after an entry, of the parts that it touched."""
@@ -105,8 +102,7 @@ class Projection:
         values: Part = {"steps": steps, "spend": _spend(state)}
         if isinstance(event, _OF_CALLS):
             return values  # most events of a run, which change nothing else
-        values |= {"run": _run(state, shown["run"], entry, at), "counts": _counts(state)}
-        values["run"]["phase"] = _phase(state, shown["run"].get("phase"), steps, event)
+        values["run"] = _run(state, shown["run"], entry, at)
         match event:
             case ev.OrderIssued():
                 order = event.order
@@ -157,7 +153,6 @@ def _empty(run_id: str) -> Part:
         "last_at": "",
         "run": {**run, "status": RunStatus.QUEUED, "waits": {}, "answers": {}},
         "spend": {**dict.fromkeys(("requests", "tokens", "nanousd"), 0), "unpriced": False},
-        "counts": dict.fromkeys(("total", "completed", "failed", "dropped", "approvals"), 0),
         "orders": {},
         "steps": {},
         "todos": [],
@@ -193,40 +188,11 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
     return {**values, "waits": dict.fromkeys(past)}
 
 
-def _phase(state: RunState, phase: Part | None, steps: Part, event: ev.AnyEvent) -> Part | None:
-    """Return what the lead is doing and how far it has come: its step that has been running for longest."""
-    key, written = ("", None) if phase is None else (phase["step"], phase.get("written"))
-    if key in steps and steps[key]["status"] != "running":
-        key, written = "", None
-    if not key:
-        running = (state.steps[each].step for each in steps if steps[each]["status"] == "running")
-        key = next((each.step_id for each in running if not each.counts and each.parent is None), "")
-    if not key:
-        return None
-    if isinstance(event, ev.ElementWritten) and step_of(event.attempt) == key:
-        written = event.index + 1
-    step = state.steps[key].step
-    worker = state.worker(step.worker)
-    doing = step.doing or (worker.doing if worker is not None else "") or step.worker[:1].upper() + step.worker[1:]
-    more = f" · {written:,} {'subtask' if written == 1 else 'subtasks'} written" if written else ""
-    return {"step": key, "written": written, "text": f"{doing}{more}"}
-
-
 def _spend(state: RunState) -> Part:
     spent = state.spent
     values: Part = {"requests": spent.requests, "tokens": spent.tokens, "nanousd": spent.nanousd}
     values |= {"cached_tokens": state.cached_tokens or None, "cache_write_tokens": state.cache_write_tokens or None}
     return {**values, "unpriced": state.unpriced, "budget_nanousd": state.definition.limits.budget_nanousd}
-
-
-def _counts(state: RunState) -> Part:
-    """Count the steps that count towards the answer and were not replaced, and the open approvals."""
-    counted, over = state.counted, state.status in ENDED
-    completed, failed = counted.get(StepStatus.COMPLETED, 0), counted.get(StepStatus.FAILED, 0)
-    total = sum(counted.values())
-    dropped = total - completed - failed if over else counted.get(StepStatus.DROPPED, 0)
-    values = {"total": total, "completed": completed, "failed": failed, "dropped": dropped}
-    return {**values, "approvals": 0 if over else len(state.asking)}
 
 
 # --- its steps, with their attempts and calls ------------------------------------------------------------------------
@@ -270,7 +236,6 @@ def _given(state: RunState, step: StepState, args_shown: Part) -> Part:
     args = subtask.args if subtask is not None else given.input if given.counts or parent is not None else {}
     named = _label(name, args) if subtask is not None or parent is not None else name
     tool = subtask.tool if subtask is not None else None
-    retries = next((spec.retries for spec in state.definition.tools if spec.name == tool), None)
     return {
         "name": cut(name),
         "label": named if parent is None else f"{named} (for {state.steps[parent].step.name})",
@@ -281,7 +246,6 @@ def _given(state: RunState, step: StepState, args_shown: Part) -> Part:
         "needs": list(given.needs),
         "parent": parent,
         "repairs": subtask.repairs_subtask if subtask is not None else None,
-        "tries": 1 + (state.definition.limits.max_retries if retries is None else retries),
     }
 
 
@@ -341,8 +305,7 @@ def _attempt(shown: Part, entry: ev.Entry, *, is_last: bool) -> Part:
                 return {"outcome": "lost" if failed else "stopped", **failed}
             return {"outcome": "ok" if event.result.ok else "failed", "result_seq": entry.seq, **failed}
         case ev.AttemptParked() if is_last:
-            calls = [shortened(call.model_dump(include=_OPEN, exclude_defaults=True)) for call in event.open_calls]
-            return {"outcome": "parked", "open_calls": calls}
+            return {"outcome": "parked"}
         case ev.StepSettled() if is_last:
             failed = _failed(event.failure)
             kept = was == "lost" or (was == "stopped" and not failed)

@@ -129,7 +129,7 @@ class Step(Value):
     """One unit of work for one worker: a subtask of an order, or what a flow or a call asked for.
 
     ``needs`` are the ids of steps whose results it uses. ``parent`` is the attempt that asked for it (None: the flow).
-    ``tools`` restricts those of its worker; ``model``, ``instructions``, ``doing`` and ``output`` (a JSON schema)
+    ``tools`` restricts those of its worker; ``model``, ``instructions`` and ``output`` (a JSON schema)
     replace the worker's. If it ``counts``, its result belongs to the answer. A ``final`` step writes the answer: its
     text is shown while it is written, and it may use the allowance reserved for the answer; one that ``judges`` a work
     order (by id) the part for reviews. A flow knows its steps again by ``kind`` (``ask`` a worker, ``call`` a tool,
@@ -140,7 +140,6 @@ class Step(Value):
     step_id: str
     worker: str
     title: str = ""
-    doing: str = Field(default="", exclude_if=operator.not_)
     input: dict[str, Any] = {}
     needs: tuple[str, ...] = ()
     parent: str | None = None

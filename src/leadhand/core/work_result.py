@@ -139,11 +139,6 @@ class Claim(Value):
     cites: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     start: int | None = Field(default=None, exclude_if=unset)
     end: int | None = Field(default=None, exclude_if=unset)
-
-
-class JudgedClaim(Claim):
-    """A claim of an answer with its verdict."""
-
     verdict: ClaimVerdict = ClaimVerdict.NOT_CHECKED
 
 
@@ -166,7 +161,7 @@ class Doubt(Value):
 class Judgement(Value):
     """The verdicts on the claims of an answer. ``judged_by`` is the model that judged (None: none did)."""
 
-    claims: tuple[JudgedClaim, ...] = ()
+    claims: tuple[Claim, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     judged_by: str | None = None
 

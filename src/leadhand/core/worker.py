@@ -71,15 +71,13 @@ class Worker(Value):
     than one reply is written in several. ``max_turns`` limits the model calls of one attempt, ``max_requests``,
     ``max_tokens`` and ``budget`` (US dollars) those of one step, ``max_children`` how often it may delegate.
     ``delegates`` are the workers to which its tools may delegate with all tools of those workers; other children have
-    no tool that their parent lacks. ``doing`` is what its steps are doing (``Planning``). A ``declared`` worker, of the
-    project or defined during the run, is one that orders can name and tools can call. ``code`` is where its code comes
-    from, ``fingerprint`` a digest of the source.
+    no tool that their parent lacks. A ``declared`` worker, of the project or defined during the run, is one that orders
+    can name and tools can call. ``code`` is where its code comes from, ``fingerprint`` a digest of the source.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
     instructions: str = ""
     description: str = Field(default="", exclude_if=operator.not_)
-    doing: str = Field(default="", exclude_if=operator.not_)
     model: str | None = None
     fallbacks: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     settings: CallSettings | None = Field(default=None, exclude_if=unset)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast
@@ -11,7 +12,7 @@ from urllib.parse import unquote
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Json, is_list, is_object, json_problem, thawed
+from leadhand.core.value import Json, is_list, is_object, json_problem
 from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.work_order import references, result_reference
 from leadhand.core.work_result import ResultData
@@ -59,7 +60,7 @@ def supplied_problems(state: RunState, key: str, value: Json) -> list[str]:
 
 def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
     """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences."""
-    found = islice(_validator(Frozen(schema)).iter_errors(thawed(instance)), _MOST_PROBLEMS)
+    found = islice(_validator(Frozen(schema)).iter_errors(deepcopy(instance)), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
 
@@ -102,7 +103,7 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
     try:
         if _parts_of(schema) > MOST_PARTS:
             return f"its references stand for more than {MOST_PARTS:,} parts"
-        jsonschema_rs.validator_for(thawed(schema), retriever=_not_fetched)
+        jsonschema_rs.validator_for(deepcopy(dict(schema)), retriever=_not_fetched)
     except RecursionError:
         return "it is nested too deeply"
     except ValueError as error:  # jsonschema_rs.ValidationError is one
@@ -133,7 +134,7 @@ def _parts_of(schema: Mapping[str, Any]) -> int:
             counted[id(value)] = 1 + inner
         return counted[id(value)]
 
-    whole = thawed(schema)
+    whole = deepcopy(schema)
     return count(whole)
 
 
@@ -156,7 +157,7 @@ def _not_fetched(uri: str) -> Any:
 def _validator(schema: Frozen[dict[str, Any]]) -> Any:
     import jsonschema_rs  # imported late: it takes 16 ms of CPU, and knows no subclasses of list
 
-    return jsonschema_rs.validator_for(thawed(schema.value))
+    return jsonschema_rs.validator_for(deepcopy(schema.value))
 
 
 def argument_problems(tool: ToolSpec, args: Mapping[str, Json], *, complete: bool = True) -> list[str]:

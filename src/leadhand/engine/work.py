@@ -68,7 +68,6 @@ def caller_of(state: RunState, key: str) -> Caller:
         known_tools=frozenset(tool.name for tool in run.tools),
         reserved_names=frozenset(worker.name for worker in run.workers),
         inputs={worker.name: worker.input for worker in run.declared if worker.input is not None},
-        nested_workers=run.nested_workers,
         limits={} if worker is None else worker.limits,
     )
 

@@ -16,7 +16,7 @@ from leadhand.core.artifact import BLOB_KEY, blob_of
 from leadhand.core.errors import UsageError
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, list_of, object_of, plain_json, text_of
-from leadhand.core.work_result import Claim, ClaimVerdict, Doubt, JudgedClaim, Judgement
+from leadhand.core.work_result import Claim, ClaimVerdict, Doubt, Judgement
 from leadhand.verify.exact import problems_of
 from leadhand.verify.judge import (
     JUDGE,
@@ -266,7 +266,7 @@ def judgement_of(
     A claim is contradicted if two rounds say so, else it is unconfirmed. Without ``material``, nothing is compared.
     """
     citable, keys = {} if material is None else material.citable(), keys_of(claims)
-    judged: list[JudgedClaim] = []
+    judged: list[Claim] = []
     doubts: list[Doubt] = []
     doubtful = ClaimVerdict.UNCONFIRMED
     for claim, (verdict, said) in verdicts_of(claims, records):
@@ -278,7 +278,7 @@ def judgement_of(
         if problems:
             why = " ".join(problems)
             doubts.append(Doubt(n=claim.n, claim=claim.text, part=claim.text, verdict=doubtful, why=why))
-        judged.append(JudgedClaim(**dict(claim), verdict=verdict))
+        judged.append(claim.evolve(verdict=verdict))
     return Judgement(claims=tuple(judged), doubts=tuple(doubts), judged_by=judged_by)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leadhand.core.state import RunState
-from leadhand.core.work_result import JudgedClaim, Judgement
+from leadhand.core.work_result import Judgement
 from leadhand.verify.claims import claims_of_answer
 
 
@@ -13,4 +13,4 @@ def judgement_of(state: RunState) -> Judgement:
     if finished is None or finished.judgement is not None:
         return Judgement() if finished is None or finished.judgement is None else finished.judgement
     claims = claims_of_answer(finished.answer, finished.value)
-    return Judgement(claims=tuple(JudgedClaim(**dict(each)) for each in claims))
+    return Judgement(claims=tuple(claims))

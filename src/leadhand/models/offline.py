@@ -13,7 +13,7 @@ from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage, 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP
-from leadhand.core.value import fitting, object_of, text_of, texts_of
+from leadhand.core.value import fitting, list_of, object_of, text_of
 from leadhand.flows.flow import fault_of
 from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules, reported, shape
@@ -117,7 +117,7 @@ def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     A structured answer needs all its required fields among the facts. The result of a worker's only tool is the answer.
     """
     if request.schema is not None:
-        required = texts_of(request.schema.get("required"))
+        required = list_of(request.schema.get("required"))
         fields = {name: facts[name] for name in object_of(request.schema.get("properties")) if name in facts}
         return fields if required and fields.keys() >= set(required) else None
     if request.results:

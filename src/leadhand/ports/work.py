@@ -39,8 +39,8 @@ class Caller:
     (name to description). Of these, its step and those above it ``made`` some.
 
     ``known_tools`` are all tools of the run, ``reserved_names`` those that no worker of the run can have.
-    ``inputs`` are the JSON schemas of what workers are given, of those that have one. With
-    ``nested_workers``, workers that it makes may make and call workers, too. They get its ``limits``.
+    ``inputs`` are the JSON schemas of what workers are given, of those that have one. Workers that it makes get its
+    ``limits``.
     """
 
     key: str = ""
@@ -51,7 +51,6 @@ class Caller:
     known_tools: frozenset[str] = frozenset()
     reserved_names: frozenset[str] = frozenset()
     inputs: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    nested_workers: bool = False
     limits: Mapping[str, int | float] = field(default_factory=dict[str, int | float])
 
 

@@ -149,9 +149,6 @@ class Submission(Body):
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the flow. Unknown or invalid options are refused."
     )
-    no_cache: bool = Field(
-        False, exclude_if=operator.not_, description="Call tools even if an earlier result could be used again."
-    )
     instructions: str | dict[str, str] | None = Field(
         None,
         exclude_if=unset,
@@ -285,7 +282,6 @@ def asked_for(submission: Submission, runtime: Runtime, principal: Principal) ->
         limits=wanted,
         budgets=(*usual.budgets, *ceilings.budgets(principal.key_id or "")),
         shared=ceilings.shared(principal.key_id or ""),
-        no_cache=usual.no_cache or submission.no_cache,
         check=submission.check or usual.check,
         strict=usual.strict or submission.strict,
         worker_calls=submission.worker_calls or usual.worker_calls,

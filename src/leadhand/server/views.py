@@ -39,7 +39,7 @@ class ViewLine:
         """The message in the form of Server-Sent Events; a view is always brief."""
         if self._written is None:
             assert self._change is not None
-            self._written = _message(self.seq, to_json(self._change.document()))
+            self._written = _message(self.seq, to_json(self._change))
             self._change = None
         return self._written
 

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable
+from copy import deepcopy
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
@@ -16,7 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.core.value import Json, shown, thawed
+from leadhand.core.value import Json, shown
 from leadhand.ports import Previewer, ToolContext
 from leadhand.ports.tool_limits import (
     HOW_AT_ONCE,
@@ -134,7 +135,7 @@ class Tool(Generic[_P, _R]):
     def call(self, args: dict[str, Json], context: ToolContext) -> Any:
         """Call the function with JSON arguments. Raises ToolError (``bad_arguments``) if they do not have its types."""
         try:
-            given = self._arguments[0].model_validate(thawed(args))
+            given = self._arguments[0].model_validate(deepcopy(args))
         except ValidationError as error:
             faults = "; ".join(
                 f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}" for found in error.errors()[:8]

@@ -98,7 +98,7 @@ def _made(
 ) -> Worker:
     """Return the worker that a caller makes. Raises ToolError for one that it may not make."""
     mine = [each.name for each in caller.tools]
-    allowed = [each.name for each in caller.tools if caller.nested_workers or each.toolset != DYNAMIC_WORKERS]
+    allowed = [each.name for each in caller.tools if each.toolset != DYNAMIC_WORKERS]
     for wanted in tools or ():
         if wanted not in caller.known_tools:
             raise _bad(f"there is no tool {wanted!r}.{did_you_mean(wanted, mine)}", f"choose from: {_listed(allowed)}")

@@ -72,10 +72,7 @@ def judging_workers(check: Check, others: Iterable[Worker], *, verifier: bool) -
         )
     judge = Worker(name=JUDGE, instructions=instructions(JUDGE), output=REPLY, model_role="review")
     confirm = Worker(name=CONFIRM, instructions=instructions(CONFIRM), output=CONFIRMATION, model_role="plan")
-    return (
-        judge.evolve(loop="code" if verifier else "reply", doing="Judging the answer"),
-        confirm.evolve(loop="reply", doing="Checking what is missing"),
-    )
+    return judge.evolve(loop="code" if verifier else "reply"), confirm.evolve(loop="reply")
 
 
 @cache
@@ -172,7 +169,7 @@ def judge_facts(claims: Sequence[Claim], pieces: Iterable[Piece], material: Mate
     shown = (each.evolve(cites=tuple(material.cited(each)), start=None, end=None) for each in claims)
     return {
         "request": request,
-        "claims": [each.model_dump(mode="json") for each in shown],
+        "claims": [each.model_dump(mode="json", exclude={"verdict"}) for each in shown],
         "evidence": {k: found[k] if of == 1 else {**object_of(found[k]), PART: [part, of]} for k, part, of in pieces},
     }
 

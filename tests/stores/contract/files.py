@@ -12,7 +12,7 @@ from .samples import ATTEMPT, Contract, started
 async def write_file(store: ContextStore, run_id: str, path: str, content: str) -> None:
     """Record that a run wrote a file."""
     digest, size = digest_of(content.encode()), len(content)
-    written = ArtifactWritten(attempt=ATTEMPT, path=path, digest=digest, size=size, media_type="text/markdown")
+    written = ArtifactWritten(attempt=ATTEMPT, path=path, digest=digest, size=size)
     await store.append(run_id, [written])
 
 
@@ -37,7 +37,6 @@ class FileIndexContract(Contract):
             path="memory/a.md",
             digest=digest_of(b"third"),
             size=5,
-            media_type="text/markdown",
             run_id="run-1",
             at=entry.at,
         )

@@ -12,7 +12,7 @@ from leadhand.core.run import CitedSource, ForkPoint, Gap, RunStatus, StepStatus
 from leadhand.core.tool import Todo
 from leadhand.core.value import Json, Moment, unset
 from leadhand.core.work_order import WorkOrder
-from leadhand.core.work_result import JudgedClaim
+from leadhand.core.work_result import Claim
 from leadhand.flows.report.shapes import Task
 from leadhand.ports.runs import RunListing
 from leadhand.ports.work_state import WorkState
@@ -80,7 +80,6 @@ class ArtifactLine(Document):
     version: int
     digest: str
     bytes: int
-    media_type: str
     by: str = Field(description="The ID of the step that wrote it.")
     at: datetime
 
@@ -139,7 +138,7 @@ class RunDocument(Document):
     value: Json = Field(description="The typed answer of a run with an output schema; null without one.")
     sample: bool = Field(description="Whether the answer rests on made-up data of the sample services.")
     evidence: EvidencePart
-    claims: tuple[JudgedClaim, ...] = Field(description="The claims of the answer, each with its verdict.")
+    claims: tuple[Claim, ...] = Field(description="The claims of the answer, each with its verdict.")
     done: tuple[DoneCall, ...] = Field(description="Every call with an effect, from the log.")
     calls: int = Field(description="The tool calls that were made.")
     failed_calls: int = Field(description="The tool calls that failed.")

@@ -22,17 +22,6 @@ FailurePart = TypedDict(
 """Why something did not succeed, and what a person can do about it."""
 
 
-class PhasePart(TypedDict):
-    """What the lead is doing, in a ``step``.
-
-    ``written`` counts the subtasks of the part of a plan that is being written. ``text`` has all of it in words.
-    """
-
-    step: str
-    written: NotRequired[int]
-    text: str
-
-
 class WaitPart(TypedDict):
     """What an attempt waits for, outside of its timeout, and until when at most."""
 
@@ -61,7 +50,6 @@ class RunPart(TypedDict):
     created_at: str
     finished_at: NotRequired[str]
     owner: NotRequired[str]
-    phase: NotRequired[PhasePart]
     waits: dict[str, WaitPart]
     answers: dict[str, AnswerPart]
 
@@ -79,19 +67,6 @@ class SpendPart(TypedDict):
     nanousd: int
     unpriced: bool
     budget_nanousd: NotRequired[int]
-
-
-class CountsPart(TypedDict):
-    """Counts of the steps that count towards the answer and were not replaced, by how they ended; of open approvals.
-
-    What is open when a run ends is dropped.
-    """
-
-    total: int
-    completed: int
-    failed: int
-    dropped: int
-    approvals: int
 
 
 class ReviewPart(TypedDict):
@@ -144,15 +119,6 @@ class CallPart(TypedDict):
     returned_seq: NotRequired[int]
 
 
-class OpenCallPart(TypedDict):
-    """A call that a parked attempt waits for."""
-
-    call_id: str
-    kind: str
-    tool: NotRequired[str]
-    args: NotRequired[dict[str, Any]]
-
-
 class AttemptPart(TypedDict):
     """One attempt at a step. ``calls`` are keyed by the sequence number of the event that started each."""
 
@@ -165,13 +131,12 @@ class AttemptPart(TypedDict):
     feedback: NotRequired[str]
     host: NotRequired[str]
     failure: NotRequired[FailurePart]
-    open_calls: NotRequired[list[OpenCallPart]]
     result_seq: NotRequired[int]
     calls: dict[str, CallPart]
 
 
 class StepPart(TypedDict):
-    """One step with its attempts, by number. ``tries``: how many there may be after transient failures."""
+    """One step with its attempts, by number."""
 
     name: str
     label: str
@@ -190,7 +155,6 @@ class StepPart(TypedDict):
     failure: NotRequired[FailurePart]
     verdict: NotRequired[VerdictPart]
     by: NotRequired[str]
-    tries: int
     seq: int
     settled_seq: NotRequired[int]
     attempts: dict[str, AttemptPart]
@@ -223,7 +187,6 @@ class ViewDocument(TypedDict):
     last_at: str
     run: RunPart
     spend: SpendPart
-    counts: CountsPart
     orders: dict[str, OrderPart]
     steps: dict[str, StepPart]
     todos: list[TodoPart]

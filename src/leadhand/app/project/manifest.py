@@ -76,8 +76,8 @@ class ProjectManifest(Value):
 
     ``tools``, ``flows``, ``agents`` and ``hooks`` are Python files or modules, ``toolsets`` groups of built-in tools.
     ``worker_files`` are worker files or patterns such as ``workers/*.worker``. ``generated_workers_dir`` is where
-    workers that are made during runs are written; without it, no run can make any. With ``nested_creation``, those
-    workers may make workers, too. ``offline_rules`` are Python files whose ``OFFLINE`` says, by the name of
+    workers that are made during runs are written; without it, no run can make any.
+    ``offline_rules`` are Python files whose ``OFFLINE`` says, by the name of
     a worker, what the built-in model does as that worker. ``stages`` are settings of the report flow's stages.
     ``tool_settings`` are limits and caches of tools, by their names. ``check`` says who checks answers (a judge, the
     exact checks alone, or nobody); with ``strict``, doubts make a run partial. With ``worker_calls`` ``always``, a
@@ -89,7 +89,6 @@ class ProjectManifest(Value):
     toolsets: tuple[str, ...] = ()
     worker_files: tuple[str, ...] = ()
     generated_workers_dir: str | None = Field(default=None, min_length=1)
-    nested_creation: bool = False
     flows: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from pydantic import Field
 
 from leadhand.app.project.config_files import fault, line_in, read_text, validated
 from leadhand.core.errors import ConfigurationError
-from leadhand.core.value import Value, is_object, one_line, thawed
+from leadhand.core.value import Value, is_object, one_line
 from leadhand.core.worker import WORKER_NAME, CallSettings
 from leadhand.core.worker import Worker as Recorded
 from leadhand.engine.gate import schema_flaw
@@ -93,7 +94,7 @@ def worker_text(worker: Worker | Recorded, about: str = "") -> str:
     """Return a worker as the text of its file, with ``about`` as comments at its beginning."""
     import yaml
 
-    data: dict[str, Any] = {key: plain for key in IN_FILE if (plain := thawed(getattr(worker, key, None)))}
+    data: dict[str, Any] = {key: plain for key in IN_FILE if (plain := deepcopy(getattr(worker, key, None)))}
     data |= {"model": worker.models[0] if len(worker.models) == 1 else worker.models} if worker.models else {}
     front = yaml.safe_dump({key: data[key] for key in IN_FILE if key in data}, sort_keys=False, allow_unicode=True)
     comments = "".join(f"# {line}\n" for line in about.splitlines())

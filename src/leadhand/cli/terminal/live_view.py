@@ -25,6 +25,7 @@ from leadhand.app.formatting import GLYPHS, clean, duration, folded, money, one_
 from leadhand.cli.terminal.progress import Line, View, attempt_words, took
 from leadhand.cli.terminal.streams import Terminal
 from leadhand.core.events import AttemptScheduled, Entry
+from leadhand.core.ids import step_of
 from leadhand.core.limits import usd
 
 FRAMES_PER_SECOND = 8
@@ -150,23 +151,23 @@ class LiveView(View):
 
     def _summary(self, now: datetime) -> Text:
         """The work order, its progress, and what was spent so far."""
-        view, active = self._progress.view, self._progress.active
-        run, counts = view["run"], view["counts"]
+        view, steps = self._progress.view, self._progress.view["steps"]
         name = next(reversed(view["orders"]), "")
-        statuses = Counter(view["steps"][key]["status"] for key in active)
-        done, failed = counts["completed"], counts["failed"] + counts["dropped"]
         counted: list[str] = []
-        if counts["total"]:
-            numbers = {**statuses, "failed": failed, "pending": counts["total"] - done - failed - len(active)}
+        if total := self._progress.counted.total():
+            numbers = Counter(steps[key]["status"] for key in self._progress.active if steps[key]["counts"])
+            numbers["failed"] = self._progress.counted["failed"] + self._progress.counted["dropped"]
+            done = self._progress.counted["completed"]
+            numbers["pending"] = total - done - numbers.total()
             words = ("running", "retrying", "waiting", "failed", "pending")
-            counted = [f"{done:,}/{counts['total']:,} done"]
-            counted += [f"{numbers[word]:,} {word}" for word in words if numbers.get(word, 0) > 0]
-        if "phase" in run:
-            counted.append(run["phase"]["text"])
+            counted = [
+                f"{done:,}/{total:,} done",
+                *(f"{numbers[word]:,} {word}" for word in words if numbers[word] > 0),
+            ]
         line = Text("◐ ", style="cyan", no_wrap=True, overflow="ellipsis")
         line.append(f"{name}  " if name else "", style="bold")
         line.append(" · ".join(counted) or "Starting", style="default")
-        created = run["created_at"]
+        created = view["run"]["created_at"]
         since = (now - datetime.fromisoformat(created)).total_seconds() if created else 0.0
         spend = view["spend"]
         used = spent(spend["requests"], spend["tokens"], None if spend["unpriced"] else usd(spend["nanousd"]))
@@ -186,9 +187,8 @@ class LiveView(View):
         return found
 
     def _draft_lines(self) -> list[RenderableType]:
-        view = self._progress.view
-        phase = view["run"].get("phase")
-        if not self._draft or phase is None or view["steps"][phase["step"]]["worker"] not in ("compose", "writer"):
+        part = self._progress.view["steps"].get(step_of(self._draft_of))
+        if not self._draft or part is None or part["worker"] not in ("compose", "writer"):
             return []
         last = Text(clean(self._draft), style="dim italic").wrap(self._console, max(20, self._console.width - 2))[
             -DRAFT_LINES:

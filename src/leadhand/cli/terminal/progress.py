@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,10 +17,6 @@ from leadhand.core.view import Change, Projection
 from leadhand.core.words import Tone
 
 ACTIVE = frozenset({"running", "retrying", "waiting"})
-PHASES = frozenset({"attempt_started", "element_written"})
-"""Events that bring the lead a phase further."""
-WRITTEN = 10
-"""So many more subtasks of a plan are worth a line."""
 SILENT = frozenset({"run_started", "run_claimed", "run_finished"})
 """Events that the first and last lines of the command already report."""
 
@@ -37,15 +34,20 @@ class Line(NamedTuple):
 
 
 class Progress:
-    """Keeps the view of a run, and the keys of the subtasks that are active.
+    """Keeps the view of a run, and the keys of the steps that are active.
 
-    An entry costs a bounded number of steps, however many subtasks there are.
+    An entry costs a bounded number of steps, however many there are.
     """
 
     def __init__(self) -> None:
         self._projection = Projection("")  # the views of a terminal do not show the run's id
-        self._phase = ""
         self.active: dict[str, None] = {}
+
+    @property
+    def counted(self) -> Counter[str]:
+        """The numbers of the steps that count towards the answer and were not replaced, by status."""
+        state = self._projection.state
+        return Counter[str](state.counted if state is not None else {})
 
     @property
     def view(self) -> ViewDocument:
@@ -66,26 +68,20 @@ class Progress:
         return self._line(change, entry.at)
 
     def _sort_in(self, key: str) -> None:
-        part = self.view["steps"][key]
-        if not _is_work(part):
-            return
-        if part["status"] in ACTIVE:
+        if self.view["steps"][key]["status"] in ACTIVE:
             self.active[key] = None
         else:
             self.active.pop(key, None)
 
     def _line(self, change: Change, at: datetime) -> Line | None:
         words = change.words
-        phase = self.view["run"].get("phase") if "phase" in change.patch.get("run", {}) else None
-        if change.type in PHASES and phase and not phase.get("written", 0) % WRITTEN:
-            said, self._phase = self._phase, phase["text"]  # a lead has a phase in each of its turns
-            return Line(phase["text"], "", "info", phase=False) if said != self._phase else None
         if change.type == "todos_set":
             return Line(words.title, words.text, words.tone, phase=False)
         if words.level == "detail" or change.type in SILENT:
             return None
         part = self.view["steps"].get(words.subject)
-        approvals = self.view["counts"]["approvals"]
+        state = self._projection.state
+        approvals = 0 if state is None else len(state.asking)
         if change.type == "run_status_set" and approvals and self.view["run"]["status"] == "waiting":
             text = count(approvals, "open request")
         elif part is None:
@@ -110,23 +106,21 @@ class Progress:
 
 
 def _is_quiet(change: Change, part: StepPart) -> bool:
-    """Whether an event is not worth a line: progress of what is shown as a phase, and a step of one attempt."""
-    words = change.words
-    if words.level == "step" and words.tone in ("info", "good") and not _is_work(part):
+    """Whether an event is not worth a line: a step of the lead that is completed, and an attempt that goes on."""
+    if change.type == "step_settled" and change.words.tone == "good" and not _is_work(part):
         return True
     last = _last_attempt(part)
     return change.type == "attempt_started" and last is not None and _continued(part, last[1]) is not None
 
 
 def _continued(part: StepPart, attempt: AttemptPart) -> AttemptPart | None:
-    """Return the attempt that this one continues, if that waited only for what it had delegated."""
+    """Return the attempt that this one continues, if that waited for answers."""
     before = part["attempts"].get(split_attempt(attempt.get("continues", ""))[1])
-    waits = {call["kind"] for call in before.get("open_calls", ())} if before is not None else set[str]()
-    return before if waits == {"asks"} else None
+    return before if before is not None and before["outcome"] == "parked" else None
 
 
 def _is_work(part: StepPart) -> bool:
-    """Whether a step counts or was delegated: what a lead does for its orders is shown as a phase."""
+    """Whether a step counts or was delegated: it is not what a lead does for its orders."""
     return part["counts"] or "parent" in part
 
 
@@ -138,7 +132,7 @@ def _last_attempt(part: StepPart) -> tuple[int, AttemptPart] | None:
 
 
 def took(part: StepPart, now: datetime) -> float:
-    """Return the seconds since the last attempt started, or that it took, with its waits for what it asked for."""
+    """Return the seconds since the last attempt started, or that it took, with its waits for answers."""
     last = _last_attempt(part)
     if last is None:
         return 0.0
@@ -151,15 +145,14 @@ def took(part: StepPart, now: datetime) -> float:
 
 
 def attempt_words(part: StepPart) -> str:
-    """Return ``attempt 2 of 3 in 1.5 s (timeout)`` for a step that is tried again, else ""."""
+    """Return ``attempt 2 in 1.5 s (timeout)`` for a step that is tried again, else ""."""
     last = _last_attempt(part)
     if last is None or last[0] == 1:
         return ""
     number, attempt = last
     before = part["attempts"].get(str(number - 1))
     failure = before.get("failure") if before is not None else None
-    counted = number <= part["tries"] and (failure is None or failure["class"] == "transient")
-    words = f"attempt {number} of {part['tries']}" if counted else f"attempt {number}"
+    words = f"attempt {number}"
     if "not_before" in attempt and "started_at" not in attempt:
         wait = datetime.fromisoformat(attempt["not_before"]) - datetime.fromisoformat(attempt["scheduled_at"])
         words += f" in {duration(wait.total_seconds())}" if wait.total_seconds() >= 0.05 else ""

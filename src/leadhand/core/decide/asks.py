@@ -74,7 +74,7 @@ def _granted(state: RunState, step: StepState, attempt: AttemptState, ask: Ask, 
             worker = _worker(state, step, ask)
             return ev.WorkerDefined(attempt=attempt.attempt, worker=worker, description=ask.description)
         case WriteArtifact():
-            written = ask.model_dump(include={"digest", "size", "media_type"})
+            written = ask.model_dump(include={"digest", "size"})
             return ev.ArtifactWritten(attempt=attempt.attempt, path=confined(ask.path), **written)
         case SetTodos():
             return ev.TodosSet(attempt=attempt.attempt, todos=ask.todos)
@@ -136,8 +136,6 @@ def _repeats(state: RunState, parent: StepState, key: str) -> str:
 
 def _making_workers(state: RunState) -> set[str]:
     """Return the tools that a worker defined during the run may not have: those that make and call workers."""
-    if state.definition.nested_workers:
-        return set()
     return {tool.name for tool in state.definition.tools if tool.toolset == DYNAMIC_WORKERS}
 
 

@@ -108,6 +108,7 @@ class ApprovalAnswered(Request):
     ``reason`` and ``raw`` as its result; otherwise it can be made again.
     """
 
+    about: ClassVar[str] = "approval_id"
     approval_id: str
     approve: bool
     args_hash: str = ""

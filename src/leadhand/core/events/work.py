@@ -271,6 +271,7 @@ class CallAnswered(EventBase):
     """An open call of a parked attempt got its answer from the controller: the result of another step, or whether its
     asks were granted. The result itself is stored only with the other step."""
 
+    about: ClassVar[str] = "call_id"
     call_id: str
     ok: bool
     content: str
@@ -289,7 +290,6 @@ class ArtifactWritten(AttemptEvent):
     path: str
     digest: str
     size: int
-    media_type: str
 
 
 class TodosSet(AttemptEvent):

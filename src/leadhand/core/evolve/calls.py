@@ -216,7 +216,7 @@ def worker_defined(state: RunState, _entry: ev.Entry, event: ev.WorkerDefined) -
 
 
 def artifact_written(state: RunState, entry: ev.Entry, event: ev.ArtifactWritten) -> None:
-    written = event.model_dump(include={"path", "digest", "size", "media_type"})
+    written = event.model_dump(include={"path", "digest", "size"})
     version = FileVersion(**written, by=step_of(event.attempt), at=entry.at)
     state.artifacts[event.path] = (*state.artifacts.get(event.path, ()), version)
 

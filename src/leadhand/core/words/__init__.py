@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any, Literal, NamedTuple, cast, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_args
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
 from leadhand.core.ids import split_attempt, step_of, step_of_call
 from leadhand.core.text import label, line, listed
-from leadhand.core.value import object_of, text_of
 from leadhand.core.work_order import OpenCall
 
 Tone = Literal["info", "good", "attention", "problem"]
@@ -21,7 +20,8 @@ Level = Literal["phase", "step", "detail"]
 line in plain output, ``detail`` events are shown in the log only."""
 
 
-class Words(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Words:
     """An event in words. ``text`` is one line, "" if the title is enough; ``subject`` is the id of a step or an
     order, or "" for the run. ``topics`` are any of work, tools, models and people."""
 
@@ -34,10 +34,8 @@ class Words(NamedTuple):
 
 
 _BY, _UNTIL = "by {who}: {reason}", "until {question.expires_at:%Y-%m-%d %H:%M:%S} UTC"
+_NOT_BEFORE = "not before {not_before:%H:%M:%S} UTC"
 _TOKENS = "{model}: {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-_CACHED = f"{_TOKENS}, {{usage.cached_tokens:,}} cached"
-_WRITTEN = f"{_CACHED}, {{usage.cache_write_tokens:,}} written to cache"
-_SIGNAL = f"{{question.text}} {_UNTIL}"
 _TABLE: dict[str, tuple[str, str, str]] = {
     "run_started": ("Run started", "{definition.request}", "phase"),
     "run_claimed": ("Run taken over", "by {owner}", "phase"),
@@ -71,8 +69,11 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "step_requested": ("{what} requested", "by {who}: {steps}", "attention people"),
     "request_decided declined": ("Request declined", "{what}: {declined}", "problem phase people"),
     "request_decided": ("Retry accepted", "{steps} by {who}", "attention phase work people"),
-    "attempt_scheduled kind=again": ("Attempt {number} scheduled", "{more}", "attention step work"),
-    "attempt_scheduled": ("Attempt {number} scheduled", "{more}", "work"),
+    "attempt_scheduled feedback": ("Attempt {number} scheduled", "{feedback}", "attention step work"),
+    "attempt_scheduled not_before": ("Attempt {number} scheduled", _NOT_BEFORE, "attention step work"),
+    "attempt_scheduled continues": ("Attempt {number} scheduled", "continues {continues}", "work"),
+    "attempt_scheduled number=1": ("Attempt {number} scheduled", "", "work"),
+    "attempt_scheduled": ("Attempt {number} scheduled", "", "attention step work"),
     "attempt_started": ("Attempt {number} started", "on {host}", "step work"),
     "attempt_returned lost result.error.type=interrupted": ("Stopped", "{result.error.message}", "work"),
     "attempt_returned lost result.error.type=cancelled": ("Stopped", "{result.error.message}", "work"),
@@ -84,11 +85,9 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "attempt_parked": ("Waiting", "{more}", "attention phase work"),
     "model_call_began": ("Model called", "{model}", "models"),
     "model_call_returned failure": ("Model call failed", "{failure}", "problem models"),
-    "model_call_returned usage.cache_write_tokens": ("Model answered", _WRITTEN, "models"),
-    "model_call_returned usage.cached_tokens": ("Model answered", _CACHED, "models"),
     "model_call_returned usage": ("Model answered", _TOKENS, "models"),
     "model_call_returned": ("Model answered", "{model}", "models"),
-    "element_written": ("Part written", "{more}", "models"),
+    "element_written": ("Part written", "number {index}, counted from 0", "models"),
     "conversation_compacted": ("Conversation shortened", "", "models"),
     "tool_call_began changed_by": ("Tool called", "{more}, as {changed_by} changed it", "tools"),
     "tool_call_began": ("Tool called", "{more}", "tools"),
@@ -102,7 +101,7 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "worker_defined": ("Worker recorded", "{worker.name}", "work"),
     "artifact_written": ("File written", "{path} ({size:,} bytes)", "step work"),
     "todos_set": ("Todos updated", "{more}", "step work"),
-    "note_emitted waits_s": ("Waiting", "{more}", "attention phase work"),
+    "note_emitted waits_s": ("{message}", "", "attention phase work"),
     "note_emitted waits_for": ("Continues", "{message}", "good phase work"),
     "note_emitted refused": ("Asked again", "{message}", "attention step models"),
     "note_emitted": ("Note", "{message}", "step work"),
@@ -112,11 +111,9 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "approval_answered expired": ("Approval expired", "it counts as denied", "problem phase people"),
     "approval_answered kind=effect approve": ("Call confirmed", _BY, "attention people"),
     "approval_answered kind=effect": ("Call was not made", _BY, "attention people"),
-    "approval_answered approve always": ("Approved for the run", _BY, "attention people"),
     "approval_answered approve": ("Approved", _BY, "attention people"),
     "approval_answered": ("Denied", _BY, "attention people"),
     "question_asked question.kind=timer": ("Sleeping", _UNTIL, "phase work"),
-    "question_asked question.kind=signal question.expires_at": ("Waiting for a signal", _SIGNAL, "phase work"),
     "question_asked question.kind=signal": ("Waiting for a signal", "{question.text}", "phase work"),
     "question_asked": ("Question for you", "{question.text}", "attention phase people"),
     "question_answered expired": ("Time is up", "{text}", "phase work"),
@@ -156,7 +153,7 @@ class _Said(dict[str, Any]):
     def __init__(self, entry: ev.Entry) -> None:
         super().__init__()
         self._event = entry.event
-        self["kind"], self["more"] = _about(entry.event, entry.at)
+        self["kind"], self["more"] = _about(entry.event)
 
     def __missing__(self, name: str) -> Any:
         if name == "number":
@@ -178,12 +175,15 @@ def words(entry: ev.Entry) -> Words:
     """Return the words for an entry. They depend on nothing else, so they are the same everywhere."""
     said = _Said(entry)
     rows = (row for wanted, row in WORDS[entry.event.type] if all(said.has(*each) for each in wanted))
-    title, text, _, tone, level, topics = next(rows)
-    title, text = title.format_map(said), line(text.format_map(said)).rstrip(":")
-    return Words(title[0].upper() + title[1:], text, _subject(entry.event), tone, level, topics)
+    row = next(rows)
+    title, text = row.title.format_map(said), line(row.text.format_map(said)).rstrip(":")
+    subject = entry.event.subject
+    called = step_of_call(subject) if isinstance(entry.event, ev.ApprovalAnswered | ev.CallAnswered) else ""
+    subject = called or step_of(subject) or subject
+    return Words(title[0].upper() + title[1:], text, subject, row.tone, row.level, row.topics)
 
 
-def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
+def _about(event: ev.AnyEvent) -> tuple[str, str]:
     """Return the kind of an event, if that is not a field, and what its words have besides its fields."""
     match event:
         case ev.OrderIssued():
@@ -194,50 +194,24 @@ def _about(event: ev.AnyEvent, at: datetime) -> tuple[str, str]:
             made["missing"] = len(event.review.missing)
             sound = made["accepted"] == made.total()
             return "sound" if sound else "", ", ".join(f"{made[each]:,} {each}" for each in sorted(+made))
-        case ev.AttemptScheduled():
-            when = f"in {(event.not_before - at).total_seconds():.1f} s" if event.not_before is not None else ""
-            why = event.feedback or (f"continues {event.continues}" if event.continues else "")
-            again = not event.attempt.endswith("/a1") and (event.feedback or when or event.continues is None)
-            return "again" if again else "", ": ".join(filter(None, (when, why)))
         case ev.AttemptParked():
             kinds = {call.kind for call in event.open_calls}
             named = ", ".join(label(call.tool, call.args) for call in event.open_calls if call.tool)
             if "effect" in kinds:
                 return "effect", named
             return "own" if kinds == {"asks"} else "", f"{waits_for(event.open_calls)}: {named}"
-        case ev.ElementWritten():
-            named = text_of(object_of(event.value).get("name")) or text_of(event.value)
-            return "", f"{event.index + 1}: {named}"
         case ev.ToolCallBegan():
             return "", label(event.tool, event.args)
         case ev.TodosSet():
             done = sum(todo.status == "completed" for todo in event.todos)
             now = "; ".join(todo.content for todo in event.todos if todo.status == "in_progress")
             return "", f"{done:,} of {len(event.todos):,} completed" + (f"; now: {now}" if now else "")
-        case ev.NoteEmitted():
-            return "", event.message.removeprefix("waiting ")
         case ev.ApprovalRequested():
             return "", label(event.approval.tool, event.approval.args)
         case ev.ApprovalAnswered():
             return "effect" if event.approval_id.endswith(EFFECT) else "", ""
         case _:
             return "", ""
-
-
-def _subject(event: ev.AnyEvent) -> str:
-    match event:
-        case ev.ApprovalAnswered():
-            return step_of_call(event.approval_id) or event.approval_id
-        case ev.CallAnswered():
-            return step_of_call(event.call_id)
-        case ev.StepRequested():
-            return "" if event.what == "retry" else event.steps[0]
-        case ev.StepSettled():
-            return event.step
-        case ev.NoteEmitted() if event.waits_for:
-            return ""  # others wait with the attempt that says so
-        case _:
-            return step_of(event.subject) or event.subject
 
 
 RUN_ENDED, UNTIL_RESUMED = "the run ended first", "until the run resumes"

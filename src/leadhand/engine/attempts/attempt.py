@@ -6,6 +6,7 @@ An attempt first makes the call that its subtask names, then calls a model until
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +19,7 @@ from leadhand.core.events import NoteEmitted
 from leadhand.core.outcome import unproven_call
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
-from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of, thawed
+from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
 from leadhand.core.words.failures import ASK_OTHERWISE, NOT_ACCEPTED, written_call
 from leadhand.core.work_order import Subtask
 from leadhand.core.work_result import WorkResult, summary_of
@@ -131,7 +132,7 @@ class Attempt:
         """Return the call that the subtask itself names, if it names a tool and all arguments are available; else the
         call that the step is, if it is one."""
         if self._is_call:
-            return Turn(number=0, message=ordered_call(self._work.worker.tools[0], thawed(self._work.brief)))
+            return Turn(number=0, message=ordered_call(self._work.worker.tools[0], deepcopy(dict(self._work.brief))))
         tool = self._tool
         if tool is None or tool.name not in self._work.tools:
             return None  # the model learns that a named tool was not called, and cannot call it either

@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.state import ModelTurn
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
-from leadhand.core.value import Json, Unfit, compact_json, is_object, one_line, plain_json, thawed
+from leadhand.core.value import Json, Unfit, compact_json, is_object, one_line, plain_json
 from leadhand.core.words.failures import NOT_ACCEPTED
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import WorkResult, summary_of
@@ -130,7 +131,7 @@ class CodeAttempt:
 
     @property
     def brief(self) -> Mapping[str, Any]:
-        return thawed(self._work.brief)
+        return deepcopy(self._work.brief)
 
     async def lines(self) -> Sequence[Mapping[str, Any]]:
         return [*progress_lines({}, await self._log.entries(), self._work.step.step_id)]

@@ -166,7 +166,7 @@ class ToolCalls:
             attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect, changed_by=changed_by
         )
         name = self._cache.name(tool, args, run)
-        used = None if run.no_cache or self.hooks.has(run, "after_tool") else name
+        used = None if self.hooks.has(run, "after_tool") else name
         if (found := await self._used_again(log, began, used)) is not None:
             return found
         if not (tool.concurrency or tool.rate):

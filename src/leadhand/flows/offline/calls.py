@@ -11,7 +11,7 @@ from itertools import groupby, islice, pairwise, product, zip_longest
 from typing import Any, NamedTuple
 
 from leadhand.core.text import line
-from leadhand.core.value import object_of, text_of, texts_of
+from leadhand.core.value import list_of, object_of, text_of
 
 from .reading import Clause, Mark, Text
 from .words import FUNCTION, PLACES, SAID, WORDS, slug, stem_of
@@ -44,7 +44,7 @@ class Offer(NamedTuple):
         """Return a tool of a brief as a request may name it."""
         name, schema = text_of(tool.get("name")), object_of(tool.get("parameters"))
         given, types = object_of(schema.get("properties")), dict[str, str]()
-        for each in texts_of(schema.get("required")):
+        for each in list_of(schema.get("required")):
             part = object_of(given.get(each))
             types[each] = "other" if {"enum", "anyOf", "$ref"} & part.keys() else text_of(part.get("type", "string"))
         built_in = (each for each, (tool, _, has) in _BUILT_IN.items() if tool == name and has <= given.keys())

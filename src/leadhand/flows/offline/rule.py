@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 from leadhand.core.conversation import Message, ToolMessage
 from leadhand.core.text import line
 from leadhand.core.tool import GIVE_UP, GIVES_UP, ToolSpec, message_of
-from leadhand.core.value import Json, is_object, list_of, object_of, objects_of, text_of, texts_of
+from leadhand.core.value import Json, is_object, list_of, object_of, objects_of, text_of
 
 
 class Call(NamedTuple):
@@ -97,7 +97,7 @@ def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
             filled[name] = [{field: row[field] for field in fields if field in row} for row in rows]
         elif name in known:
             filled[name] = known[name]
-    missing = [name for name in texts_of(request.schema.get("required")) if name not in filled]
+    missing = [name for name in list_of(request.schema.get("required")) if name not in filled]
     if missing or request.objections:  # the same facts give the same value
         return request.give_up(f"the built-in model found nothing more for {', '.join(missing) or 'the typed answer'}")
     return filled

@@ -146,7 +146,6 @@ def worker_of(stage: Stage, agent: BoundAgent | None) -> Worker:
     tools = SEARCHING if researches and not code else ()
     return Worker(
         name=stage.name,
-        doing=stage.built_in.doing if stage.built_in else "",
         instructions=text or ("" if code else instructions(stage.name)),
         model_role=stage.built_in.model_role if stage.built_in else "",
         output=output,

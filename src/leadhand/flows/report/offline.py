@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from leadhand.core.value import Json, is_list, is_object, list_of, objects_of, text_of, texts_of
+from leadhand.core.value import Json, is_list, is_object, list_of, objects_of, text_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.offline.words import content_of
 
@@ -59,7 +59,7 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         used.update(fresh)
         text = " ".join(f"{each} [{cited[each]}]" for each in fresh)
         written += [f"## {text_of(section.get('section'))}", text or NOTHING_ELSE]
-    return "\n\n".join([*written, *(f"No source answered this: {each}" for each in texts_of(facts.get("missing")))])
+    return "\n\n".join([*written, *(f"No source answered this: {each}" for each in list_of(facts.get("missing")))])
 
 
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from leadhand.core.run import StepStatus
 from leadhand.core.value import Json, Value
-from leadhand.core.work_result import Doubt, JudgedClaim
+from leadhand.core.work_result import Claim, Doubt
 from leadhand.flows.draft_rounds import ReportFinding
 from leadhand.flows.passages import Passage
 
@@ -135,7 +135,7 @@ class ReportDraft(ReportFeedback):
     revises: str | None = Field(description="The draft that this one revises.")
     research: tuple[str, ...] = Field(description="The steps whose findings it uses.")
     text: str | None
-    claims: tuple[JudgedClaim, ...] = Field(description="They cite passages by their ids.")
+    claims: tuple[Claim, ...] = Field(description="They cite passages by their ids.")
     doubts: tuple[Doubt, ...]
     error: str | None
 
@@ -161,5 +161,5 @@ class Task(BaseModel):
     revisions: int = 0
     stages: tuple[Stage, ...] = ()
     drafts: tuple[ReportDraft, ...] = ()
-    claims: tuple[JudgedClaim, ...] = ()
+    claims: tuple[Claim, ...] = ()
     passages: dict[str, CitedPassage] = {}

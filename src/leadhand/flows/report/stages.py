@@ -22,19 +22,18 @@ DECLARED_GIVES: tuple[TaskField, ...] = ("feedback", "draft", "research")
 
 
 class BuiltIn(NamedTuple):
-    """A built-in stage: the name of its steps, the field of the task that it gives, what it does, and its model."""
+    """A built-in stage: the name of its steps, the field of the task that it gives, and its model."""
 
     step: str
     gives: TaskField
-    doing: str
     model_role: ModelRole
 
 
 BUILT_IN: Mapping[str, BuiltIn] = {
-    PLANNER: BuiltIn("plan", "plan", "Planning", "plan"),
-    RESEARCHER: BuiltIn("research", "research", "Researching", "work"),
-    WRITER: BuiltIn("draft", "draft", "Writing", "compose"),
-    REVIEWER: BuiltIn("review", "feedback", "Reviewing", "review"),
+    PLANNER: BuiltIn("plan", "plan", "plan"),
+    RESEARCHER: BuiltIn("research", "research", "work"),
+    WRITER: BuiltIn("draft", "draft", "compose"),
+    REVIEWER: BuiltIn("review", "feedback", "review"),
 }
 """The built-in stages, in order."""
 instructions = partial(instructions_in, "leadhand.flows.report")

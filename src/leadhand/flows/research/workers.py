@@ -41,7 +41,6 @@ def workers(options: Any) -> list[Worker]:
     return [
         Worker(
             name=LEAD,
-            doing="Deciding what to do next",
             instructions=instructions(LEAD),
             tools=LEAD_TOOLS,
             model_role="plan",
@@ -56,5 +55,5 @@ def workers(options: Any) -> list[Worker]:
             output=SubagentResult,
             model_role="work",
         ),
-        Worker(name=WRITER, doing="Writing", instructions=instructions(WRITER), loop="reply", model_role="compose"),
+        Worker(name=WRITER, instructions=instructions(WRITER), loop="reply", model_role="compose"),
     ]

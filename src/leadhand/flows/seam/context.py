@@ -291,7 +291,6 @@ class FlowContext(Waits):
                 place=place,
                 line=now.line(),
                 optional=optional,
-                doing=details.doing,
                 instructions=self._instructions(worker, logged) or details.instructions,
                 judges=details.judges,
                 parent=attempt_id(self._inside, 1) if self._inside else None,

@@ -18,7 +18,7 @@ Checks = Callable[[RunState, StepState, Given], Sequence[str]]
 class Details:
     """None of this is part of the identity of a step, which its input alone decides.
 
-    ``title`` and ``doing`` are for people, ``instructions`` replace the worker's, ``judges`` names what a review is
+    ``title`` is for people, ``instructions`` replace the worker's, ``judges`` names what a review is
     about. ``shows`` returns what the worker is given instead of the input, ``schema`` the JSON schema that its answer
     is asked for with, ``checks`` why an answer is not accepted, ``keeps`` the value to record of one (the value and
     what the worker was given are passed), ``proposes`` the subtasks of which the arguments are validated, and ``draft``
@@ -27,7 +27,6 @@ class Details:
     """
 
     title: str = ""
-    doing: str = ""
     instructions: str | None = None
     judges: str = ""
     shows: Callable[[RunState, StepState], dict[str, Any]] | None = None

@@ -120,7 +120,6 @@ def _page(
     more = [instructions("workers")] if run.state.definition.declared else []
     details = Details(
         title=f"Plan · part {part}" if pages else "Plan",
-        doing=f"Planning part {part}" if pages else "",
         instructions=with_role(run.state, RoleName.PLAN, *more, *(known[name] for name in heard)),
         shows=lambda now, _: briefs.plan(now, before, heard),
         schema=schemas.plan_schema(run.state, len(before)),

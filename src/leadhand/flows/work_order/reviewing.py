@@ -112,7 +112,6 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
 
     details = Details(
         title=f"Review {name}" + ("" if shard.name == "0" else f" · part {shard.name}"),
-        doing="Reviewing and writing the answer" if shard.compose else "",
         instructions=with_role(run.state, RoleName.REVIEW, RoleName.COMPOSE) if shard.compose else None,
         judges=name,
         shows=shows,

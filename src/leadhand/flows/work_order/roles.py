@@ -50,13 +50,13 @@ def with_role(state: RunState, *parts: str) -> str | None:
     return "\n\n".join(texts) if texts[1:] else None
 
 
-def _lead(name: RoleName, doing: str) -> Worker:
-    return Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply", doing=doing)
+def _lead(name: RoleName) -> Worker:
+    return Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply")
 
 
-PLANNER = _lead(RoleName.PLAN, "Planning").evolve(output=Plan, elements="subtasks")
-REVIEWER = _lead(RoleName.REVIEW, "Reviewing").evolve(output=Review)
-COMPOSER = _lead(RoleName.COMPOSE, "Writing the answer").evolve(continues=True)
+PLANNER = _lead(RoleName.PLAN).evolve(output=Plan, elements="subtasks")
+REVIEWER = _lead(RoleName.REVIEW).evolve(output=Review)
+COMPOSER = _lead(RoleName.COMPOSE).evolve(continues=True)
 ROLES = (PLANNER, WORK, REVIEWER, COMPOSER)
 
 

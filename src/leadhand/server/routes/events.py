@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -94,7 +95,7 @@ async def get_events(
 
 
 def _line(entry: Entry) -> dict[str, Any]:
-    return {**event_line(entry), "words": words(entry)._asdict()}
+    return {**event_line(entry), "words": asdict(words(entry))}
 
 
 async def event_stream(
