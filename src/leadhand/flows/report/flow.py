@@ -52,7 +52,14 @@ class ReportFlow(FunctionFlow):
         self.agents = agents
 
     def _workers_of(self, options: Any) -> Sequence[Worker]:
+        """Return the workers of the stages. Raises UsageError if the class of one is not in this process: nothing is
+        imported by name."""
         stages = stages_of(options.agents, review=options.review)
+        for stage in stages:
+            if stage.agent and stage.agent not in self.agents:
+                how = f"The classes here are: {', '.join(self.agents) or 'none'}."
+                how += did_you_mean(stage.agent, self.agents) or " Add it: --agent FILE, or Leadhand(agents=[…])."
+                raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
         return [worker_of(stage, self.agents.get(stage.agent or "")) for stage in stages]
 
     def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,15 +75,7 @@ class ReportFlow(FunctionFlow):
             return {**options}
         return {**options, "agents": [complete(each) for each in cast("Sequence[Any]", stages)]}
 
-    def check_code(self, options: Any) -> None:
-        """Raise UsageError if the agent of a stage is not in this process: nothing is imported by name."""
-        for stage in stages_of(options.agents, review=options.review):
-            if stage.agent and stage.agent not in self.agents:
-                how = f"The classes here are: {', '.join(self.agents) or 'none'}."
-                how += did_you_mean(stage.agent, self.agents) or " Add it: --agent FILE, or Leadhand(agents=[…])."
-                raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
-
-    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> Task | None:
+    def task(self, state: RunState, entries: Sequence[Entry]) -> Task | None:
         report = self._report(state)
         return report and report_task(report, entries)
 
