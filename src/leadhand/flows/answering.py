@@ -63,14 +63,15 @@ async def close(run: FlowContext, outcome: Outcome, answer: FlowAnswer) -> Outco
 async def judged(
     run: FlowContext,
     outcome: Outcome,
-    writer: str = "",
+    writer: str | None = "",
     material: Materials | None = None,
     choices: Mapping[str, Json] = MappingProxyType({}),
 ) -> Judged:
     """Judge an outcome, unless it claims nothing or nothing was found out: have it corrected, and ask what it lacks.
 
-    ``writer`` is the worker that corrects the text ("": the one that wrote it), ``material`` what it is judged beside
-    (None: the results that it uses), ``choices`` are the tools with which the lead can order what it lacks.
+    ``writer`` is the worker that corrects the text ("": the one that wrote it, None: nobody), ``material`` what it is
+    judged beside (None: the results that it uses), ``choices`` are the tools with which the lead can order what it
+    lacks.
     """
     if run.state.definition.check == "off" or not _claims_of(outcome) or not found_out(run.state):
         return Judged(outcome)
@@ -96,7 +97,7 @@ class _Answering:
         self,
         run: FlowContext,
         outcome: Outcome,
-        writer: str,
+        writer: str | None,
         material: Materials | None,
         choices: Mapping[str, Json],
     ) -> None:
@@ -206,7 +207,8 @@ class _Answering:
         """Return the worker that wrote the text of the answer, or gave its value; "" if code did, or if the text is too
         long to repeat."""
         state, outcome, of_value = self._run.state, self._outcome, part == "value"
-        if not of_value and tokens(outcome.answer) > state.definition.limits.max_output_tokens:
+        is_long = tokens(outcome.answer) > state.definition.limits.max_output_tokens
+        if not of_value and (self._writer is None or is_long):
             return ""
         if known := state.definition.shape if of_value else self._writer:
             return known

@@ -99,7 +99,7 @@ async def research(
     /,
     *,
     max_turns: Annotated[int | None, Flag("Turns of the lead, at most (default: 60).", "N")] = None,
-    max_revisions: Annotated[int | None, Flag("How often an answer is revised at most (default: 1).", "N")] = None,
+    max_revisions: Annotated[int | None, Flag("How often an answer is corrected: 0 or 1 (default: 1).", "N")] = None,
     option: Options = (),
     job: Job = Job(),
     models: ModelFlags = ModelFlags(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from leadhand.core.decide.asks import NO_MORE_CHILDREN
@@ -10,7 +10,6 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
-from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.passages import of_passages
 from leadhand.flows.report.task import body, not_done, numbered
 from leadhand.flows.seam.results import FlowAnswer, Result
@@ -21,13 +20,10 @@ from .workers import LEAD, WRITER
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
 
 
-def answer(
-    state: RunState, findings: Findings, answers: Sequence[StepState], judging: DraftRounds | None = None
-) -> FlowAnswer:
-    """Return the last of the ``answers`` that was written, with its judgement, if it was judged; without one, what was
-    found is listed."""
-    written = next((each for each in reversed(answers) if each.ok), None)
-    text, passages, gaps = findings.text(written), findings.passages, [*_gaps(state, findings, answers)]
+def answer(state: RunState, findings: Findings, writer: StepState | None) -> FlowAnswer:
+    """Return the answer of the lead, or that of the ``writer``; without one, what was found is listed."""
+    written = next((each for each in (findings.lead, writer) if each is not None and each.ok), None)
+    text, passages, gaps = findings.text(written), findings.passages, [*_gaps(state, findings, writer)]
     cited = numbered(text, passages)
     shown = body(text, cited)
     named = {name: each for name, each in passages.items() if all(name not in source.passages for source in cited)}
@@ -42,7 +38,6 @@ def answer(
         uses=[Result(each) for each in rests_on],
         gaps=gaps,
         sources=[(each.title, each.url) for each in cited],
-        judgement=None if judging is None or state.definition.check == "off" else judging.judgement(shown),
         material=partial(of_passages, passages=named, gaps=[*map(Gap.shown, gaps)]) if passages else None,
     )
 
@@ -53,13 +48,14 @@ def unfinished(state: RunState) -> FlowAnswer:
     if lead is None:
         return FlowAnswer(uses=())
     writers = [each for each in state.steps.values() if each.step.worker == WRITER and each.scheduled > lead.scheduled]
-    return answer(state, Findings(state, lead), [lead, *writers])
+    return answer(state, Findings(state, lead), next(reversed(writers), None))
 
 
-def _gaps(state: RunState, findings: Findings, answers: Sequence[StepState]) -> Iterator[Gap]:
-    lead, last = findings.lead, answers[-1]
+def _gaps(state: RunState, findings: Findings, writer: StepState | None) -> Iterator[Gap]:
+    lead = findings.lead
     if lead.closed and not lead.ok:
-        more = "; the answer is written from what was found until then" if any(each.ok for each in answers) else ""
+        has_answer = writer is not None and writer.ok
+        more = "; the answer is written from what was found until then" if has_answer else ""
         yield _advised(not_done("the research", lead, more), findings, lead.failure)
     for each in findings.unanswered:
         yield _advised(gap_of(state, each), findings, each.failure)
@@ -68,10 +64,8 @@ def _gaps(state: RunState, findings: Findings, answers: Sequence[StepState]) -> 
         reason = f"the lead wanted more than {most} subagents, which is the limit"
         action = f"raise it with --option max_subagents={2 * most or 10}, and ask again"
         yield Gap(name="the research", class_=FailureClass.EXHAUSTED, reason=reason, next_action=action)
-    if last is not lead and last.closed and not last.ok:
-        revises = "revises" in last.step.input
-        instead = "; the answer before it is used" if revises else "; what the subagents found is listed instead"
-        yield not_done("the revision" if revises else "the answer", last, instead)
+    if writer is not None and writer.closed and not writer.ok:
+        yield not_done("the answer", writer, "; what the subagents found is listed instead")
 
 
 def _advised(gap: Gap, findings: Findings, failure: Failure | None) -> Gap:

@@ -5,13 +5,13 @@ All of it is settled when the lead has ended, and is then read from the lead's s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.relations import descendants
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, object_of, objects_of, text_of
+from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.passages import Passage, WrittenFile, digest_of, unfenced
@@ -103,11 +103,6 @@ def for_answer(findings: Findings) -> Shows:
         return _writing(state, findings, facts)
 
     return shows
-
-
-def for_revision(findings: Findings, draft: str, problems: Sequence[Json]) -> Shows:
-    """Return what shows a writer an answer, and what has to change in it."""
-    return lambda state, _: _writing(state, findings, {"draft": draft, "problems": [*problems]})
 
 
 def _asked(state: RunState) -> dict[str, Any]:

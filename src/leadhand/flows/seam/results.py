@@ -119,8 +119,8 @@ class FlowAnswer(NamedTuple):
 
     ``value`` is the answer as data, if there is more than the text. Of a built-in flow, ``sources`` are those that the
     answer cites as [1], [2], …, ``judgement`` is given if it had its text judged, ``writer`` is the worker that
-    corrects it, ``material`` what it is judged beside, ``waived`` are failed steps that are not gaps. ``failure`` is
-    why the run ends early.
+    corrects it ("": the one that wrote it, None: nobody), ``material`` what it is judged beside, ``waived`` are failed
+    steps that are not gaps. ``failure`` is why the run ends early.
     """
 
     text: str = ""
@@ -129,7 +129,7 @@ class FlowAnswer(NamedTuple):
     value: Json = None
     sources: Sequence[tuple[str, str]] | None = None
     judgement: Judgement | None = None
-    writer: str = ""
+    writer: str | None = ""
     material: Callable[[RunState], Material] | None = None
     waived: Sequence[str] = ()
     failure: Failure | None = None
