@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from leadhand.core.decide.asks import NO_MORE_CHILDREN
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import CHILD_FAILED, Failure, FailureClass
 from leadhand.core.outcome import gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
@@ -14,7 +14,7 @@ from leadhand.flows.passages import of_passages
 from leadhand.flows.report.task import body, not_done, numbered
 from leadhand.flows.seam.results import FlowAnswer, Result
 
-from .findings import Findings, found_nothing
+from .findings import Findings
 from .workers import LEAD, WRITER
 
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
@@ -56,9 +56,9 @@ def _gaps(state: RunState, findings: Findings, writer: StepState | None) -> Iter
     if lead.closed and not lead.ok:
         has_answer = writer is not None and writer.ok
         more = "; the answer is written from what was found until then" if has_answer else ""
-        yield _advised(not_done("the research", lead, more), findings, lead.failure)
+        yield _advised(not_done("the research", lead, more), lead.failure)
     for each in findings.unanswered:
-        yield _advised(gap_of(state, each), findings, each.failure)
+        yield _advised(gap_of(state, each), each.failure)
     if any(NO_MORE_CHILDREN in call.error for call in lead.made):
         most = state.definition.options["max_subagents"]
         reason = f"the lead wanted more than {most} subagents, which is the limit"
@@ -68,8 +68,8 @@ def _gaps(state: RunState, findings: Findings, writer: StepState | None) -> Iter
         yield not_done("the answer", writer, "; what the subagents found is listed instead")
 
 
-def _advised(gap: Gap, findings: Findings, failure: Failure | None) -> Gap:
-    """Return a gap with advice on sources if its worker found nothing, or a subagent because of which it failed."""
-    causes = [failure, *(each.failure for each in findings.subagents)]
-    said = [each for each in causes if each is not None and failure is not None and each.message == failure.message]
-    return gap.evolve(next_action=MORE_SOURCES) if any(map(found_nothing, said)) else gap
+def _advised(gap: Gap, failure: Failure | None) -> Gap:
+    """Return a gap with advice on sources if its worker could not answer, and neither a limit nor an error stopped
+    it."""
+    is_open = failure is not None and failure.type in ("gave_up", CHILD_FAILED)
+    return gap.evolve(next_action=MORE_SOURCES) if is_open and gap.class_ is FailureClass.INVALID else gap

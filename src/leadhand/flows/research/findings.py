@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.relations import descendants
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of, objects_of, text_of
@@ -24,11 +23,6 @@ MOST_FILES = 50
 """Paths of earlier files in the brief of a lead; filesystem_tree lists all of them."""
 
 Shows = Callable[[RunState, StepState], dict[str, Any]]
-
-
-def found_nothing(failure: Failure) -> bool:
-    """Whether a worker said that it cannot answer, and neither a limit nor an error stopped it."""
-    return failure.type == "gave_up" and failure.class_ is FailureClass.INVALID
 
 
 class Findings:
@@ -95,11 +89,9 @@ def for_answer(findings: Findings) -> Shows:
         }
         if 2 * tokens(facts) > context_budget(state, WRITER):  # the other half is for passages
             facts = {"findings": [{"task": name, "summary": each.summary} for name, each in found]}
-        failed = [(each.step.name, each.failure) for each in findings.unanswered if each.failure is not None]
-        if missing := [name for name, why in failed if found_nothing(why)]:
+        failed = ((each.step.name, each.failure) for each in findings.unanswered)
+        if missing := [{"task": name, "reason": why.message} for name, why in failed if why is not None]:
             facts["missing"] = missing
-        if stopped := [{"task": name, "reason": why.message} for name, why in failed if not found_nothing(why)]:
-            facts["unfinished"] = stopped
         return _writing(state, findings, facts)
 
     return shows

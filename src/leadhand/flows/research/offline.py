@@ -86,8 +86,8 @@ def write(facts: Mapping[str, Any], _request: OfflineRequest) -> Reply | None:
     if "question" not in facts or "findings" not in facts:
         return None
     found = [text_of(each.get("detail") or each.get("summary")) for each in objects_of(facts["findings"])]
-    missing = [*list_of(facts.get("missing")), *(each.get("task") for each in objects_of(facts.get("unfinished")))]
-    return "\n\n".join([*found, *(f"Nothing was found for: {each}" for each in missing), report.BYLINE])
+    missing = (f"Nothing was found for: {each.get('task')}" for each in objects_of(facts.get("missing")))
+    return "\n\n".join([*found, *missing, report.BYLINE])
 
 
 RULES: Rules = {LEAD: lead, SUBAGENT: subagent, WRITER: write}
