@@ -16,7 +16,8 @@ from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import Given as Result
 from leadhand.flows.passages import Passage, passages_in
 
-from .progress import Draft, Report
+from .draft import Draft
+from .report import Report
 from .shapes import MOST_QUESTIONS, Findings, Plan
 from .stages import REVIEWER, WRITER, Stage
 
@@ -69,8 +70,7 @@ def _for_stage(report: Report, stage: Stage, draft: Draft) -> dict[str, Any]:
     else:
         facts["draft"] = draft.text
     if stage.name == REVIEWER:
-        missing = [part.model_dump() for part in draft.missing]
-        return {**_outline(report), **facts, **({"judge_misses": missing} if missing else {})}
+        return {**_outline(report), **facts, **({"judge_misses": draft.missing} if draft.missing else {})}
     names = {name for each in draft.claims for name in each.cites}
     cited = {name: passage for name, passage in report.passages.items() if name in names}
     return {**facts, "passages": shown_passages(cited, cited, context_budget(report.run.state, stage.name))}

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from leadhand.core.run import StepStatus
 from leadhand.core.value import Json, Value
 from leadhand.core.work_result import Doubt, JudgedClaim
-from leadhand.flows.draft_rounds import ReportFinding
 from leadhand.flows.passages import Passage
 
 from .stages import Stage
@@ -81,6 +80,15 @@ class DraftFinding(Answer):
     @classmethod
     def _about_the_draft(cls, given: Any) -> Any:
         return {"problem": given} if isinstance(given, str) else given
+
+
+class ReportFinding(Value):
+    """What is wrong with a claim of a draft, or with the whole draft."""
+
+    by: str = Field(description="A stage, or `judge`.")
+    claim: int | None = Field(description="The number of a claim; null for the whole draft.")
+    text: str | None
+    problem: str
 
 
 class DraftReview(Answer):

@@ -19,7 +19,8 @@ from leadhand.flows.seam.results import FlowAnswer
 from leadhand.verify.claims import citations_in
 
 from . import shapes
-from .progress import Draft, Report
+from .draft import Draft
+from .report import Report
 from .shapes import Research, Verdict
 
 _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")

@@ -8,57 +8,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from leadhand.core.value import compact_json, is_list, list_of, object_of
-from leadhand.flows.draft_rounds import DraftRounds, ReportFinding
 from leadhand.flows.passages import Passage, unfenced
 from leadhand.flows.seam.context import FlowContext
-from leadhand.flows.seam.pending import Pending
-from leadhand.flows.seam.results import Result, sha
+from leadhand.flows.seam.results import Result
 
-from .shapes import DraftFinding, DraftReview, Finding, Plan, Research, Verdict
-from .stages import Stage
-
-
-class Draft(DraftRounds):
-    """A draft, which its writer's ``step`` gives, as the stages after the writer left it, with what is said of it."""
-
-    def __init__(self, report: Report, step: Pending[Result], revises: Draft | None) -> None:
-        super().__init__(report.run, report.passages, revises)
-        self.step = step
-        self.reviews: dict[str, Verdict | None] = {}
-        """The verdicts of stages, by the steps of their reviews; None for one that has given none."""
-        self.said: list[ReportFinding] = []
-
-    @property
-    def problems(self) -> list[ReportFinding]:
-        """What has to change, as the judge and the stages say so far."""
-        return [*self.findings(), *self.said]
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The verdict on the draft, None while it has none."""
-        if Verdict.NEEDS_REVISION in self.reviews.values() or self.findings():
-            return Verdict.NEEDS_REVISION
-        return Verdict.APPROVED if self.reviews and all(self.reviews.values()) else None
-
-    @property
-    def digest(self) -> str:
-        """What tells the draft as it is now from another one: its text, and what was said of it."""
-        said = [[claim.n, entry.verdict.value] for claim, entry in self.verdicts()]
-        return sha([self.text, said, [each.model_dump() for each in self.problems]])
-
-    def take_review(self, by: str, key: str, given: Any) -> None:
-        """Note what a stage says of the draft, if it gives a verdict. Free text never approves."""
-        try:
-            review = DraftReview.model_validate(given)
-        except ValidationError:
-            return
-        self.reviews[key], found = review.verdict, [*review.findings]
-        if review.verdict is Verdict.NEEDS_REVISION and not found:
-            found = [DraftFinding(problem=f"the {by} asks for a revision")]
-        texts = {each.n: each.text for each in self.claims}
-        for each in found:
-            claim = each.claim if each.claim in texts else None
-            self.said.append(ReportFinding(by=by, claim=claim, text=texts.get(claim or 0), problem=each.problem))
+from .draft import Draft
+from .shapes import Finding, Plan, Research, Task
+from .stages import WRITER, Stage
 
 
 class Report:
@@ -73,6 +29,11 @@ class Report:
         self.found: dict[str, Research] = {}
         """What was found so far: nothing for a question that is being researched, or whose research failed."""
         self.drafts: list[Draft] = []
+        start = [stage.name for stage in stages].index(WRITER)
+        end = 1 + max(at for at, each in enumerate(stages) if at == start or each.judges)
+        self.before, self.writer = stages[:start], stages[start]
+        self.rounds, self.after = stages[start + 1 : end], stages[end:]
+        """Those that follow the writer in every round, the last of which judges; and those that follow once."""
 
     @property
     def title(self) -> str:
@@ -96,33 +57,21 @@ class Report:
         return next((each for each in reversed(self.drafts) if each.text), None)
 
     def take(self, stage: Stage, result: Result, draft: Draft | None = None) -> None:
-        """Note what a stage gives. The research that a class gives replaces what was found before."""
-        given = given_by(stage, result)
+        """Note what a stage gives; nothing if it failed. The research that a class gives replaces what was found
+        before."""
+        given: dict[str, Any] = (
+            object_of(result.value) if stage.agent else {stage.gives[0]: result.value or result.text}
+        )
+        given = given if result.ok else {}
         if "plan" in given:
-            try:
-                self.plan = Plan.model_validate(given["plan"])
-            except ValidationError:
-                self.plan = given["plan"]
+            self.plan = Task(plan=given["plan"]).plan
         if research := given.get("research"):
             known = {each.id: each for each in self.passages.values()}
             found = _researched(research, result.key, result.state.by or stage.name, known)
             self.found = found if stage.agent else self.found | found
-        if draft is not None and stage.judges:
+        if draft is not None:
             draft.take_review(stage.name, result.key, given.get("feedback"))
-        text = given.get("final_report") or given.get("draft")
-        if draft is not None and text and (text := unfenced(text)) != draft.text:
-            draft.begin(self.drafts.index(draft) + 1, text)
-
-
-def given_by(stage: Stage, result: Result) -> Mapping[str, Any]:
-    """Return what a stage gives, by the field of the task; nothing if it failed."""
-    if not result.ok:
-        return {}
-    if not stage.agent:
-        return {stage.gives[0]: result.text if stage.gives == ("draft",) else result.value or result.text}
-    value = object_of(result.value)
-    updates, said = object_of(value.get("updates")), {name: value.get(name) for name in ("verdict", "findings")}
-    return {**updates, "feedback": {**object_of(updates.get("feedback")), **{k: v for k, v in said.items() if v}}}
+            draft.text = unfenced(given.get("final_report") or given.get("draft") or draft.text)
 
 
 def _researched(given: Any, key: str, by: str, known: Mapping[str, Passage]) -> dict[str, Research]:
