@@ -1041,13 +1041,11 @@ export interface components {
       };
     };
     readonly ResearchedQuestion: {
-      readonly error: string | null;
       readonly findings: readonly components["schemas"]["Finding"][];
       readonly heading: string;
       readonly key: string;
       readonly passages: readonly string[];
       readonly question: string;
-      readonly status: components["schemas"]["StepStatus"];
       readonly summary: string;
     };
     readonly ResultData: {

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from leadhand.core.value import compact_json, is_list, list_of, object_of
+from leadhand.core.value import compact_json, is_list, object_of
 from leadhand.flows.passages import Passage, unfenced
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.results import Result
 
 from .draft import Draft
-from .shapes import Finding, Plan, Research, Task
+from .shapes import Finding, Plan, Research, ResearchedQuestion, Task
 from .stages import WRITER, Stage
 
 
@@ -26,8 +26,9 @@ class Report:
         """A Plan, or what a class of the user gave instead."""
         self.results: dict[str, Result] = {}
         """What the stages before the writer gave, by step, and those that researched."""
-        self.found: dict[str, Research] = {}
+        self.found: dict[str, ResearchedQuestion] = {}
         """What was found so far: nothing for a question that is being researched, or whose research failed."""
+        self._known: dict[str, Passage] = {}
         self.drafts: list[Draft] = []
         start = [stage.name for stage in stages].index(WRITER)
         end = 1 + max(at for at, each in enumerate(stages) if at == start or each.judges)
@@ -42,8 +43,13 @@ class Report:
     @property
     def passages(self) -> dict[str, Passage]:
         """What a draft can cite, as ``p1``, ``p2``, …; the same passage has one number."""
-        by_id = {passage.id: passage for item in self.found.values() for passage in item.passages}
-        return {f"p{number}": passage for number, passage in enumerate(by_id.values(), start=1)}
+        ids = dict.fromkeys(id_ for item in self.found.values() for id_ in item.passages)
+        return {f"p{number}": self._known[id_] for number, id_ in enumerate(ids, start=1)}
+
+    def cited(self, finding: Finding) -> list[str]:
+        """Return the names of the passages that a finding names."""
+        names = {passage.id: name for name, passage in self.passages.items()}
+        return [names[id_] for id_ in finding.passages if id_ in names]
 
     @property
     def missing(self) -> list[str]:
@@ -66,30 +72,28 @@ class Report:
         if "plan" in given:
             self.plan = Task(plan=given["plan"]).plan
         if research := given.get("research"):
-            known = {each.id: each for each in self.passages.values()}
-            found = _researched(research, result.key, result.state.by or stage.name, known)
+            found = self._researched(research, result.key, result.state.by or stage.name)
             self.found = found if stage.agent else self.found | found
         if draft is not None:
             draft.take_review(stage.name, result.key, given.get("feedback"))
             draft.text = unfenced(given.get("final_report") or given.get("draft") or draft.text)
 
-
-def _researched(given: Any, key: str, by: str, known: Mapping[str, Passage]) -> dict[str, Research]:
-    """Return what a step found, one entry or several. What has another shape is one passage, and its text the finding.
-
-    A passage can be named by its id if it is ``known``.
-    """
-    found: dict[str, Research] = {}
-    for number, each in enumerate(given if is_list(given) else [given], start=1):
-        named = [
-            known.get(one, one) if isinstance(one, str) else one for one in list_of(object_of(each).get("passages"))
-        ]
-        try:
-            one = Research.model_validate({**object_of(each), "key": key, "passages": named})
-        except ValidationError:
-            text = each if isinstance(each, str) else compact_json(each)
-            passage = Passage(id=f"{key}.{number}", text=text, title=by, source=key)
-            finding = Finding(statement=text, passages=(passage.id,))
-            one = Research(key=key, summary=text, findings=(finding,), passages=(passage,))
-        found[key if number == 1 else f"{key}.{number}"] = one.evolve(heading=one.heading or one.question or key)
-    return found
+    def _researched(self, given: Any, key: str, by: str) -> dict[str, ResearchedQuestion]:
+        """Return what a step found, one entry or several. What has another shape is one passage, and its text the
+        finding."""
+        found: dict[str, ResearchedQuestion] = {}
+        for number, each in enumerate(given if is_list(given) else [given], start=1):
+            try:
+                one = Research.model_validate(each)
+            except ValidationError:
+                text = each if isinstance(each, str) else compact_json(each)
+                passage = Passage(id=f"{key}.{number}", text=text, title=by, source=key)
+                finding = Finding(statement=text, passages=(passage.id,))
+                one = Research(summary=text, findings=(finding,), passages=(passage,))
+            self._known |= {each.id: each for each in one.passages if isinstance(each, Passage)}
+            named = (each if isinstance(each, str) else each.id for each in one.passages)
+            about = {"key": key, "heading": one.heading or one.question or key}
+            about |= {"passages": [id_ for id_ in named if id_ in self._known]}
+            name = key if number == 1 else f"{key}.{number}"
+            found[name] = ResearchedQuestion.model_validate({**dict(one), **about})
+        return found

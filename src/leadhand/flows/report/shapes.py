@@ -58,16 +58,27 @@ class Findings(Answer):
     findings: tuple[Finding, ...]
 
 
-class Research(Findings):
-    """Findings with the passages that they name, which code takes from the tool calls, for a question of the plan.
-
-    ``key`` is the step that found them.
-    """
+class OfQuestion(Findings):
+    """Findings for a question of the plan; ``key`` is the step that found them."""
 
     key: str = ""
     heading: str = ""
     question: str = ""
-    passages: tuple[Passage, ...] = ()
+
+
+class Research(OfQuestion):
+    """Findings with the passages that they name, which code takes from the tool calls.
+
+    A passage that the report knows already can be named by its id.
+    """
+
+    passages: tuple[Passage | str, ...] = ()
+
+
+class ResearchedQuestion(OfQuestion):
+    """A question with what was found for it."""
+
+    passages: tuple[str, ...] = Field(default=(), description="The ids of the passages that were found.")
 
 
 class DraftFinding(Answer):
@@ -107,17 +118,6 @@ class TaskEvent(Value):
     timestamp: str
     agent: str
     message: str
-
-
-class ResearchedQuestion(Findings):
-    """A question with its findings; ``key`` is the step that answered it."""
-
-    key: str
-    heading: str
-    question: str
-    status: StepStatus
-    passages: tuple[str, ...] = Field(description="The ids of the passages that were found.")
-    error: str | None
 
 
 class CitedPassage(Passage):

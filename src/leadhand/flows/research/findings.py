@@ -104,6 +104,6 @@ def _asked(state: RunState) -> dict[str, Any]:
 def _writing(state: RunState, findings: Findings, facts: dict[str, Any]) -> dict[str, Any]:
     """Return what a writer is shown, with as many passages as fit."""
     most = state.definition.limits.max_output_tokens // TOKENS_PER_WORD
-    found = in_turns(findings.passages, [each.passages for each in findings.found.values()])
+    found = in_turns([passage.id for passage in each.passages] for each in findings.found.values())
     passages = shown_passages(findings.passages, found, context_budget(state, WRITER) - tokens(facts))
     return {**_asked(state), "most_words": most, **facts, "passages": passages}
