@@ -1457,12 +1457,8 @@ export interface components {
     readonly Stage: {
       readonly after: string | null;
       readonly agent: string | null;
-      readonly budget: number | null;
       readonly gives: readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[];
       readonly instructions: string | null;
-      readonly max_requests: number | null;
-      readonly max_tokens: number | null;
-      readonly max_turns: number | null;
       readonly model: string | null;
       readonly name: string;
       readonly tools: readonly string[] | null;

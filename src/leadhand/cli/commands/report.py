@@ -25,8 +25,8 @@ async def report(
     stage: Annotated[
         tuple[str, ...],
         Flag(
-            "Set something of a stage: writer.model=NAME, reviewer.instructions=@FILE, researcher.max_requests=5,"
-            " fact-checker.after=writer. The value is JSON, or else text; @FILE is the text of a file. Repeatable.",
+            "Set something of a stage: writer.model=NAME, reviewer.instructions=@FILE, fact-checker.after=writer. The"
+            " value is JSON, or else text; @FILE is the text of a file. Repeatable.",
             "STAGE.FIELD=VALUE",
         ),
     ] = (),

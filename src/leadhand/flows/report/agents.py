@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, object_of
-from leadhand.core.worker import LIMITS, OWN_TOOLS, Worker
+from leadhand.core.worker import OWN_TOOLS, Worker
 from leadhand.flows.flow import Desk
 
 from .shapes import DraftFinding, DraftReview, Findings, Plan, Task, Verdict
@@ -157,5 +157,5 @@ def worker_of(stage: Stage, agent: BoundAgent | None) -> Worker:
         continues=output is None,
         code=agent.source if agent else "",
         fingerprint=agent.fingerprint if agent else "",
-        **stage.model_dump(include={"model", *LIMITS}),
+        model=stage.model,
     )
