@@ -1017,13 +1017,11 @@ export interface components {
       };
     };
     readonly ResearchedQuestion: {
-      readonly error: string | null;
       readonly findings: readonly components["schemas"]["Finding"][];
       readonly heading: string;
       readonly key: string;
       readonly passages: readonly string[];
       readonly question: string;
-      readonly status: components["schemas"]["StepStatus"];
       readonly summary: string;
     };
     readonly ResultData: {
@@ -1432,12 +1430,8 @@ export interface components {
     readonly Stage: {
       readonly after: string | null;
       readonly agent: string | null;
-      readonly budget: number | null;
       readonly gives: readonly ("plan" | "research" | "draft" | "feedback" | "final_report")[];
       readonly instructions: string | null;
-      readonly max_requests: number | null;
-      readonly max_tokens: number | null;
-      readonly max_turns: number | null;
       readonly model: string | null;
       readonly name: string;
       readonly tools: readonly string[] | null;

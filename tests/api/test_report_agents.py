@@ -78,10 +78,6 @@ class Polisher(Agent):
         return AgentResult(updates={"draft": f"{task.draft}\n\nPolished."})
 
 
-class Wider(Polisher):
-    gives = ("feedback",)
-
-
 class Crashing(Agent):
     async def run(self, task: Task) -> AgentResult:
         raise ZeroDivisionError("by zero")
@@ -115,7 +111,6 @@ async def test_what_a_stage_updates_is_in_the_report(home: Path):
         (Failing, "agent_error", "closed on Sundays"),
         (Wrong, "wrong_result", "AgentResult"),
         (Misspelt, "exception", "AgentResult"),
-        (Wider, "wrong_result", "wider"),
     ],
 )
 async def test_a_stage_that_fails_costs_itself_and_the_report_says_so(home: Path, agent: Any, kind: str, said: str):
@@ -167,7 +162,7 @@ async def test_a_class_replaces_a_built_in_stage(home: Path):
     run, document, _ = await reported(home, Strict)
     assert [each["name"] for each in document["task"]["stages"]].count("reviewer") == 1
     reviews = [each for each in run.state.steps.values() if each.step.worker == "reviewer"]
-    assert {each.value["verdict"] for each in reviews} == {"APPROVED"}
+    assert {each.value["feedback"]["verdict"] for each in reviews} == {"APPROVED"}
 
 
 async def test_a_class_replaces_the_writer_and_its_drafts_are_checked_like_those_of_a_model(home: Path):
@@ -196,15 +191,11 @@ async def test_what_a_stage_changes_in_its_own_copy_of_the_task_is_recorded(home
             task.final_report = f"{task.draft}\n\nThe end."
             return AgentResult()
 
-    class Meddling(Ending):
-        gives = ("feedback",)
-
     run, document, _ = await reported(home, Ending)
     (ending,) = (each for each in run.state.steps.values() if each.step.worker == "ending")
-    assert list(ending.value["updates"]) == ["final_report"]
+    assert "draft" not in ending.value
+    assert ending.value["final_report"].endswith("The end.")
     assert "The end." in document["answer"]
-    _, document, _ = await reported(home, Meddling)
-    assert any("final_report" in gap["reason"] for gap in document["gaps"])
 
 
 class Planning(Agent):

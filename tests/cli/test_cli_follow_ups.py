@@ -67,7 +67,7 @@ def test_what_an_error_says_to_do_with_a_run_names_the_files_and_the_store_that_
 
 @pytest.mark.slow
 def test_a_follow_up_may_have_another_flow_and_keeps_stages(leadhand: Any) -> None:
-    report = leadhand("report", "--offline", "--stage", "writer.max_requests=7", "How to brew coffee")
+    report = leadhand("report", "--offline", "--stage", "writer.instructions=Write briefly.", "How to brew coffee")
     first = leadhand.listing()["run_id"]
     assert report.code in (0, 3), report.err
     again = leadhand("run", "--continue", first, "--option", "max_revisions=0", "Caffeine in coffee")

@@ -35,7 +35,7 @@ def test_a_class_of_a_file_takes_part_and_settings_of_stages_are_kept(
     style.write_text("Write short sentences.\n")
     words = ("report", "--offline", "--json", "--agent", f"{checks}:FactChecker", "--max-revisions", "0", "--no-review")
     given = ("--stage", f"writer.instructions=@{style}", "--stage", "fact-checker.after=researcher")
-    made = leadhand(*words, *given, "--stage", "researcher.max-requests=9", TOPIC).json
+    made = leadhand(*words, *given, TOPIC).json
     stages = [each["name"] for each in made["task"]["stages"]]
     assert stages == ["planner", "researcher", "fact-checker", "writer"]
     assert made["task"]["revisions"] == 0
@@ -54,7 +54,6 @@ def test_a_class_of_a_file_takes_part_and_settings_of_stages_are_kept(
         (["--stage", "writer.instructions=@nothing.md"], "", ("nothing.md",)),
         (["--stage", "writter.model=x"], "", ("writter", "planner, researcher, writer")),
         (["--stage", "researcher.modle=x"], "options.agents.0.modle", ("'modle'", "researcher", "name, after,")),
-        (["--stage", "writer.max-turns=many"], "options.agents.0.max_turns", ("max_turns", "writer")),
         (["--stage", "writer.model=3"], "options.agents.0.model", ("model", "writer", "3")),
         (["--stage", "reviewer.model=openai:gpt-5"], "", ("reviewer", "openai:gpt-5")),
         (["--stage", 'researcher.tools=["web_serch"]'], "", ("researcher", "'web_serch'", "web_search")),

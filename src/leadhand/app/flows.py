@@ -168,24 +168,23 @@ class FlowRegistry:
         """Raise ConfigurationError if this process lacks a function or a class of a run; of a run that has ``ended``,
         only functions are needed."""
         flow, coded = self.of(run), [worker for worker in run.workers if worker.code]
-        options = flow.checked_options(run.options)
-        here = {*flow.own, *(worker.name for worker in flow.workers(options))} if coded else set[str]()
+        try:
+            known: Sequence[Worker] = flow.workers(flow.checked_options(run.options)) if coded else ()
+        except UsageError as error:
+            if ended:
+                return
+            files = " ".join(f"--agent {worker.code}" for worker in coded)
+            raise ConfigurationError(error.what, f"Pass {files}, or Leadhand(agents=[…]) in Python.") from error
+        here = {*flow.own, *(worker.name for worker in known)}
         for each in coded:
             if each.name not in here:
                 what = f"the worker {each.name} uses the function {each.code}, which is not in this process"
                 raise ConfigurationError(what, "Continue the run from its program, with Leadhand(workers=[…]).")
-        try:
-            if coded and not ended:
-                flow.check_code(options)
-        except UsageError as error:
-            files = " ".join(f"--agent {worker.code}" for worker in coded)
-            raise ConfigurationError(error.what, f"Pass {files}, or Leadhand(agents=[…]) in Python.") from error
 
     def options(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a run, checked and complete, as JSON. Raises UsageError for unknown or wrong ones."""
         flow = self.get(name)
         checked = flow.checked_options(flow.prepared(given))
-        flow.check_code(checked)
         try:
             options = checked.model_dump(mode="json")
         except ValueError as error:
@@ -226,8 +225,7 @@ class FlowRegistry:
     def task(self, state: RunState, entries: Sequence[Entry]) -> BaseModel | None:
         """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
         try:
-            flow = self.of(state.definition)
-            return flow.task(state, flow.checked_options(state.definition.options), entries)
+            return self.of(state.definition).task(state, entries)
         except Exception:  # it may be code of the project, and the rest of the document does not depend on it
             return None
 

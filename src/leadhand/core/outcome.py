@@ -25,10 +25,11 @@ class FlowAnswer(NamedTuple):
     text. If the text is empty, the results are listed instead.
 
     Of a built-in flow, ``sources`` are those that the answer cites as [1], [2], …, by title and address (None: all of
-    what it ``uses``), ``judgement`` is given if it had its text judged, ``writer`` is the worker that corrects it,
-    ``material`` what it is judged beside, ``waived`` are failed steps that are not gaps. ``failure`` is why the run
-    ends early. In the core, ``uses`` are the ids of steps, ``left_out`` steps that the flow no longer asks for, and
-    ``returned`` says that the flow came to its end, so an answer that rests on no result is one anyway.
+    what it ``uses``), ``judgement`` is given if it had its text judged, ``writer`` is the worker that corrects it ("":
+    the one that wrote it, None: nobody), ``material`` what it is judged beside, ``waived`` are failed steps that are
+    not gaps. ``failure`` is why the run ends early. In the core, ``uses`` are the ids of steps, ``left_out`` steps that
+    the flow no longer asks for, and ``returned`` says that the flow came to its end, so an answer that rests on no
+    result is one anyway.
     """
 
     text: str = ""
@@ -37,7 +38,7 @@ class FlowAnswer(NamedTuple):
     value: Json = None
     sources: Sequence[tuple[str, str]] | None = None
     judgement: Judgement | None = None
-    writer: str = ""
+    writer: str | None = ""
     material: Callable[[RunState], Any] | None = None
     waived: Sequence[str] = ()
     failure: Failure | None = None

@@ -68,7 +68,7 @@ def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
 def without_nulls(schema: dict[str, Any], value: Json) -> Json:
     """Return a value without the nulls of objects that a JSON schema does not allow: models write them for what they
     leave out."""
-    found, whole = _validator(Frozen(schema)).iter_errors(thawed(value)), thawed(value)
+    found, whole = _validator(Frozen(schema)).iter_errors(deepcopy(value)), deepcopy(value)
     for place in [each.instance_path for each in found if each.instance is None and each.instance_path]:
         inside: Any = whole
         for part in place[:-1]:

@@ -189,7 +189,8 @@ class _Answering:
         """Return the worker that wrote the text of the answer, or gave its value; "" if code did, or if the text is too
         long to repeat."""
         state, answer, of_value = self._run.state, self._answer, part == "value"
-        if not of_value and tokens(answer.text) > state.definition.limits.max_output_tokens:
+        is_long = tokens(answer.text) > state.definition.limits.max_output_tokens
+        if not of_value and (answer.writer is None or is_long):
             return ""
         if known := state.definition.shape if of_value else answer.writer:
             return known

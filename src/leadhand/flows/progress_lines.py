@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from leadhand.core.events import Entry, NoteEmitted, StepIssued, StepSettled
 from leadhand.core.ids import step_of
@@ -10,10 +10,10 @@ from leadhand.core.value import Json, iso
 from leadhand.core.work_order import Step
 
 
-def progress_lines(steps: Mapping[str, Step], entries: Iterable[Entry], before: str = "") -> Iterator[dict[str, Json]]:
-    """Yield a line for each entry of these steps that reports something: its time, the role, and a message; only those
+def progress_lines(entries: Iterable[Entry], before: str = "") -> Iterator[dict[str, Json]]:
+    """Yield a line for each entry of a log that reports something: its time, the role, and a message; only those
     ``before`` a step was issued, if one is named, so that each of its attempts has the same ones."""
-    known: dict[str, Step] = {**steps}
+    known: dict[str, Step] = {}
     for entry in entries:
         match entry.event:
             case StepIssued(step=given) if given.step_id == before:

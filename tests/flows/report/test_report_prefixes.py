@@ -67,7 +67,7 @@ async def test_every_prefix_of_a_report(home: Path, answers: Any, stages: list[A
 
 async def test_every_prefix_of_a_report_whose_plan_was_denied(home: Path) -> None:
     other = {**plan(None), "title": "Heat pumps"}
-    async with lead(home, model(plan=plan, plan_v2=other)) as opened:
+    async with lead(home, model(plan=plan, plan_2=other)) as opened:
         run = await opened.start(TOPIC, flow="report", approve_plan=True)
         await run.wait()
         await run.deny((await run.approvals())[0], reason="The title is too long.")

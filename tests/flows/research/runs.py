@@ -21,7 +21,7 @@ PASSAGES = {
 SOUND = "A heat pump in a house of 1930 needs 9 kW [aaaaaaaa.1]. The installation costs 18,000 euros [bbbbbbbb.1]."
 SHOWN = SOUND.replace("aaaaaaaa.1", "1").replace("bbbbbbbb.1", "2")
 WRONG = SOUND.replace("needs 9 kW", "needs 25 kW")
-CONTRADICTED = Wrong("needs 25 kW", "aaaaaaaa.1", "needs 9 kW")
+CONTRADICTED = Wrong("needs 25 kW", "1", "needs 9 kW")
 
 
 def source(name: str) -> dict[str, Any]:

@@ -83,8 +83,8 @@ def test_an_answer_from_the_file_of_an_earlier_run_cites_it_and_is_judged_beside
     assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, said.replace("memory/costs.md", "1"))
     assert [each.title for each in answer.sources] == ["memory/costs.md"]
     (given,) = briefs(scripted, "judge")
-    assert PASSAGES["bbbbbbbb.1"] in given["evidence"]["memory/costs.md"]["written"]
-    assert "passage" not in given["evidence"]["memory/costs.md"], "a model wrote it, so it proves nothing by itself"
+    assert PASSAGES["bbbbbbbb.1"] in given["evidence"]["1"]["written"]
+    assert "passage" not in given["evidence"]["1"], "a model wrote it, so it proves nothing by itself"
 
 
 def test_a_claim_that_cites_a_file_of_a_subagent_is_judged_beside_the_passages_that_the_file_cites(home: Path) -> None:
@@ -94,9 +94,9 @@ def test_a_claim_that_cites_a_file_of_a_subagent_is_judged_beside_the_passages_t
 
     assert answer.status is RunStatus.SUCCEEDED
     (given,) = briefs(scripted, "judge")
-    assert given["claims"][0]["cites"] == ["memory/costs.md", "bbbbbbbb.1"]
+    assert given["claims"][0]["cites"] == ["1", "bbbbbbbb.1"]
     assert given["evidence"]["bbbbbbbb.1"]["passage"] == PASSAGES["bbbbbbbb.1"]
-    assert "written" in given["evidence"]["memory/costs.md"]
+    assert "written" in given["evidence"]["1"]
 
 
 def test_a_file_that_a_lead_read_and_does_not_cite_is_no_result_of_a_tool(home: Path) -> None:

@@ -97,7 +97,7 @@ def test_the_end_by_turns_names_the_last_error_and_the_flag(home: Path) -> None:
     assert "max_turns (it was 1)" in found.next_action
 
 
-def test_the_writer_is_told_which_parts_were_not_found_and_which_were_stopped(home: Path) -> None:
+def test_the_writer_is_told_which_parts_were_not_answered_and_why(home: Path) -> None:
     stopped = fails("exhausted", "allowance", "used up")
     three = [task(name) for name in ("size", "costs", "owner")]
     inner = [{"tool": "subagent_run", "args": each} for each in three]
@@ -109,8 +109,8 @@ def test_the_writer_is_told_which_parts_were_not_found_and_which_were_stopped(ho
     )
     research(home, scripted)
     (given,) = briefs(scripted, "writer")
-    assert given["missing"] == ["owner"]
-    assert given["unfinished"] == [{"task": "costs", "reason": "used up"}]
+    missing = {each["task"]: each["reason"] for each in given["missing"]}
+    assert (missing["costs"], "no source" in missing["owner"]) == ("used up", True)
 
 
 @pytest.mark.slow
@@ -198,45 +198,23 @@ def test_two_spellings_of_a_name_in_any_script_are_one_file(home: Path) -> None:
     assert [each["version"] for each in answer.document["artifacts"]] == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("claimed", "named"),
-    [
-        ({"summary": "done", "artifact_path": "memory/invented.md"}, "memory/invented.md"),
-        ({"summary": "It costs 5 euros [deadbeef.1]."}, "deadbeef.1"),
-    ],
-    ids=["a file that it did not write", "a passage that no tool returned"],
-)
-def test_a_subagent_that_names_what_does_not_exist_is_asked_again(
-    home: Path, claimed: dict[str, str], named: str
-) -> None:
-    steps = lead(claimed, {"summary": "nothing"})
+def test_a_subagent_that_names_a_passage_that_no_tool_returned_is_asked_again(home: Path) -> None:
+    steps = lead({"summary": "It costs 5 euros [deadbeef.1]."}, {"summary": "nothing"})
     scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=steps)
     research(home, scripted)
     last = next(each for each in reversed(scripted.requests) if each.worker == "subagent").messages[-1]
-    assert named in getattr(last, "text", "")
+    assert "deadbeef.1" in getattr(last, "text", "")
 
 
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
-        (f"{SIZE} It lasts 20 years [deadbeef.1].", SIZE),
-        (SIZE.replace("aaaaaaaa.1]", "deadbeef.1, aaaaaaaa.1]"), SIZE),
-    ],
-    ids=["a statement that cites nothing else", "beside one that exists"],
-)
-def test_a_passage_that_no_tool_returned_is_left_out_of_a_result(home: Path, said: str, kept: str) -> None:
-    steps = lead(calls("search", query="size"), {"summary": said})
-    scripted = model(lead=lead(calls("subagent_run", **task("size")), SIZE), size=steps)
-    research(home, scripted)
-    assert told(scripted)[0]["summary"] == kept
-    assert [each.worker for each in scripted.requests] == ["lead", "subagent", "subagent", "lead"]
-
-
-def test_the_only_file_of_a_subagent_is_known_without_its_path(home: Path) -> None:
-    steps = lead(calls("filesystem_write", path="costs.md", content="x"), {"summary": "x", "artifact_path": "c.md"})
+@pytest.mark.parametrize(("paths", "artifact"), [(["costs.md"], "memory/costs.md"), ([], None)])
+def test_the_file_of_a_subagent_is_one_that_it_wrote_whatever_it_names(
+    home: Path, paths: list[str], artifact: str | None
+) -> None:
+    wrote = [calls("filesystem_write", path=each, content="x") for each in paths]
+    steps = lead(*wrote, {"summary": "x", "artifact_path": "c.md"})
     scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=steps)
     research(home, scripted)
-    assert told(scripted)[0]["artifact_path"] == "memory/costs.md"
+    assert told(scripted)[0].get("artifact_path") == artifact
 
 
 @pytest.mark.parametrize("fence", ["```markdown\n{}\n```", "~~~md\n{}\n~~~\n"])
@@ -337,15 +315,14 @@ def test_a_run_out_of_requests_answers_from_what_was_found_and_judges_it(home: P
 
 
 def test_a_contradicted_claim_is_corrected_once(home: Path) -> None:
-    scripted = model(lead=lead(both, WRONG), writer=SOUND, judge=judge(CONTRADICTED))
+    scripted = model(lead=lead(both, WRONG), writer=SHOWN, judge=judge(CONTRADICTED))
     answer = research(home, scripted, check="judge")
 
     assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, SHOWN)
     (brief,) = briefs(scripted, "writer")
-    assert brief["draft"] == SOUND.replace("needs 9 kW", "needs 25 kW")
+    assert brief["answer"] == SHOWN.replace("needs 9 kW", "needs 25 kW")
     (problem,) = brief["problems"]
-    assert problem["statement"] == brief["draft"].partition(" The")[0]
-    assert CONTRADICTED.quote in problem["problem"]
+    assert (problem["words"], problem["quote"]) == (CONTRADICTED.words, CONTRADICTED.quote)
     assert [len(each["claims"]) for each in briefs(scripted, "judge")] == [2, 1]
     assert (answer.evidence.confirmed, answer.doubts) == (2, ())
 
@@ -354,7 +331,7 @@ def test_a_contradicted_claim_is_corrected_once(home: Path) -> None:
 def test_what_two_judgements_contradict_makes_the_run_partial_and_stays_as_it_was_written(
     home: Path, max_revisions: int
 ) -> None:
-    wrong = SOUND.replace("needs 9 kW", "needs 25 kW")
+    wrong = SHOWN.replace("needs 9 kW", "needs 25 kW")
     scripted = model(lead=lead(both, WRONG), writer=wrong, judge=judge(CONTRADICTED))
     answer = research(home, scripted, check="judge", max_revisions=max_revisions)
 
@@ -365,7 +342,7 @@ def test_what_two_judgements_contradict_makes_the_run_partial_and_stays_as_it_wa
     )
     assert len(briefs(scripted, "writer")) == max_revisions
     (doubt,) = answer.doubts
-    assert (doubt.verdict, doubt.evidence) == (ClaimVerdict.CONTRADICTED, "aaaaaaaa.1")
+    assert (doubt.verdict, doubt.evidence) == (ClaimVerdict.CONTRADICTED, "1")
     assert doubt.claim in answer.text
 
 
@@ -451,7 +428,7 @@ async def test_the_run_before_a_follow_up_reaches_the_lead(home: Path) -> None:
     ("options", "named"),
     [
         ({"max_turns": 0}, ["1 to 1,000"]),
-        ({"max_revisions": 11}, ["11", "0 to 10"]),
+        ({"max_revisions": 2}, ["2", "0 to 1"]),
         ({"max_subagents": "many"}, ["'many'", "0 to 1,000"]),
         ({"review": False}, ["max_turns, max_subagents, max_revisions"]),
     ],

@@ -11,11 +11,12 @@ import pytest
 from refusals import refused
 
 from flows.judges import briefs, judge
+from flows.report.reports import in_turn
 from leadhand import Answer, Leadhand, RunStatus
 from leadhand.core.errors import UsageError
 from leadhand.core.events import RunChanged, RunFinished
 from leadhand.ports.models import ModelRequest
-from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, fails
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
 
 from .runs import (
     CONTRADICTED,
@@ -105,12 +106,12 @@ def test_a_run_is_resumed_twice_and_each_time_only_the_rest_is_done(home: Path) 
 
 
 def test_a_revision_after_the_continuation_is_of_the_new_answer(home: Path) -> None:
-    scripted = model(lead=lead(TODOS, both, READ, WRONG), writer=SOUND, judge=judge(CONTRADICTED))
+    scripted = model(lead=lead(TODOS, both, READ, WRONG), writer=in_turn(SOUND, SHOWN), judge=judge(CONTRADICTED))
     first = ended(home, scripted, max_turns=2, check="judge")
 
     answer, again = continued(home, scripted, first.run_id, max_turns=4)
     assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, SHOWN)
-    assert CONTRADICTED.words in briefs(scripted, "writer")[-1]["draft"]
+    assert CONTRADICTED.words in briefs(scripted, "writer")[-1]["answer"]
     assert again == ["lead-3", "lead-4", "judge-1", "writer-1", "judge-1"]
 
 
@@ -268,16 +269,6 @@ async def test_a_fork_can_have_more_turns(home: Path) -> None:
         other = await (await world.fork(first.run_id, at)).answer()
         assert other.status is RunStatus.PARTIAL
         assert "max_turns (it was 2)" in other.gaps[0].next_action
-
-
-def test_a_revision_that_the_limit_stopped_is_written_once_the_limit_is_raised(home: Path) -> None:
-    revision = iter([fails("exhausted", "allowance", "used up")])
-    writer = lambda _: next(revision, SOUND)  # noqa: E731
-    scripted = model(lead=lead(both, WRONG), writer=writer, judge=judge(CONTRADICTED))
-    first = ended(home, scripted, check="judge")
-    answer, again = continued(home, scripted, first.run_id, budget=2.0)
-    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, SHOWN)
-    assert again == ["writer-1", "judge-1"]
 
 
 async def test_the_log_of_a_resumed_run_says_what_was_raised(home: Path) -> None:

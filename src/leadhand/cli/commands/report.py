@@ -25,8 +25,8 @@ async def report(
     stage: Annotated[
         tuple[str, ...],
         Flag(
-            "Set something of a stage: writer.model=NAME, reviewer.instructions=@FILE, researcher.max_requests=5,"
-            " fact-checker.after=writer. The value is JSON, or else text; @FILE is the text of a file. Repeatable.",
+            "Set something of a stage: writer.model=NAME, reviewer.instructions=@FILE, fact-checker.after=writer. The"
+            " value is JSON, or else text; @FILE is the text of a file. Repeatable.",
             "STAGE.FIELD=VALUE",
         ),
     ] = (),
@@ -99,7 +99,7 @@ async def research(
     /,
     *,
     max_turns: Annotated[int | None, Flag("Turns of the lead, at most (default: 60).", "N")] = None,
-    max_revisions: Annotated[int | None, Flag("How often an answer is revised at most (default: 1).", "N")] = None,
+    max_revisions: Annotated[int | None, Flag("How often an answer is corrected: 0 or 1 (default: 1).", "N")] = None,
     option: Options = (),
     job: Job = Job(),
     models: ModelFlags = ModelFlags(),

@@ -134,7 +134,7 @@ class CodeAttempt:
         return deepcopy(self._work.brief)
 
     async def lines(self) -> Sequence[Mapping[str, Any]]:
-        return [*progress_lines({}, await self._log.entries(), self._work.step.step_id)]
+        return [*progress_lines(await self._log.entries(), self._work.step.step_id)]
 
     def emit(self, message: str) -> None:
         # Before a call that was finished, it is in the log already. The code may be on a thread of its own making.

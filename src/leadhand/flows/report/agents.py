@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, object_of
-from leadhand.core.worker import LIMITS, OWN_TOOLS, Worker
+from leadhand.core.worker import OWN_TOOLS, Worker
 from leadhand.flows.flow import Desk
 
 from .shapes import DraftFinding, DraftReview, Findings, Plan, Task, Verdict
@@ -47,7 +47,7 @@ class Agent:
 
     ``name`` is the name of the stage, by default that of the class (``FactChecker``: ``fact-checker``); with the name
     of a built-in stage, the class replaces it. It stands ``after`` another stage, by default the writer. ``gives`` are
-    the fields of the task that it may update: by default "feedback", which is a verdict with findings.
+    the fields of the task for which it is there: by default "feedback", which is a verdict with findings.
     ``instructions`` and ``model`` are those of :meth:`ask`, ``tools`` what :meth:`call` may call.
 
     Leadhand makes a new instance for each attempt, without arguments. An instance that you pass is copied.
@@ -114,8 +114,9 @@ class BoundAgent:
         own["instructions"] = self.agent.instructions or (self.agent.__doc__ or "").strip()
         return {**{name: value for name, value in own.items() if value not in (None, "")}, **given, "agent": self.name}
 
-    async def carry_out(self, stage: Stage, desk: Desk) -> AgentResult:
-        """Carry out a stage with an instance that shares nothing with others."""
+    async def carry_out(self, desk: Desk) -> dict[str, Any]:
+        """Carry out a stage with an instance that shares nothing with others, and return the fields of the task that
+        it changes."""
         agent = self.agent() if isinstance(self.agent, type) else copy.deepcopy(self.agent)
         agent._desk = desk  # pyright: ignore[reportPrivateUsage]
         task = Task.model_validate({**object_of(desk.brief.get("task")), "events": await desk.lines()})
@@ -128,13 +129,13 @@ class BoundAgent:
             message = result.error or f"{self.name} failed and gave no reason"
             raise ToolError(message, type="agent_error", class_=FailureClass.INVALID)
         after = task.model_dump(mode="json", include=fields, warnings=False)
-        updates = {name: value for name, value in after.items() if value != before[name]} | {**result.updates}
-        for name, value in updates.items():
-            if name not in stage.gives:
-                raise Unfit(f"it updates the {name}, and the stage {stage.name} gives {', '.join(stage.gives)}")
-            if name in ("draft", "final_report") and not isinstance(value, str):
+        returned = result.model_dump(mode="json")
+        updates = {name: value for name, value in after.items() if value != before[name]} | returned["updates"]
+        for name in ("draft", "final_report"):
+            if not isinstance(updates.get(name, ""), str):
                 raise Unfit(f"the {name} that {self.name} gives has to be text")
-        return AgentResult.model_validate({**result.model_dump(mode="json"), "updates": updates})
+        review = {name: returned[name] for name in ("verdict", "findings") if returned[name]}
+        return {**updates, "feedback": {**object_of(updates.get("feedback")), **review}}
 
 
 def worker_of(stage: Stage, agent: BoundAgent | None) -> Worker:
@@ -155,5 +156,5 @@ def worker_of(stage: Stage, agent: BoundAgent | None) -> Worker:
         continues=output is None,
         code=agent.source if agent else "",
         fingerprint=agent.fingerprint if agent else "",
-        **stage.model_dump(include={"model", *LIMITS}),
+        model=stage.model,
     )

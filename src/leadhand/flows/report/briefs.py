@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -16,7 +16,8 @@ from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import Given as Result
 from leadhand.flows.passages import Passage, passages_in
 
-from .progress import Draft, Report
+from .draft import Draft
+from .report import Report
 from .shapes import MOST_QUESTIONS, Findings, Plan
 from .stages import REVIEWER, WRITER, Stage
 
@@ -27,7 +28,7 @@ TOKENS_PER_WORD = 2
 def shown_to(report: Report, stage: Stage, draft: Draft | None, more: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a stage is shown; ``draft`` is the one that it judges, changes or revises, ``more`` its own input."""
     state = report.run.state
-    facts = {"topic": state.definition.request, **({} if stage.name == REVIEWER else today(state))}
+    facts = {"topic": state.definition.request, **today(state)}
     match stage.name:
         case "planner":
             return {**facts, **earlier_facts(state), **more, "most": MOST_QUESTIONS}
@@ -53,7 +54,8 @@ def _for_writer(report: Report, revised: Draft | None) -> dict[str, Any]:
         facts["draft"] = revised.text
         facts["problems"] = fitting(problems, (room - tokens(revised.text)) // 2) or problems[:1]
         cited = [name for each in revised.claims for name in each.cites]
-    order = [*cited, *in_turns(passages, [item.passages for item in report.found.values()])]
+    names = {passage.id: name for name, passage in passages.items()}
+    order = [*cited, *(names[id_] for id_ in in_turns(item.passages for item in report.found.values()))]
     return {**facts, "passages": shown_passages(passages, order, room - tokens(facts))}
 
 
@@ -69,8 +71,7 @@ def _for_stage(report: Report, stage: Stage, draft: Draft) -> dict[str, Any]:
     else:
         facts["draft"] = draft.text
     if stage.name == REVIEWER:
-        missing = [part.model_dump() for part in draft.missing]
-        return {**_outline(report), **facts, **({"judge_misses": missing} if missing else {})}
+        return {**_outline(report), **facts, **({"judge_misses": draft.missing} if draft.missing else {})}
     names = {name for each in draft.claims for name in each.cites}
     cited = {name: passage for name, passage in report.passages.items() if name in names}
     return {**facts, "passages": shown_passages(cited, cited, context_budget(report.run.state, stage.name))}
@@ -86,10 +87,9 @@ def _outline(report: Report) -> dict[str, Any]:
 
 def _findings(report: Report, room: int) -> list[dict[str, Any]]:
     """Return the findings by section; if they do not fit, the first ones of each."""
-    names, found = {passage.id: name for name, passage in report.passages.items()}, list[dict[str, Any]]()
+    found: list[dict[str, Any]] = []
     for item in report.found.values():
-        cited = [[names[id_] for id_ in each.passages if id_ in names] for each in item.findings]
-        said = [{"statement": each.statement, "passages": at} for each, at in zip(item.findings, cited, strict=True)]
+        said = [{"statement": each.statement, "passages": report.cited(each)} for each in item.findings]
         found.append({"section": item.heading, "statements": said})
     if tokens(found) <= room:
         return found
@@ -97,11 +97,9 @@ def _findings(report: Report, room: int) -> list[dict[str, Any]]:
     return [{**each, "statements": fitting(each["statements"], most) or each["statements"][:1]} for each in found]
 
 
-def in_turns(passages: Mapping[str, Passage], items: Iterable[Sequence[Passage]]) -> Iterator[str]:
-    """Yield the first passage of each item, then the second ones, and so on."""
-    names = {passage.id: name for name, passage in passages.items()}
-    for row in zip_longest(*items):
-        yield from (names[each.id] for each in row if each is not None and each.id in names)
+def in_turns(items: Iterable[Sequence[str]]) -> list[str]:
+    """Return the first name of each item, then the second ones, and so on."""
+    return [each for row in zip_longest(*items) for each in row if each is not None]
 
 
 def shown_passages(passages: Mapping[str, Passage], order: Iterable[str], room: int) -> dict[str, Any]:

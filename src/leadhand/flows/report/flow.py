@@ -26,7 +26,7 @@ from leadhand.core.text import did_you_mean
 from leadhand.core.value import is_object, object_of
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import Desk
-from leadhand.flows.plan_gate import denial, page_id
+from leadhand.flows.plan_gate import denial
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
@@ -34,11 +34,12 @@ from leadhand.flows.seam.pending import Pending
 from leadhand.flows.seam.results import Denied, Result
 from leadhand.flows.seam.run import FunctionRun
 
-from .agents import AgentResult, BoundAgent, worker_of
+from .agents import BoundAgent, worker_of
 from .briefs import research_problems, shown_to, with_passages
+from .draft import Draft
 from .offline import RULES
-from .progress import Draft, Report
-from .shapes import Plan, Research, Section, Task, Verdict
+from .report import Report
+from .shapes import Plan, ResearchedQuestion, Section, Task, Verdict
 from .stages import PLANNER, RESEARCHER, WRITER, Stage, stages_of
 from .task import answer_of, report_task
 
@@ -53,7 +54,14 @@ class ReportFlow(FunctionFlow):
         self.agents = agents
 
     def _workers_of(self, options: Any) -> Sequence[Worker]:
+        """Return the workers of the stages. Raises UsageError if the class of one is not in this process: nothing is
+        imported by name."""
         stages = stages_of(options.agents, review=options.review)
+        for stage in stages:
+            if stage.agent and stage.agent not in self.agents:
+                how = f"The classes here are: {', '.join(self.agents) or 'none'}."
+                how += did_you_mean(stage.agent, self.agents) or " Add it: --agent FILE, or Leadhand(agents=[…])."
+                raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
         return [worker_of(stage, self.agents.get(stage.agent or "")) for stage in stages]
 
     def prepared(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,15 +77,7 @@ class ReportFlow(FunctionFlow):
             return {**options}
         return {**options, "agents": [complete(each) for each in cast("Sequence[Any]", stages)]}
 
-    def check_code(self, options: Any) -> None:
-        """Raise UsageError if the agent of a stage is not in this process: nothing is imported by name."""
-        for stage in stages_of(options.agents, review=options.review):
-            if stage.agent and stage.agent not in self.agents:
-                how = f"The classes here are: {', '.join(self.agents) or 'none'}."
-                how += did_you_mean(stage.agent, self.agents) or " Add it: --agent FILE, or Leadhand(agents=[…])."
-                raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
-
-    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> Task | None:
+    def task(self, state: RunState, entries: Sequence[Entry]) -> Task | None:
         report = self._report(state)
         return report and report_task(report, entries)
 
@@ -100,121 +100,109 @@ class ReportFlow(FunctionFlow):
         agents: tuple[Stage, ...] = (),
     ) -> FlowAnswer:
         """Write a report: plan, research in parallel, write with citations, review and revise."""
-        report = run.of.kept = _Writing(self, run, stages_of(agents, review=review), max_revisions)
-        await report.prepare()
-        draft = await report.draft() if report.passages else None
+        report = run.of.kept = Report(run, stages_of(agents, review=review), max_revisions)
+        await self._prepare(report)
+        draft = await self._draft(report) if report.passages else None
         while draft is not None and draft.text:
-            await report.carry_out(report.rounds, draft)
+            await self._carry_out_all(report, report.rounds, draft)
             if draft.verdict is not Verdict.NEEDS_REVISION or len(report.drafts) > max_revisions:
                 break
-            draft = await report.draft(draft)
+            draft = await self._draft(report, draft)
         if (last := report.last) is not None:
-            await report.carry_out(report.after, last)
+            await self._carry_out_all(report, report.after, last)
             await last.judge(again=True)
         return answer_of(report)
 
-
-class _Writing(Report):
-    """The steps of a report, which give it its values."""
-
-    def __init__(self, flow: ReportFlow, run: FlowContext, stages: Sequence[Stage], max_revisions: int) -> None:
-        super().__init__(run, stages, max_revisions)
-        self._flow = flow
-        start = [stage.name for stage in stages].index(WRITER)
-        end = 1 + max(at for at, each in enumerate(stages) if at == start or each.judges)
-        self._before, self._writer = stages[:start], stages[start]
-        self.rounds, self.after = stages[start + 1 : end], stages[end:]
-        """Those that follow the writer in every round, the last of which judges; and those that follow once."""
-
-    async def prepare(self) -> None:
+    async def _prepare(self, report: Report) -> None:
         """Carry out the stages before the writer: those that plan, until a person approves the plan if somebody has to,
         and those that research."""
-        first = 1 + max(at for at, each in enumerate(self._before) if "plan" in each.gives)
+        first = 1 + max(at for at, each in enumerate(report.before) if "plan" in each.gives)
         denied: list[dict[str, Any]] = []
         while True:
-            for stage in self._before[:first]:
-                await self._carry_out(stage, more={"denied": [*denied]} if denied else {})
-            plan = to_jsonable_python(self.plan)
+            for stage in report.before[:first]:
+                await self._carry_out(report, stage, more={"denied": [*denied]} if denied else {})
+            plan = to_jsonable_python(report.plan)
             plan = plan if is_object(plan) else {"plan": plan}
-            said = await self.run.approve(plan, of=[*self.results.values()][-1])
+            said = await report.run.approve(plan, of=[*report.results.values()][-1])
             if not isinstance(said, Denied):
                 break
             denied.append({"plan": plan, "reason": said.reason})
             if (failure := denial(said.reason, said.by, len(denied), late=said.late)) is not None:
                 raise FlowError(failure)
-            self.results, self.found = {}, {}
-        for stage in self._before[first:]:
-            await self._carry_out(stage)
+            report.results, report.found = {}, {}
+        for stage in report.before[first:]:
+            await self._carry_out(report, stage)
 
-    async def carry_out(self, stages: Sequence[Stage], draft: Draft) -> None:
+    async def _carry_out_all(self, report: Report, stages: Sequence[Stage], draft: Draft) -> None:
         """Carry out stages on a draft, and have it judged once the stages before those that judge have changed it."""
         for stage in stages:
             if stage.judges:
                 await draft.judge()
-            await self._carry_out(stage, draft)
+            await self._carry_out(report, stage, draft)
         await draft.judge()
 
-    async def draft(self, revised: Draft | None = None) -> Draft:
+    async def _draft(self, report: Report, revised: Draft | None = None) -> Draft:
         """Return a draft; ``revised`` is the one before it, which it revises."""
-        step = self._asked(self._writer, self._writer.key(len(self.drafts) + 1), revised)
-        self.drafts.append(draft := Draft(self, step, revised))
-        draft.gaps = self.missing
-        self.take(self._writer, await self._result(step), draft)
+        step = self._asked(report, report.writer, report.writer.key(len(report.drafts) + 1), revised)
+        report.drafts.append(draft := Draft(report.run, step, report.passages, report.missing, revised))
+        report.take(report.writer, await _result(report, step), draft)
         return draft
 
-    async def _carry_out(self, stage: Stage, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING) -> None:
+    async def _carry_out(
+        self, report: Report, stage: Stage, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING
+    ) -> None:
         """Carry out a stage other than the writer: on a draft, or before there is one."""
         if stage.name == RESEARCHER and not stage.agent:
-            if not isinstance(self.plan, Plan):
+            if not isinstance(report.plan, Plan):
                 how = "Give it a title and sections, or research with a class of your own, too."
                 what = "the plan has no title and sections, which the researcher needs"
                 raise FlowError(Failure.of(what, "no_plan", FailureClass.INVALID, how))
-            sections = enumerate(self.plan.sections, start=1)
-            found: list[Result] = await self.run.gather([self._research(stage, *each) for each in sections])
-            self.results |= {each.key: each for each in found}
+            sections = enumerate(report.plan.sections, start=1)
+            found: list[Result] = await report.run.gather([self._research(report, stage, *each) for each in sections])
+            report.results |= {each.key: each for each in found}
             return
-        key = page_id(1, len(more["denied"]) + 1) if more and stage.name == PLANNER else None
-        step = self._asked(stage, key or stage.key(0 if draft is None else draft.number), draft, more)
+        step = self._asked(report, stage, stage.key(0 if draft is None else draft.number), draft, more)
         if draft is not None and stage.judges:
             draft.reviews[step.key] = None
-        result = await (step if stage.name == PLANNER else self._result(step))
-        self.take(stage, result, draft)
-        if draft is None or result.key in self.found:
-            self.results[result.key] = result
+        result = await (step if stage.name == PLANNER else _result(report, step))
+        report.take(stage, result, draft)
+        if draft is None or result.key in report.found:
+            report.results[result.key] = result
 
-    async def _research(self, stage: Stage, number: int, section: Section) -> Result:
+    async def _research(self, report: Report, stage: Stage, number: int, section: Section) -> Result:
         """Have a question of the plan researched. What was found is shown before the others have ended."""
         given = section.model_dump(mode="json")
-        step = self._asked(stage, stage.key(number), None, given)
-        self.found[step.key] = Research(key=step.key, summary="", findings=(), **given)
-        self.take(stage, result := await self._result(step))
+        step = self._asked(report, stage, stage.key(number), None, given)
+        report.found[step.key] = ResearchedQuestion(key=step.key, summary="", findings=(), **given)
+        report.take(stage, result := await _result(report, step))
         failed = {} if result.failure is None else {"summary": f"its research failed: {result.failure.message}"}
-        self.found[step.key] = self.found[step.key].evolve(**given, **failed)
+        report.found[step.key] = report.found[step.key].evolve(**given, **failed)
         return result
 
-    async def _result(self, step: Pending[Result]) -> Result:
-        """Return the result of a step, which may have failed."""
-        return (await self.run.gather([step], return_failures=True))[0]
-
     def _asked(
-        self, stage: Stage, key: str, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING
+        self, report: Report, stage: Stage, key: str, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING
     ) -> Pending[Result]:
         """Ask the worker of a stage. Its input is what a new result of it depends on."""
-        given = {**more} if "question" in more else {"from": [*self.results.values()], **more}
+        given = {**more} if "question" in more else {"from": [*report.results.values()], **more}
         given |= {} if draft is None else {"draft": draft.step.result, "of": draft.digest}
 
         def shows(_: RunState, __: StepState) -> dict[str, Any]:
             if stage.agent:
-                return {"task": report_task(self).model_dump(mode="json", exclude={"events", "stages"})}
-            return shown_to(self, stage, draft, more)
+                return {"task": report_task(report).model_dump(mode="json", exclude={"events", "stages"})}
+            return shown_to(report, stage, draft, more)
 
-        async def code(desk: Desk) -> AgentResult:
-            return await self._flow.agents[stage.agent or ""].carry_out(stage, desk)
+        async def code(desk: Desk) -> dict[str, Any]:
+            return await self.agents[stage.agent or ""].carry_out(desk)
 
         title = key if stage.built_in is None else more.get("heading") or key.replace("-", " ")
         about: dict[str, Any] = {"judges": draft.step.key} if draft is not None and stage.judges else {}
         if "research" in stage.gives and not stage.agent:
             about |= {"checks": research_problems, "keeps": with_passages}
         details = Details(title=title, shows=shows, code=code, **about)
-        worker, final = self.run.worker(stage.name), stage.name == WRITER
-        return self.run.step(worker, key=key, input=given, details=details, final=final)
+        worker, final = report.run.worker(stage.name), stage.name == WRITER
+        return report.run.step(worker, key=key, input=given, details=details, final=final)
+
+
+async def _result(report: Report, step: Pending[Result]) -> Result:
+    """Return the result of a step, which may have failed."""
+    return (await report.run.gather([step], return_failures=True))[0]

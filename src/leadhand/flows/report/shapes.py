@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from leadhand.core.run import StepStatus
 from leadhand.core.value import Json, Value
 from leadhand.core.work_result import Claim, Doubt
-from leadhand.flows.draft_rounds import ReportFinding
 from leadhand.flows.passages import Passage
 
 from .stages import Stage
@@ -59,16 +58,27 @@ class Findings(Answer):
     findings: tuple[Finding, ...]
 
 
-class Research(Findings):
-    """Findings with the passages that they name, which code takes from the tool calls, for a question of the plan.
-
-    ``key`` is the step that found them.
-    """
+class OfQuestion(Findings):
+    """Findings for a question of the plan; ``key`` is the step that found them."""
 
     key: str = ""
     heading: str = ""
     question: str = ""
-    passages: tuple[Passage, ...] = ()
+
+
+class Research(OfQuestion):
+    """Findings with the passages that they name, which code takes from the tool calls.
+
+    A passage that the report knows already can be named by its id.
+    """
+
+    passages: tuple[Passage | str, ...] = ()
+
+
+class ResearchedQuestion(OfQuestion):
+    """A question with what was found for it."""
+
+    passages: tuple[str, ...] = Field(default=(), description="The ids of the passages that were found.")
 
 
 class DraftFinding(Answer):
@@ -81,6 +91,15 @@ class DraftFinding(Answer):
     @classmethod
     def _about_the_draft(cls, given: Any) -> Any:
         return {"problem": given} if isinstance(given, str) else given
+
+
+class ReportFinding(Value):
+    """What is wrong with a claim of a draft, or with the whole draft."""
+
+    by: str = Field(description="A stage, or `judge`.")
+    claim: int | None = Field(description="The number of a claim; null for the whole draft.")
+    text: str | None
+    problem: str
 
 
 class DraftReview(Answer):
@@ -99,17 +118,6 @@ class TaskEvent(Value):
     timestamp: str
     agent: str
     message: str
-
-
-class ResearchedQuestion(Findings):
-    """A question with its findings; ``key`` is the step that answered it."""
-
-    key: str
-    heading: str
-    question: str
-    status: StepStatus
-    passages: tuple[str, ...] = Field(description="The ids of the passages that were found.")
-    error: str | None
 
 
 class CitedPassage(Passage):

@@ -47,7 +47,6 @@ class Stage(Value):
     that carries the stage out; without it, a model does, with ``instructions``, ``model`` and ``tools``. ``gives`` are
     fields of the task. An added stage gives "feedback", a verdict with findings, unless it says otherwise; one without
     a class gives one of :data:`DECLARED_GIVES`.
-    ``max_turns``, ``max_requests``, ``max_tokens`` and ``budget`` limit each of its steps.
     """
 
     name: str = Field(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9_\-]*$")
@@ -57,10 +56,6 @@ class Stage(Value):
     model: str | None = None
     tools: tuple[str, ...] | None = None
     gives: tuple[TaskField, ...] = ()
-    max_turns: int | None = Field(default=None, ge=1)
-    max_requests: int | None = Field(default=None, ge=1)
-    max_tokens: int | None = Field(default=None, ge=1)
-    budget: float | None = Field(default=None, ge=0)
 
     @property
     def built_in(self) -> BuiltIn | None:
@@ -85,12 +80,23 @@ def stages_of(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, 
     it run once, when no further revision follows. Raises UsageError if they do not fit together.
     """
     every = {name: Stage(name=name, gives=(each.gives,)) for name, each in BUILT_IN.items()}
+    steps = {each.step for each in BUILT_IN.values()}
     for each in changes:
-        known = each.built_in
+        name, known = each.name, each.built_in
         each = each.evolve(gives=each.gives or ("feedback" if known is None else known.gives,))
-        if problem := _problem(each, [stage.name for stage in changes]):
-            raise UsageError(*problem)
-        every[each.name] = each if known else each.evolve(after=each.after or WRITER)
+        if [stage.name for stage in changes].count(name) > 1:
+            raise UsageError(f"two stages are named {name}", "Give each stage a name of its own.")
+        if known is not None and each.after:
+            raise UsageError(f"the stage {name} has a fixed place, so it takes no after", "Leave it out.")
+        if known is None and (name in steps or not (each.agent or each.instructions)):
+            how = f"{_known(name, BUILT_IN)} To add one, give it instructions, or the agent that does it."
+            raise UsageError(f"there is no stage {name}", how)
+        can = DECLARED_GIVES if known is None else (known.gives,)
+        is_free = known is None and each.agent
+        if not is_free and each.gives not in [(field,) for field in can]:
+            how = f"It can give {', '.join(can)}. Only an added one with a Python class gives more."
+            raise UsageError(f"the stage {name} of {each.agent or 'a model'} cannot give {', '.join(each.gives)}", how)
+        every[name] = each if known else each.evolve(after=each.after or WRITER)
 
     def placed(name: str) -> Iterator[Stage]:
         """Yield a stage with those that stand after it."""
@@ -104,25 +110,6 @@ def stages_of(changes: Sequence[Stage], *, review: bool = True) -> tuple[Stage, 
         how = _known(lost.after or "", [each.name for each in stages])
         raise UsageError(f"the stage {lost.name} stands after {lost.after!r}, which has no place", how)
     return tuple(each for each in stages if review or each.name != REVIEWER)
-
-
-def _problem(stage: Stage, names: Sequence[str]) -> tuple[str, str] | None:
-    """Return what is wrong with a change, one of those with these ``names``, and what to do; None for nothing."""
-    name, known = stage.name, stage.built_in
-    if names.count(name) > 1:
-        return f"two stages are named {name}", "Give each stage a name of its own."
-    if known is not None and stage.after:
-        return f"the stage {name} has a fixed place, so it takes no after", "Leave it out."
-    is_step = name in {each.step for each in BUILT_IN.values()}
-    if known is None and (is_step or not (stage.agent or stage.instructions)):
-        how = f"{_known(name, BUILT_IN)} To add one, give it instructions, or the agent that does it."
-        return f"there is no stage {name}", how
-    can = DECLARED_GIVES if known is None else (known.gives,)
-    fits = known is None or known.gives in stage.gives if stage.agent else stage.gives in [(each,) for each in can]
-    if not fits:
-        how = f"It can give {', '.join(can)}. Only one with a Python class gives more."
-        return f"the stage {name} of {stage.agent or 'a model'} cannot give {', '.join(stage.gives)}", how
-    return None
 
 
 def _known(name: str, known: Collection[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from leadhand.core.errors import Failure, FailureClass
@@ -18,8 +18,9 @@ from leadhand.flows.progress_lines import progress_lines
 from leadhand.verify.claims import citations_in
 
 from . import shapes
-from .progress import Draft, Report
-from .shapes import Research, Verdict
+from .draft import Draft
+from .report import Report
+from .shapes import Verdict
 
 _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
@@ -42,9 +43,8 @@ def answer_of(report: Report) -> FlowAnswer:
 
 def _written(report: Report) -> tuple[str, list[Numbered]]:
     """Return the text of a report with the names of passages, and the sources that it cites."""
-    last, passages = report.last, report.passages
-    text = last.text if last is not None else findings_as_text(report.title, report.found.values(), passages)
-    return text, numbered(text, passages)
+    text = findings_as_text(report) if report.last is None else report.last.text
+    return text, numbered(text, report.passages)
 
 
 def _gaps(report: Report) -> Iterator[Gap]:
@@ -81,18 +81,13 @@ def not_done(name: str, step: StepState, more: str = "") -> Gap:
 
 def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.Task:
     """Return the task of a run; ``entries`` are its log, from which its events are."""
-    steps, passages, finished = report.run.state.steps, report.passages, report.run.state.finished
+    passages, finished = report.passages, report.run.state.finished
     text, sources = _written(report)
     drafts = [_draft(report, number, each) for number, each in enumerate(report.drafts, start=1)]
     last = next((each for each in reversed(drafts) if each.text), None)
-    lines = progress_lines({key: each.step for key, each in steps.items()}, entries)
+    lines = progress_lines(entries)
     task = shapes.Task(topic=report.run.request, plan=report.plan, drafts=tuple(drafts), stages=tuple(report.stages))
-    task.research = tuple(
-        shapes.ResearchedQuestion.model_validate(
-            {**dict(each), "passages": [one.id for one in each.passages], **_step(report, each.key)}
-        )
-        for each in report.found.values()
-    )
+    task.research = tuple(report.found.values())
     task.revisions = max(len(drafts) - 1, 0)
     task.passages = {each.id: shapes.CitedPassage(**dict(each), link=link_to(each)) for each in passages.values()}
     task.events = tuple(map(shapes.TaskEvent.model_validate, lines))
@@ -104,17 +99,12 @@ def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.Task:
     return task
 
 
-def _step(report: Report, key: str) -> dict[str, Any]:
-    """Return the status of a step and why it failed."""
-    step = report.run.state.steps.get(key)
-    error = step.failure.message if step is not None and step.failure is not None else None
-    return {"key": key, "status": StepStatus.PENDING if step is None else step.status, "error": error}
-
-
 def _draft(report: Report, number: int, draft: Draft) -> shapes.ReportDraft:
-    judgement = draft.judgement(draft.text)
+    judgement, step = draft.judgement(draft.text), report.run.state.steps.get(draft.step.key)
     return shapes.ReportDraft(
-        **_step(report, draft.step.key),
+        key=draft.step.key,
+        status=StepStatus.PENDING if step is None else step.status,
+        error=step.failure.message if step is not None and step.failure is not None else None,
         verdict=draft.verdict,
         findings=tuple(draft.problems),
         unreviewed=tuple(_unreviewed(report, draft)),
@@ -172,14 +162,13 @@ def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) ->
     return "\n".join(lines)
 
 
-def findings_as_text(title: str, found: Iterable[Research], passages: Mapping[str, Passage]) -> str:
-    """Return findings as a draft, for a report that no model could write; "" without findings."""
-    names = {passage.id: name for name, passage in passages.items()}
+def findings_as_text(report: Report) -> str:
+    """Return what was found as a draft, for a report that no model could write; "" without findings."""
     parts: list[str] = []
-    for item in (each for each in found if each.findings):
-        cited = ((each, ", ".join(names[id_] for id_ in each.passages if id_ in names)) for each in item.findings)
-        parts += [f"## {item.heading}", "\n".join(f"- {each.statement} [{marks}]" for each, marks in cited)]
-    return "\n\n".join([f"# {title}", *parts]) if parts else ""
+    for item in (each for each in report.found.values() if each.findings):
+        lines = (f"- {each.statement} [{', '.join(report.cited(each))}]" for each in item.findings)
+        parts += [f"## {item.heading}", "\n".join(lines)]
+    return "\n\n".join([f"# {report.title}", *parts]) if parts else ""
 
 
 def link_to(passage: Passage) -> str:

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from leadhand.core.decide.asks import NO_MORE_CHILDREN
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import CHILD_FAILED, Failure, FailureClass
 from leadhand.core.outcome import FlowAnswer, gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
-from leadhand.flows.draft_rounds import DraftRounds
 from leadhand.flows.passages import of_passages
 from leadhand.flows.report.task import body, not_done, numbered
 from leadhand.flows.seam.results import Result
 
-from .findings import Findings, found_nothing
+from .findings import Findings
 from .workers import LEAD, WRITER
 
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
 
 
-def answer(
-    state: RunState, findings: Findings, answers: Sequence[StepState], judging: DraftRounds | None = None
-) -> FlowAnswer:
-    """Return the last of the ``answers`` that was written, with its judgement, if it was judged; without one, what was
-    found is listed."""
-    written = next((each for each in reversed(answers) if each.ok), None)
-    text, passages, gaps = findings.text(written), findings.passages, [*_gaps(state, findings, answers)]
+def answer(state: RunState, findings: Findings, writer: StepState | None) -> FlowAnswer:
+    """Return the answer of the lead, or that of the ``writer``; without one, what was found is listed."""
+    written = next((each for each in (findings.lead, writer) if each is not None and each.ok), None)
+    text, passages, gaps = findings.text(written), findings.passages, [*_gaps(state, findings, writer)]
     cited = numbered(text, passages)
     shown = body(text, cited)
     named = {name: each for name, each in passages.items() if all(name not in source.passages for source in cited)}
@@ -42,7 +38,6 @@ def answer(
         uses=[Result(each) for each in rests_on],
         gaps=gaps,
         sources=[(each.title, each.url) for each in cited],
-        judgement=None if judging is None or state.definition.check == "off" else judging.judgement(shown),
         material=partial(of_passages, passages=named, gaps=[*map(Gap.shown, gaps)]) if passages else None,
     )
 
@@ -53,29 +48,28 @@ def unfinished(state: RunState) -> FlowAnswer:
     if lead is None:
         return FlowAnswer(uses=())
     writers = [each for each in state.steps.values() if each.step.worker == WRITER and each.scheduled > lead.scheduled]
-    return answer(state, Findings(state, lead), [lead, *writers])
+    return answer(state, Findings(state, lead), next(reversed(writers), None))
 
 
-def _gaps(state: RunState, findings: Findings, answers: Sequence[StepState]) -> Iterator[Gap]:
-    lead, last = findings.lead, answers[-1]
+def _gaps(state: RunState, findings: Findings, writer: StepState | None) -> Iterator[Gap]:
+    lead = findings.lead
     if lead.closed and not lead.ok:
-        more = "; the answer is written from what was found until then" if any(each.ok for each in answers) else ""
-        yield _advised(not_done("the research", lead, more), findings, lead.failure)
+        has_answer = writer is not None and writer.ok
+        more = "; the answer is written from what was found until then" if has_answer else ""
+        yield _advised(not_done("the research", lead, more), lead.failure)
     for each in findings.unanswered:
-        yield _advised(gap_of(state, each), findings, each.failure)
+        yield _advised(gap_of(state, each), each.failure)
     if any(NO_MORE_CHILDREN in call.error for call in lead.made):
         most = state.definition.options["max_subagents"]
         reason = f"the lead wanted more than {most} subagents, which is the limit"
         action = f"raise it with --option max_subagents={2 * most or 10}, and ask again"
         yield Gap(name="the research", class_=FailureClass.EXHAUSTED, reason=reason, next_action=action)
-    if last is not lead and last.closed and not last.ok:
-        revises = "revises" in last.step.input
-        instead = "; the answer before it is used" if revises else "; what the subagents found is listed instead"
-        yield not_done("the revision" if revises else "the answer", last, instead)
+    if writer is not None and writer.closed and not writer.ok:
+        yield not_done("the answer", writer, "; what the subagents found is listed instead")
 
 
-def _advised(gap: Gap, findings: Findings, failure: Failure | None) -> Gap:
-    """Return a gap with advice on sources if its worker found nothing, or a subagent because of which it failed."""
-    causes = [failure, *(each.failure for each in findings.subagents)]
-    said = [each for each in causes if each is not None and failure is not None and each.message == failure.message]
-    return gap.evolve(next_action=MORE_SOURCES) if any(map(found_nothing, said)) else gap
+def _advised(gap: Gap, failure: Failure | None) -> Gap:
+    """Return a gap with advice on sources if its worker could not answer, and neither a limit nor an error stopped
+    it."""
+    is_open = failure is not None and failure.type in ("gave_up", CHILD_FAILED)
+    return gap.evolve(next_action=MORE_SOURCES) if is_open and gap.class_ is FailureClass.INVALID else gap

@@ -5,13 +5,12 @@ All of it is settled when the lead has ended, and is then read from the lead's s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.relations import descendants
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, object_of, objects_of, text_of
+from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.passages import Passage, WrittenFile, digest_of, unfenced
@@ -24,11 +23,6 @@ MOST_FILES = 50
 """Paths of earlier files in the brief of a lead; filesystem_tree lists all of them."""
 
 Shows = Callable[[RunState, StepState], dict[str, Any]]
-
-
-def found_nothing(failure: Failure) -> bool:
-    """Whether a worker said that it cannot answer, and neither a limit nor an error stopped it."""
-    return failure.type == "gave_up" and failure.class_ is FailureClass.INVALID
 
 
 class Findings:
@@ -95,19 +89,12 @@ def for_answer(findings: Findings) -> Shows:
         }
         if 2 * tokens(facts) > context_budget(state, WRITER):  # the other half is for passages
             facts = {"findings": [{"task": name, "summary": each.summary} for name, each in found]}
-        failed = [(each.step.name, each.failure) for each in findings.unanswered if each.failure is not None]
-        if missing := [name for name, why in failed if found_nothing(why)]:
+        failed = ((each.step.name, each.failure) for each in findings.unanswered)
+        if missing := [{"task": name, "reason": why.message} for name, why in failed if why is not None]:
             facts["missing"] = missing
-        if stopped := [{"task": name, "reason": why.message} for name, why in failed if not found_nothing(why)]:
-            facts["unfinished"] = stopped
         return _writing(state, findings, facts)
 
     return shows
-
-
-def for_revision(findings: Findings, draft: str, problems: Sequence[Json]) -> Shows:
-    """Return what shows a writer an answer, and what has to change in it."""
-    return lambda state, _: _writing(state, findings, {"draft": draft, "problems": [*problems]})
 
 
 def _asked(state: RunState) -> dict[str, Any]:
@@ -117,6 +104,6 @@ def _asked(state: RunState) -> dict[str, Any]:
 def _writing(state: RunState, findings: Findings, facts: dict[str, Any]) -> dict[str, Any]:
     """Return what a writer is shown, with as many passages as fit."""
     most = state.definition.limits.max_output_tokens // TOKENS_PER_WORD
-    found = in_turns(findings.passages, [each.passages for each in findings.found.values()])
+    found = in_turns([passage.id for passage in each.passages] for each in findings.found.values())
     passages = shown_passages(findings.passages, found, context_budget(state, WRITER) - tokens(facts))
     return {**_asked(state), "most_words": most, **facts, "passages": passages}

@@ -82,12 +82,12 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
 
 
 def write(facts: Mapping[str, Any], _request: OfflineRequest) -> Reply | None:
-    """Join what subagents found; a draft stays as it is."""
+    """Join what subagents found."""
     if "question" not in facts or "findings" not in facts:
-        return text_of(facts["draft"]) if "draft" in facts and "problems" in facts else None
+        return None
     found = [text_of(each.get("detail") or each.get("summary")) for each in objects_of(facts["findings"])]
-    missing = [*list_of(facts.get("missing")), *(each.get("task") for each in objects_of(facts.get("unfinished")))]
-    return "\n\n".join([*found, *(f"Nothing was found for: {each}" for each in missing), report.BYLINE])
+    missing = (f"Nothing was found for: {each.get('task')}" for each in objects_of(facts.get("missing")))
+    return "\n\n".join([*found, *missing, report.BYLINE])
 
 
 RULES: Rules = {LEAD: lead, SUBAGENT: subagent, WRITER: write}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from leadhand.core.artifact import MEMORY, confined
 from leadhand.core.errors import UsageError
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import message_of
 from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.flows.flow import Given as Result
-from leadhand.flows.passages import is_passage_id, passages_in, unfenced
-from leadhand.verify.claims import citations_in, claims_of
+from leadhand.flows.passages import passages_in, unfenced
+from leadhand.verify.claims import citations_in
 
 from .workers import Found
 
@@ -41,13 +39,13 @@ def with_files(_state: RunState, _step: StepState, result: Result) -> Json:
 
 
 def _read(result: Result) -> tuple[Found, list[str]]:
-    """Return what a subagent found, and the problems of what it names."""
+    """Return what a subagent found, and the problems of what it names. Its file is the one that it names, or if it did
+    not write that, the last that it wrote."""
     given = object_of(result.value)
     returned = {passage.id: passage for call in result.calls for passage in passages_in(call)}
     wrote = (call.args for call in result.calls if call.tool == "filesystem_write" and call.ok)
     files = {_path(text_of(each.get("path"))): text_of(each.get("content")) for each in wrote}
     said = {field: given.get(field) for field in ("summary", "detail")}
-    said |= {field: _supported(text, returned.keys()) for field, text in said.items() if isinstance(text, str)}
     named = {field: _cited(written_out(value)) for field, value in said.items()}
     problems = [
         f"{field} names the passage {name}, which no tool returned"
@@ -55,32 +53,11 @@ def _read(result: Result) -> tuple[Found, list[str]]:
         for name in names
         if name not in returned and not name.startswith(MEMORY)
     ]
-    if (path := _path(text_of(given.get("artifact_path")))) and path not in files:
-        if len(files) == 1:
-            (path,) = files
-        else:
-            there = f"it wrote {', '.join(files)}" if files else "it wrote no file"
-            problems.append(f"artifact_path names {path}, which this subagent did not write: {there}")
     cited = dict.fromkeys(name for names in (*named.values(), *map(_cited, files.values())) for name in names)
     passages = tuple(returned[name] for name in cited if name in returned)
-    return Found.model_validate({**said, "artifact_path": path or None, "passages": passages}), problems
-
-
-def _supported(text: str, known: Collection[str]) -> str:
-    """Return a text without unknown passages, and without the claims that cite nothing else; as it is if no claim
-    would be left that cites something, or if a citation may mean something else."""
-    cited = _cited(text)
-    kept = {name for name in cited if name in known or name.startswith(MEMORY)}
-    if not kept or len(kept) == len(cited) or not all(map(is_passage_id, cited.keys() - kept)):
-        return text
-    for claim in reversed(claims_of(text)):
-        if claim.cites and kept.isdisjoint(claim.cites):
-            text = f"{text[: claim.start].rstrip(' ')}{text[claim.end :]}".strip()
-    for citation in reversed([*citations_in(text)]):  # each claim cites one that is kept
-        mark = ", ".join(name for name in citation.ids if name in kept)
-        before = text[: citation.start] if mark else text[: citation.start].rstrip(" ")
-        text = f"{before}{f'[{mark}]' if mark else ''}{text[citation.end :]}"
-    return text
+    path = _path(text_of(given.get("artifact_path")))
+    path = path if path in files else next(reversed(files), None)
+    return Found.model_validate({**said, "artifact_path": path, "passages": passages}), problems
 
 
 def _cited(text: str) -> dict[str, None]:

@@ -104,10 +104,7 @@ class FunctionFlow:
         """Return the options of a new run, before they are checked, with what this process adds to them."""
         return options
 
-    def check_code(self, options: Any) -> None:
-        """Raise UsageError if this process lacks code that a run with these options needs."""
-
-    def task(self, state: RunState, options: Any, entries: Sequence[Entry]) -> BaseModel | None:
+    def task(self, state: RunState, entries: Sequence[Entry]) -> BaseModel | None:
         """Return the flow's own part of the run document; ``entries`` are the log of the run."""
         return None
 
