@@ -27,7 +27,7 @@ def test_progress_names_subagents_and_todos_and_nothing_internal(leadhand: Any) 
 def test_limits_are_told_in_words_once_for_equal_failures(leadhand: Any) -> None:
     result = leadhand("research", "--offline", "--max-requests", "4", "What is a fork? What is an epoch?")
     assert result.code == 5
-    assert len(re.findall(r"max_requests \(it was 4\)", result.err)) == 1
+    assert result.err.count("raise max_requests") == 1
 
 
 def test_what_needs_no_source_exits_with_success(leadhand: Any) -> None:
@@ -91,7 +91,7 @@ async def test_a_limit_of_money_or_time_ends_research_with_an_answer_and_exit_co
     assert " 9 kW [1]." in document["answer"]
     assert {gap["class"] for gap in document["gaps"]} == {"exhausted"}
     name = limit[0].removeprefix("--").replace("-", "_")
-    assert f"{name} (it was {limit[1]})" in document["gaps"][0]["next_action"]
+    assert name in document["gaps"][0]["next_action"]
 
 
 @pytest.mark.slow

@@ -201,6 +201,6 @@ def test_used_up_time_is_a_matter_of_the_time_limit_alone(leadhand: Any) -> None
     result = leadhand("run", "--offline", *request)
 
     advice = " ".join(gap["next_action"] for gap in result.json["gaps"])
-    assert "timeout (it was 1)" in advice
+    assert "timeout" in advice
     assert "budget" not in advice
     assert "max_steps" not in advice

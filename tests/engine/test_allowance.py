@@ -48,15 +48,15 @@ async def most_spent(world: World, run_id: str = "run_1") -> Money:
 
 
 @pytest.mark.parametrize(
-    ("limits", "usage", "limit", "was"),
+    ("limits", "usage", "limit"),
     [
-        ({"max_requests": 2}, Usage(nanousd=0), "max_requests", "2"),
-        ({"max_tokens": 40_000}, Usage(input_tokens=35_000, nanousd=0), "max_tokens", "40,000"),
-        ({"budget_nanousd": 100_000}, Usage(input_tokens=5, nanousd=90_000), "budget", "0.0001"),
+        ({"max_requests": 2}, Usage(nanousd=0), "max_requests"),
+        ({"max_tokens": 40_000}, Usage(input_tokens=35_000, nanousd=0), "max_tokens"),
+        ({"budget_nanousd": 100_000}, Usage(input_tokens=5, nanousd=90_000), "budget"),
     ],
 )
-async def test_what_ran_out_is_named_by_the_failure_and_with_its_value_by_the_gaps(
-    open_world: Any, limits: dict[str, Any], usage: Usage, limit: str, was: str
+async def test_what_ran_out_is_named_by_the_failure_and_by_the_gaps(
+    open_world: Any, limits: dict[str, Any], usage: Usage, limit: str
 ):
     models = FakeModels(many(10), profile=PRICED, usage=usage)
     world = open_world(models, [Bench().measure], worker_calls="always", limits=Limits(**limits), held_back=Money())
@@ -65,7 +65,7 @@ async def test_what_ran_out_is_named_by_the_failure_and_with_its_value_by_the_ga
     ran_out = [each.failure for each in state.steps.values() if each.failure is not None]
     assert {failure.type for failure in ran_out} == {"allowance"}
     for advice in [*(failure.next_action for failure in ran_out), *(gap.next_action for gap in state.finished.gaps)]:
-        assert advice == f"raise {limit} (it was {was}), and resume the run"
+        assert advice == f"raise {limit}, and resume the run"
 
 
 @pytest.mark.parametrize(

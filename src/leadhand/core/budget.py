@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import replace
 from typing import NamedTuple
 
 from .events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunChanged
@@ -33,7 +32,7 @@ class Account(NamedTuple):
         """Return the account after a call's reservation, which leaves ``kept``. Raises BudgetRefused."""
         amount, left = event.reserved, self.ceiling.less(self.spent + self.reserved + kept)
         if not amount.fits(left):
-            error = refused(amount, replace(self.ceiling, scope=scope), left, kept, shared=shared)
+            error = refused(amount, scope, left, kept, shared=shared)
             error.hopeless = shared and not (self.spent + amount).fits(self.ceiling)
             raise error
         return self._replace(reserved=self.reserved + amount)

@@ -10,7 +10,6 @@ from leadhand.core.evolve import foreseen
 from leadhand.core.outcome import FlowAnswer, concluded, failure_gap
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.words.failures import WITHHELD
 from leadhand.engine.hooks import Hooks
 
 
@@ -39,7 +38,7 @@ async def guarded(
         return [*first, plain]
     end = plain.evolve(
         status=RunStatus.CANCELLED if cancelled else RunStatus.FAILED,
-        answer=WITHHELD.format(cause=failure.message),
+        answer=f"The answer is withheld: {failure.message}.",
         sources=(),
         gaps=(failure_gap("the answer", failure),),
         failure=failure,

@@ -219,7 +219,7 @@ class Controller:
         deadline, work_deadline = (state.deadline, state.work_deadline) if timed else (None, None)
         if deadline is not None and now >= deadline:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
-            return [do.End(failure=out_of_time(message, state.definition.limits.timeout_s))]
+            return [do.End(failure=out_of_time(message))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if running:
             commands = [each for each in commands if not self._is_unwanted(state, each)]

@@ -109,9 +109,9 @@ def settle(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
         return [settled(step, attempt.attempt, failure)]
     deadline = state.work_deadline if is_work(state, step) else state.deadline
     if deadline is not None and again.not_before is not None and again.not_before >= deadline:
-        seconds = state.definition.limits.timeout_s
-        message = f"{failure.message}; the run's time limit ({seconds:g} s) ends before the next attempt"
-        return [settled(step, attempt.attempt, out_of_time(message, seconds, failure.retry_after_s))]
+        limit = f"the run's time limit ({state.definition.limits.timeout_s:g} s)"
+        message = f"{failure.message}; {limit} ends before the next attempt"
+        return [settled(step, attempt.attempt, out_of_time(message, failure.retry_after_s))]
     return [settled(step, attempt.attempt, failure, final=False), again]
 
 
@@ -159,7 +159,7 @@ def time_is_up(state: RunState, step: StepState) -> Failure:
     timeout, kept = state.definition.limits.timeout_s or 0.0, state.definition.held_back_s
     what = "subtasks" if step.counts else "the work"
     message = f"the time for {what} ({timeout - kept:g} of {timeout:g} s) is used up"
-    return out_of_time(message, state.definition.limits.timeout_s)
+    return out_of_time(message)
 
 
 def conclude(state: RunState, key: str, failure: Failure | None, data: ResultData | None = None) -> list[ev.AnyEvent]:
@@ -182,7 +182,7 @@ def failure_of(state: RunState, step: StepState, result: WorkResult) -> Failure 
     if failure is None or worker is None:
         return failure
     if failure.type == MAX_TURNS and can_continue(state, step, failure):
-        return failure.evolve(next_action=to_raise({MAX_TURNS: worker.max_turns or state.definition.limits.max_turns}))
+        return failure.evolve(next_action=to_raise(MAX_TURNS))
     return failure
 
 

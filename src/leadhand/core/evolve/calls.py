@@ -13,7 +13,6 @@ from leadhand.core.relations import artifacts_of, children_of, open_approvals
 from leadhand.core.state import CallAnswer, Compacted, ModelTurn, RunState, StepState
 from leadhand.core.tool import CallState
 from leadhand.core.value import FrozenDict
-from leadhand.core.words.failures import WITHOUT_WORKER
 
 from .steps import current, note_due, put
 
@@ -179,7 +178,8 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
         if event.ok:
             evidence = _with_results(state, returned, children_of(state, event.call_id))
         else:
-            failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID, WITHOUT_WORKER)
+            advice = "rephrase the request, or ask for it without another worker"
+            failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID, advice)
             evidence = returned._replace(failure=failure)
         put(state, step._replace(calls=(*calls, evidence)))
     _answer(state, key, event.call_id, CallAnswer(ok=event.ok, content=event.content, decided=True))

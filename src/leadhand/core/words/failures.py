@@ -19,14 +19,12 @@ REJECTED = "the review rejected the result"
 NOT_CARRIED_OUT = "it was not carried out"
 NOT_STARTED = "it was not started: {cause}"
 NO_EVIDENCE = "the answer rests on no result"
-WITHHELD = "The answer is withheld: {cause}."
 
 ASK_AGAIN = "ask again"
 FIX_FLOW = "fix the flow, then retry the run: nothing that is finished is done again"
 ASK_OTHERWISE = "ask again, or more precisely"
 ANOTHER_MODEL = "choose another model"
 NOT_ACCEPTED = f"ask more precisely, or {ANOTHER_MODEL}"
-WITHOUT_WORKER = "rephrase the request, or ask for it without another worker"
 CHECK_FIRST = "find out what it did before you ask for it again"
 
 LONGEST_ARGUMENT = 200
@@ -53,13 +51,9 @@ def _written(value: Json) -> str:
 # --- advice ----------------------------------------------------------------------------------------------------------
 
 
-def to_raise(limits: Mapping[str, float | None]) -> str:
-    """Return advice to raise limits, with the values that they have: ``raise timeout (it was 90), and resume the run``.
-
-    ``limits`` are those of a run by the names and in the units that people use; None: one that is not set.
-    """
-    named = (name if most is None else f"{name} (it was {_number(most)})" for name, most in limits.items())
-    return f"raise {' and '.join(named)}, and resume the run"
+def to_raise(*limits: str) -> str:
+    """Return advice to raise limits, by the names that people use: ``raise timeout, and resume the run``."""
+    return f"raise {' and '.join(limits)}, and resume the run"
 
 
 def more_steps(state: RunState) -> str:
@@ -107,15 +101,13 @@ def unproven(message: str) -> Failure:
     return Failure.of(message, "unproven", FailureClass.INVALID, f"{ANOTHER_MODEL} that calls its tools")
 
 
-def out_of_time(message: str, timeout_s: float | None, retry_after_s: float | None = None) -> Failure:
+def out_of_time(message: str, retry_after_s: float | None = None) -> Failure:
     """Return the failure of what the time limit of a run ended."""
-    action = to_raise({"timeout": timeout_s})
-    return Failure.of(message, "time", FailureClass.EXHAUSTED, action, retry_after_s)
+    return Failure.of(message, "time", FailureClass.EXHAUSTED, to_raise("timeout"), retry_after_s)
 
 
-def refused(needed: Money, ceiling: Ceiling, left: Ceiling, kept: Money, *, shared: bool) -> BudgetRefused:
-    """Return the error of a reservation that exceeds what is left of a ceiling: of a scope, or of the run."""
-    scope = ceiling.scope
+def refused(needed: Money, scope: str, left: Ceiling, kept: Money, *, shared: bool) -> BudgetRefused:
+    """Return the error of a reservation that exceeds what is ``left`` of a ceiling: of a scope, or of the run ("")."""
     owner = f"the budget of {scope}" if shared else f"the step {scope}" if scope else "the run"
     rows = zip(SETTINGS, needed.row, left.row, strict=True)
     over = {kind: (amount, max(rest, 0)) for kind, amount, rest in rows if rest is not None and amount > rest}
@@ -129,8 +121,7 @@ def refused(needed: Money, ceiling: Ceiling, left: Ceiling, kept: Money, *, shar
         how = "raise the ceiling of that step or of its worker"
     else:
         lacking += ", besides what is kept for the steps after it" if any(kept.row) else ""
-        most = dict(zip(SETTINGS, (ceiling.requests, ceiling.tokens, usd(ceiling.nanousd or 0)), strict=True))
-        how = to_raise({SETTINGS[kind]: most[kind] for kind in over})
+        how = to_raise(*(SETTINGS[kind] for kind in over))
     error = BudgetRefused(lacking, how)
     error.scope, error.shared = scope, shared
     if not scope:
