@@ -185,9 +185,8 @@ class Calls:
             raise LookupError("no place was found; give small towns a capital: “weather in Blois tomorrow”")
 
     def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
-        units = {mark.kind: mark.value for mark in ask.of("units")}
         for place, (day, days) in self._entries(ask):
-            yield {"location": place, "day": day, **({"days": days} if days > 1 else {}), **units}
+            yield {"location": place, "day": day, **({"days": days} if days > 1 else {})}
 
     def _routes(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         places, other = ask.of("place"), ask.lows() & WORDS["other-transport"]

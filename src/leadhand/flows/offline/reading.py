@@ -1,4 +1,4 @@
-"""Find places, days, units and means of transport anywhere in a request, clause by clause."""
+"""Find places, days and means of transport anywhere in a request, clause by clause."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .words import (
 # The numbers of a list ("1. …") end a sentence. A dot joins ("U.K", "5.30", "St. Louis") unless a sentence begins.
 _TOKEN = re.compile(
     r"(?m:^[ \t]*\d\d?[.)](?=\s))|\"[^\"\n]+\"|“[^”\n]+”|`[^`\n]+`|(?<=\s)-(?=\s)|[,;:?!.()\[\]/\n&—–]"
-    r"|(?:\b(?:St|Mt|Ft)\. )?[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|°[CF]\b"
+    r"|(?:\b(?:St|Mt|Ft)\. )?[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*"
 )
 
 
 class Mark(NamedTuple):
-    """Words with one meaning: a ``place``, a ``day``, a ``mode`` or ``units``; the tokens from ``start`` to ``stop``.
+    """Words with one meaning: a ``place``, a ``day`` or a ``mode``; the tokens from ``start`` to ``stop``.
 
     ``link`` is what the word before a place says: ``in``, ``from``, ``between``, ``to``, ``via`` or ``then``.
     """
@@ -122,7 +122,7 @@ class Text:
             return Mark("day", at, at + found[2], found[0], days=found[1])
         name = at + (self.low(at) in ("by", "on", "with", "in", "via", "using"))
         if means := MEANS.get(self.low(name)):
-            return Mark(means[0], at, name + 1, means[1])
+            return Mark("mode", at, name + 1, means)
         link = LINKS.get(self.low(at), "")
         start = at + bool(link)
         start += self.low(start) == "the"
