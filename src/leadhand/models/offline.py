@@ -93,8 +93,8 @@ def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
     """The facts of a request (the first user message, as JSON or as a text named ``request``), and its other parts."""
     users = [message.text for message in request.messages if isinstance(message, UserMessage)]
     facts: dict[str, Any] = {"request": users[0]} if users else {}
-    with suppress(ValueError, RecursionError):  # it can be plain text
-        facts = object_of(json.loads("".join(users[:1]))) or facts
+    with suppress(IndexError, ValueError, RecursionError):  # it can be plain text
+        facts = object_of(json.loads(users[0])) or facts
     asks_for = request.output.name if request.output is not None else str(facts.get("task", ""))
     turns = [at for at, message in enumerate(request.messages) if getattr(message, "tool_calls", ())]
     latest = request.messages[turns[-1] :] if turns else ()
@@ -103,7 +103,6 @@ def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
         tools=request.tools,
         schema=request.output.schema_ if request.output is not None else None,
         results=tuple(message for message in latest if isinstance(message, ToolMessage)),
-        objections="\n".join(users[1:]),
         messages=request.messages,
     )
 

@@ -13,7 +13,7 @@ from leadhand.core.tool import ToolSpec
 from leadhand.flows.offline.rule import Call, OfflineRequest
 from leadhand.flows.report.offline import BYLINE
 from leadhand.flows.research.answer import MORE_SOURCES
-from leadhand.flows.research.offline import NOTHING_ASKED, RULES, UNANSWERED, lead, subagent
+from leadhand.flows.research.offline import RULES, UNANSWERED, lead, subagent
 
 POND = "The pond of the garden is 1.2 metres deep in the middle."
 NEWT = "Two frogs and a newt live in the water between the lilies."
@@ -77,13 +77,6 @@ def test_a_question_that_no_document_answers_fails_with_the_reason(tmp_path: Pat
     assert (answer.status, answer.sources) == (RunStatus.FAILED, ())
     assert all(gap.reason.endswith("Who is the king of France?") for gap in answer.gaps)
     assert {gap.next_action for gap in answer.gaps} == {MORE_SOURCES}
-
-
-def test_what_asks_nothing_takes_one_call(tmp_path: Path) -> None:
-    answer = research(tmp_path, "hello")
-
-    assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, NOTHING_ASKED, ())
-    assert answer.document["usage"]["requests"] == 1
 
 
 async def test_a_follow_up_is_about_what_was_asked_before(tmp_path: Path, documents: Path) -> None:

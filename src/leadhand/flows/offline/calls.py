@@ -151,7 +151,7 @@ class Calls:
         links = {mark.link for mark in places}
         if lows & WORDS["route"] or {"how", "far"} <= lows:
             return "route"
-        if lows & WORDS["weather"] or (lows & WORDS["weather-too"] and len(unknown) <= 1):
+        if lows & WORDS["weather"]:
             return "weather"
         moves = places and (clause.of("mode") or ("how" in lows and lows & WORDS["movement"]))
         known = any(slug(mark.value.partition(",")[0]) in PLACES["city"] | PLACES["sight"] for mark in places)

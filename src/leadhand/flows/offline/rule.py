@@ -29,13 +29,12 @@ class Call(NamedTuple):
 
 class OfflineRequest(NamedTuple):
     """What a rule receives besides its facts: the ``schema`` of a structured answer, None for text and tool calls; the
-    latest tool ``results``; ``objections``, why earlier answers were not accepted; and all ``messages``."""
+    latest tool ``results``; and all ``messages``."""
 
     worker: str
     tools: tuple[ToolSpec, ...] = ()
     schema: Mapping[str, Any] | None = None
     results: tuple[ToolMessage, ...] = ()
-    objections: str = ""
     messages: tuple[Message, ...] = ()
 
     def give_up(self, reason: str) -> Reply:
@@ -98,8 +97,8 @@ def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         elif name in known:
             filled[name] = known[name]
     missing = [name for name in texts_of(request.schema.get("required")) if name not in filled]
-    if missing or request.objections:  # the same facts give the same value
-        return request.give_up(f"the built-in model found nothing more for {', '.join(missing) or 'the typed answer'}")
+    if missing:
+        return request.give_up(f"the built-in model found nothing for {', '.join(missing)}")
     return filled
 
 

@@ -33,7 +33,7 @@ def stem_of(low: str) -> str:
 
 WORDS = read_words("words.txt")
 FUNCTION = WORDS["function"]
-SAID = FUNCTION.union(*(WORDS[name] for name in ("topic", "weather", "weather-too", "route", "movement")))
+SAID = FUNCTION.union(*(WORDS[name] for name in ("topic", "weather", "route", "movement")))
 """The words of a clause that say nothing more than its weather or its route."""
 MEANS = {word: value for value in ("drive", "walk", "bicycle") for word in WORDS[value]}
 LINKS = {word: link for link in ("in", "from", "between", "to", "via") for word in WORDS[link]}

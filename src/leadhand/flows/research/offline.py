@@ -20,10 +20,6 @@ WRITE, TODOS, RUN = "filesystem_write", "todo_list_write", "subagent_run"
 MOST_PARTS, LONGEST, MOST_SENTENCES = 12, 5_000, 6
 NO_SOURCE = "no source that was found answers: "
 UNANSWERED = "No source that was found answers this."
-NOTHING_ASKED = (
-    "This is Leadhand's built-in rule-based model (offline, no LLM). It answers questions with sentences of documents:"
-    " Leadhand's own, samples, and yours with `--documents DIR`. Ask a question that names what it is about."
-)
 
 
 def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
@@ -31,8 +27,6 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     question = text_of(facts.get("question")).strip()
     if "question" not in facts or all(tool.name != RUN for tool in request.tools):
         return None
-    if not content_of(question) and "earlier" not in facts:
-        return NOTHING_ASKED
     earlier = text_of(object_of(facts.get("earlier")).get("request")).strip()[:LONGEST]
     returned = [list_of(decoded(each.content)) for each in request.messages if isinstance(each, ToolMessage)]
     results = [object_of(decoded(each)) for each in (returned[0][1:] if returned else [])]

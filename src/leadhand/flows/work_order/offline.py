@@ -12,8 +12,6 @@ from leadhand.core.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, render, reported
 
-from .work import NEW_REASON
-
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
 SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
 _HIGHEST = re.compile(r"(?:Sample data, not a forecast: )?([^,]+),.* to (-?[\d.]+) °")
@@ -42,22 +40,18 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
 
 
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any]:
-    """Accept subtasks with a result, retry temporary failures, drop the rest; also answer if the facts ask for it."""
+    """Accept subtasks with a result and drop the rest; also answer if the facts ask for it."""
     results = {text_of(each.get("subtask")): each for each in objects_of(facts.get("accepted"))}
     results |= {key: object_of(result) for key, result in object_of(facts.get("as_ordered")).items()}
     verdicts: list[dict[str, Any]] = []
     for subtask in objects_of(facts.get("subtasks")):
-        result, error = object_of(subtask.get("result")), object_of(subtask.get("error"))
-        key, is_done = text_of(subtask.get("subtask")), subtask.get("status") == "completed"
-        verdict, reason = "drop", line(text_of(error.get("message")) or "it has no result", 800)
-        if is_done and (text_of(result.get("summary")) or result.get("raw") is not None):
+        result, key = object_of(subtask.get("result")), text_of(subtask.get("subtask"))
+        verdict, reason = "drop", text_of(object_of(subtask.get("error")).get("message")) or "it has no result"
+        if text_of(result.get("summary")) or result.get("raw") is not None:
             verdict, reason, results[key] = "accept", "it has a result", {**result, "name": subtask.get("name")}
-        elif facts.get("last_order") is not True and (is_done or text_of(error.get("class")) in NEW_REASON):
-            verdict = "retry"
-        verdicts.append({"subtask": key, "verdict": verdict, "reason": reason})
-    complete = all(each["verdict"] != "retry" for each in verdicts)
-    judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
-    if facts.get("compose") is True and complete:
+        verdicts.append({"subtask": key, "verdict": verdict, "reason": line(reason, 800)})
+    judged: dict[str, Any] = {"verdicts": verdicts, "complete": True, "missing": [], "cannot": []}
+    if facts.get("compose") is True:
         judged["answer"] = _write([results[key] for key in sorted(results, key=lambda key: (len(key), key))], facts)
     return judged
 
@@ -66,10 +60,7 @@ def compose(facts: Mapping[str, Any], request: OfflineRequest) -> str:
     """Write the answer from ``facts`` (``results``, ``sources``), or a ``part`` of a long one."""
     if (part := facts.get("part")) == "section":
         return "\n".join(f"- {point}" for point in _points(objects_of(facts.get("results")), facts))
-    if part != "opening":
-        return _write(objects_of(facts.get("results")), facts)
-    sample = SAMPLE_NOTE if "sample data" in str(facts.get("sections")).casefold() else ""
-    return f"{BYLINE}{sample}\n\nThe results, in the order of the request:"
+    return BYLINE if part == "opening" else _write(objects_of(facts.get("results")), facts)
 
 
 def _write(results: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
