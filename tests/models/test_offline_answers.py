@@ -61,9 +61,17 @@ class TestReview:
     async def test_a_completed_subtask_without_a_result_is_not_taken_at_its_word(self) -> None:
         assert decisions(await reviewed(done("wo-001.0", None))) == ["drop"]
 
+    async def test_what_may_work_another_time_is_tried_again_until_the_last_order(self) -> None:
+        review = await reviewed(failed("wo-001.0", "transient"), done("wo-001.1"))
+        assert decisions(review) == ["retry", "accept"]
+        assert not review.complete
+        last = await reviewed(failed("wo-001.0", "transient"), last_order=True)
+        assert decisions(last) == ["drop"]
+        assert last.complete
+
     @pytest.mark.parametrize(
         "class_",
-        ["transient", "invalid", "unavailable", "rejected", "too_large", "exhausted", "insufficient", "made up"],
+        ["invalid", "unavailable", "rejected", "too_large", "exhausted", "insufficient", "made up"],
     )
     async def test_what_failed_is_dropped_with_its_own_words(self, class_: str) -> None:
         review = await reviewed(failed("wo-001.0", class_, "no such place"))
@@ -83,7 +91,8 @@ class TestReview:
         assert [line[-3:] for line in results.splitlines()] == ["[1]", "[2]"]
         assert signed == f"{BYLINE}{SAMPLE}"
 
-    async def test_writes_no_answer_unasked(self) -> None:
+    async def test_writes_no_answer_while_something_is_tried_again(self) -> None:
+        assert (await reviewed(done("wo-001.0"), failed("wo-001.1", "transient"), compose=True)).answer is None
         assert (await reviewed(done("wo-001.0"))).answer is None
 
 

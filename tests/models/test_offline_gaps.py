@@ -139,7 +139,7 @@ def test_a_place_is_said_once_for_several_tools(request_text: str) -> None:
     made = planned(request_text, [WEATHER, HOTELS])
     assert [(s.name, s.tool, s.args.get("location")) for s in made.subtasks] == [
         ("check_weather", "weather_tool", "Paris"),
-        ("find_hotels", "hotel_tool", "Paris"),
+        ("hotel", "hotel_tool", "Paris"),
     ]
     assert made.cannot == ()
 

@@ -244,7 +244,13 @@ def test_subtasks_are_named_for_what_they_do_and_apart_from_each_other() -> None
         return [subtask.name for subtask in planned(request).subtasks]
 
     assert names("weather in Paris") == ["check_weather"]
-    assert names("weather in Paris, Texas and São Paulo") == ["check_weather_paris_texas", "check_weather_sao_paulo"]
-    assert names("weather in Paris today and tomorrow") == ["check_weather_today", "check_weather_tomorrow"]
+    assert names("weather in Paris, Texas and São Paulo") == [
+        *("check_weather_paris_texas_today", "check_weather_sao_paulo_today")
+    ]
+    assert names("weather in Paris today and tomorrow") == [
+        *("check_weather_paris_today", "check_weather_paris_tomorrow")
+    ]
     assert names("directions from the Louvre to Orly") == ["get_directions"]
-    assert names("Paris to Lyon and Lyon to Nice by car") == ["get_directions_paris_lyon", "get_directions_lyon_nice"]
+    assert names("Paris to Lyon and Lyon to Nice by car") == [
+        *("get_directions_paris_lyon_drive", "get_directions_lyon_nice_drive")
+    ]

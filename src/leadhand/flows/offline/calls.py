@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise, product, zip_longest
@@ -57,11 +57,10 @@ class Offer(NamedTuple):
 
 @dataclass
 class Ask:
-    """One thing that a request asks for (``weather``, ``route`` or ``tool``), its tool, and the token that names it."""
+    """One thing that a request asks for (``weather``, ``route`` or ``tool``), and its tool."""
 
     kind: str
     offer: Offer | None
-    named_at: int
     clauses: list[Clause]
 
     def of(self, *kinds: str) -> list[Mark]:
@@ -104,14 +103,11 @@ class Calls:
                 self._gap(min(left)[0], max(left)[1], "it was not understood")
 
     def subtasks(self) -> list[dict[str, Any]]:
-        """Return the calls as subtasks with distinct names: with what differs, if several are alike."""
-        values, subtasks = defaultdict[tuple[str, str], set[str]](set), dict[str, dict[str, Any]]()
-        for name, _, args in self.found.values():
-            for key, value in args.items():
-                values[name, key].add(f"{value}")
+        """Return the calls as subtasks with distinct names: with their texts, if several are alike."""
+        of_name, subtasks = Counter(name for name, _, _ in self.found.values()), dict[str, dict[str, Any]]()
         for name, tool, args in self.found.values():
-            texts = (key for key, value in args.items() if isinstance(value, str) and len(values[name, key]) > 1)
-            own = slug("_".join([name, *(slug(args[key]) for key in texts)]), 180)
+            texts = [value for value in args.values() if isinstance(value, str)] if of_name[name] > 1 else []
+            own = slug(" ".join([name, *texts]), 180)
             subtasks.setdefault(own, {"name": own, "tool": tool, "args": args})
         return list(subtasks.values())
 
@@ -129,13 +125,13 @@ class Calls:
         follows = last is not None and last.clauses[-1].sentence == clause.sentence
         tells = self._text.low(clause.start) in WORDS["statement"]
         listed = not (clause.lows - WORDS["lead"]) & FUNCTION  # "of B-7", "butter", not "book me a table"
-        offer, at = self._offer_for(clause)
+        offer = self._offer_for(clause)
         if kind := offer.kind if offer is not None else self._kind(clause, unknown, tells=tells):
             offer = offer or next((each for each in self._offers if each.name == _BUILT_IN[kind][0]), None)
             kind = offer.kind if offer else kind
             modes = clause.of("mode") and last is not None and last.of("mode")
             if last is None or modes or not (follows and last.kind == kind != "tool"):
-                self._asks.append(last := Ask(kind, offer, at, []))
+                self._asks.append(last := Ask(kind, offer, []))
         elif last is None or not (follows and last.kind == "tool" and listed):
             leads = bool(marks) and marks[0].start == clause.start
             if not marks or (unknown and not leads and not tells):
@@ -158,15 +154,15 @@ class Calls:
         pair = "between" in links or {"from", "to"} <= links or (len(places) > 1 and known and links & {"from", "to"})
         return "route" if (pair or moves) and not tells and "compare" not in lows and len(unknown) <= 1 else ""
 
-    def _offer_for(self, clause: Clause) -> tuple[Offer | None, int]:
-        """Return the tool that a clause names, by its name or at least half of its words, and where it names it."""
-        best, most, where = None, 0.49, clause.start
+    def _offer_for(self, clause: Clause) -> Offer | None:
+        """Return the tool that a clause names, by its name or at least half of its words."""
+        best, most = None, 0.49
         for offer in self._offers:
             stems = offer.topic | {offer.name.casefold()}
-            hits = [at for at in clause.span() if self._text.forms(at) & stems]
-            if len(hits) / max(len(hits), len(offer.topic), 1) > most:
-                best, most, where = offer, len(hits) / max(len(hits), len(offer.topic), 1), hits[0]
-        return best, where
+            hits = sum(bool(self._text.forms(at) & stems) for at in clause.span())
+            if (share := hits / max(hits, len(offer.topic), 1)) > most:
+                best, most = offer, share
+        return best
 
     # The calls of an ask
 
@@ -175,9 +171,7 @@ class Calls:
         if ask.offer is None:
             raise LookupError(f"this run has no {_BUILT_IN[ask.kind][0]}")
         how = {"weather": self._weather, "route": self._routes, "tool": self._tool}[ask.kind]
-        said = (low for clause in ask.clauses for low in map(self._text.low, clause.rest) if low in WORDS["verb"])
-        own = "_".join([*islice(said, 1), self._text.low(ask.named_at).removesuffix("_tool")])
-        name = own if ask.kind == "tool" else _BUILT_IN[ask.kind][1]
+        name = ask.offer.name.removesuffix("_tool") if ask.kind == "tool" else _BUILT_IN[ask.kind][1]
         for args in (found := list(islice(how(ask, ask.offer), _MOST_LOOKUPS))):
             key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
             self.found.setdefault(key, (name, ask.offer.name, args))
@@ -217,8 +211,7 @@ class Calls:
         numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
         if {*texts, *counts} < offer.types.keys() or len(numbers) < len(counts) or {len(texts)} != {*map(len, rows)}:
             raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
-        amounts = [float(n) if offer.types[each] == "number" else n for each, n in zip(counts, numbers, strict=False)]
-        found = [dict(zip([*counts, *texts], [*amounts, *row], strict=True)) for row in rows]
+        found = [dict(zip([*counts, *texts], [*numbers[: len(counts)], *row], strict=True)) for row in rows]
         held = json.dumps(found, ensure_ascii=False).casefold()
         for word in map(str.casefold, [*said, *sorted(ask.lows())]):
             if not {word, stem_of(word)} & (FUNCTION | offer.about) and word not in held:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from leadhand.core.errors import FailureClass
 from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.core.work_order import result_reference
@@ -40,18 +41,22 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
 
 
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any]:
-    """Accept subtasks with a result and drop the rest; also answer if the facts ask for it."""
+    """Accept subtasks with a result, retry temporary failures, drop the rest; also answer if the facts ask for it."""
     results = {text_of(each.get("subtask")): each for each in objects_of(facts.get("accepted"))}
     results |= {key: object_of(result) for key, result in object_of(facts.get("as_ordered")).items()}
     verdicts: list[dict[str, Any]] = []
     for subtask in objects_of(facts.get("subtasks")):
         result, key = object_of(subtask.get("result")), text_of(subtask.get("subtask"))
-        verdict, reason = "drop", text_of(object_of(subtask.get("error")).get("message")) or "it has no result"
+        error = object_of(subtask.get("error"))
+        verdict, reason = "drop", text_of(error.get("message")) or "it has no result"
         if text_of(result.get("summary")) or result.get("raw") is not None:
             verdict, reason, results[key] = "accept", "it has a result", {**result, "name": subtask.get("name")}
+        elif error.get("class") == FailureClass.TRANSIENT and facts.get("last_order") is not True:
+            verdict = "retry"
         verdicts.append({"subtask": key, "verdict": verdict, "reason": line(reason, 800)})
-    judged: dict[str, Any] = {"verdicts": verdicts, "complete": True, "missing": [], "cannot": []}
-    if facts.get("compose") is True:
+    complete = all(each["verdict"] != "retry" for each in verdicts)
+    judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
+    if facts.get("compose") is True and complete:
         judged["answer"] = _write([results[key] for key in sorted(results, key=lambda key: (len(key), key))], facts)
     return judged
 
