@@ -38,7 +38,6 @@ def test_a_journey_and_its_weather_are_found_in_one_sentence() -> None:
         ("I'm flying to Oslo on Friday, will it snow?", [("Oslo", "friday")]),
         ("tell me if it will rain in oslo tomorrow", [("Oslo", "tomorrow")]),
         ("Do I need an umbrella if I go to Oslo in three days?", [("Oslo", "2026-11-24")]),
-        ("5 day forecast for Rome", [("Rome", "today")]),
     ],
 )
 def test_the_weather_is_understood_however_it_is_said(request_text: str, expected: list[tuple[str, str]]) -> None:
@@ -73,6 +72,7 @@ def test_a_route_is_understood_however_it_is_said(request_text: str, expected: l
         ("weather in paris, but not today, tomorrow", 1, ["not today"]),
         ("weather in Paris unless it is a Sunday", 1, ["unless it is a Sunday"]),
         ("hourly weather in Paris", 1, ["hourly"]),
+        ("5 day forecast for Rome", 1, ["5"]),
         ("directions from Paris to Lyon without tolls", 1, ["without tolls"]),
         ("weather in Rome and in Oslo, and then sing me a song", 2, ["sing me a song"]),
         ("weather in oslo and book me a table on friday", 1, ["book me a table on friday"]),

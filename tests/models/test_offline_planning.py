@@ -127,6 +127,7 @@ def test_understands_the_many_ways_to_ask_for_the_weather(request_text: str) -> 
         ("on 3 January", "2027-01-03"),
         ("the day after tomorrow", "2026-11-23"),
         ("in 3 days", "2026-11-24"),
+        ("this weekend", "weekend"),
     ],
 )
 def test_a_day_may_stand_before_or_behind_the_place(when: str, day: str) -> None:
@@ -151,18 +152,6 @@ def test_a_day_may_stand_before_or_behind_the_place(when: str, day: str) -> None
 )
 def test_days_belong_to_the_places_they_are_said_of(request_text: str, expected: list[tuple[str, str]]) -> None:
     assert [(args["location"], args["day"]) for args in args_of(request_text)] == expected
-
-
-@pytest.mark.parametrize(
-    ("stretch", "args"),
-    [
-        ("this weekend", {"day": "weekend"}),
-        ("for 3 days", {"day": "today", "days": 3}),
-        ("for the next five days", {"day": "today", "days": 5}),
-    ],
-)
-def test_a_stretch_of_days_is_one_question(stretch: str, args: dict[str, object]) -> None:
-    assert args_of(f"weather in Paris {stretch}") == [{"location": "Paris", **args}]
 
 
 @pytest.mark.parametrize(

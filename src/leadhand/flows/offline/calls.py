@@ -22,7 +22,7 @@ HOW = (
 )
 _MOST_LOOKUPS = 2_000
 _BUILT_IN = {
-    "weather": ("weather_tool", "check_weather", {"location", "day", "days"}),
+    "weather": ("weather_tool", "check_weather", {"location", "day"}),
     "route": ("directions_tool", "get_directions", {"origin", "destination"}),
 }
 
@@ -179,8 +179,8 @@ class Calls:
             raise LookupError("no place was found; give small towns a capital: “weather in Blois tomorrow”")
 
     def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
-        for place, (day, days) in self._entries(ask):
-            yield {"location": place, "day": day, **({"days": days} if days > 1 else {})}
+        for place, day in self._entries(ask):
+            yield {"location": place, "day": day}
 
     def _routes(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         places, other = ask.of("place"), ask.lows() & WORDS["other-transport"]
@@ -236,7 +236,7 @@ class Calls:
         near = [each for each in self._clauses if before and each.sentence == before[-1].sentence] or placed[:1]
         return [mark for each in near if each not in ask.clauses for mark in each.of("place", "day")]
 
-    def _entries(self, ask: Ask) -> Iterator[tuple[str, tuple[str, int]]]:
+    def _entries(self, ask: Ask) -> Iterator[tuple[str, str]]:
         """Yield the pairs of places and days of an ask, with what is said around it where it says none."""
         around = self._around(ask)
         goals = [mark for mark in around if mark.link == "to"]
@@ -244,8 +244,8 @@ class Calls:
         days = ask.of("day") or [mark for mark in around if mark.kind == "day"]
         order = [mark.kind for mark in sorted([*places, *days], key=lambda mark: mark.start)]
         by_turns = len(places) == len(days) and all(a != b for a, b in pairwise(order))  # "Paris today, Lyon tomorrow"
-        names, when = [mark.value for mark in places], [(mark.value, mark.days) for mark in days]
-        yield from zip(names, when, strict=True) if by_turns else product(names, when or [("today", 1)])
+        names, when = [mark.value for mark in places], [mark.value for mark in days]
+        yield from zip(names, when, strict=True) if by_turns else product(names, when or ["today"])
 
 
 def _ways(places: list[Mark]) -> list[tuple[list[str], list[str]]]:

@@ -42,7 +42,6 @@ class Mark(NamedTuple):
     stop: int
     value: str = ""
     link: str = ""
-    days: int = 1
 
 
 @dataclass
@@ -119,7 +118,7 @@ class Text:
     def _mark_at(self, at: int, *, listing: bool) -> Mark | None:
         """Return the mark that begins at a token. ``listing``: there are only separators since the last place."""
         if found := self._day_at(at):
-            return Mark("day", at, at + found[2], found[0], days=found[1])
+            return Mark("day", at, at + found[1], found[0])
         name = at + (self.low(at) in ("by", "on", "with", "in", "via", "using"))
         if means := MEANS.get(self.low(name)):
             return Mark("mode", at, name + 1, means)
@@ -136,7 +135,7 @@ class Text:
             stop = end
         return Mark("place", at, stop, value, "then" if self.low(at - 1) == "then" else link)
 
-    def _day_at(self, at: int) -> tuple[str, int, int] | None:
+    def _day_at(self, at: int) -> tuple[str, int] | None:
         window = range(at, min(at + LONGEST_PHRASE, len(self.words)))
         return day_phrase([self.words[n] if self.low(n) else "" for n in window], self._today)
 

@@ -52,7 +52,7 @@ def content_of(text: str) -> set[str]:
 
 # --- days ------------------------------------------------------------------------------------------------------------
 
-LONGEST_PHRASE = 6  # words: "for the next three days"; a punctuation mark counts as one
+LONGEST_PHRASE = 5  # words: "on the 3rd of December"; a punctuation mark counts as one
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = f"(?:{'|'.join(_MONTHS)})[a-z]*"
@@ -62,29 +62,26 @@ _PHRASE = re.compile(
     r"(?P<named>now|today|tonight|tomorrow|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d)"
     rf"|(?P<after>day after tomorrow)|(?P<day>\d\d?){_TH} (?:of )?(?P<month>{_MONTH})"
     rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d\d?){_TH}"
-    rf"|(?:next |(?P<ahead>in ))?(?P<count>\d\d?|{'|'.join(_NUMBERS)})[ -]days?)(?= (?!(?:to|until|through) )|$)",
+    rf"|in (?P<ahead>\d\d?|{'|'.join(_NUMBERS)}) days?)(?= (?!(?:to|until|through) )|$)",
     re.ASCII,
 )
 
 
-def day_phrase(said: Sequence[str], today: date) -> tuple[str, int, int] | None:
+def day_phrase(said: Sequence[str], today: date) -> tuple[str, int] | None:
     """Return the day that ``said`` (words, "" for a mark) begins with, as the weather tool accepts it (``now``,
-    ``tomorrow``, ``weekend``, a weekday, an ISO date), how many days there are, and the number of its words; otherwise
-    None."""
+    ``tomorrow``, ``weekend``, a weekday, an ISO date), and the number of its words; otherwise None."""
     found = _PHRASE.match(" ".join(word.lower() or "," for word in said[:LONGEST_PHRASE]))
     if found is None:
         return None
-    length, count = found[0].count(" ") + 1, found["count"]
+    length, ahead = found[0].count(" ") + 1, found["ahead"]
     if found["named"]:
-        return found["named"].replace("tonight", "today"), 1, length
-    if found["after"] or count:
-        days = 2 if found["after"] else _NUMBERS.index(count) + 1 if count in _NUMBERS else int(count)
-        if count and not found["ahead"]:
-            return "today", days, length
-        return (today + timedelta(days=days)).isoformat(), 1, length
+        return found["named"].replace("tonight", "today"), length
+    if found["after"] or ahead:
+        days = 2 if found["after"] else _NUMBERS.index(ahead) + 1 if ahead in _NUMBERS else int(ahead)
+        return (today + timedelta(days=days)).isoformat(), length
     try:
         month = _MONTHS.index((found["month"] or found["month_first"])[:3]) + 1
         dated = date(today.year, month, int(found["day"] or found["day_last"]))
-        return (dated if dated >= today else dated.replace(year=today.year + 1)).isoformat(), 1, length
+        return (dated if dated >= today else dated.replace(year=today.year + 1)).isoformat(), length
     except ValueError:  # not a date of the calendar
         return None
