@@ -125,6 +125,10 @@ def test_half_of_a_condition_is_not_carried_out(request_text: str) -> None:
     assert made.cannot
 
 
+def test_two_calls_that_differ_in_a_number_are_both_made() -> None:
+    assert args_of("Pay 30 to Bob. Pay 20 to Bob.", [PAY]) == [{"amount": 30, "to": "Bob"}, {"amount": 20, "to": "Bob"}]
+
+
 def test_a_missing_tool_is_named_as_the_reason() -> None:
     made = planned("weather in Paris and directions from Paris to Lyon", [])
     assert made.subtasks == ()

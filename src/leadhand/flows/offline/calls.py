@@ -63,13 +63,9 @@ class Ask:
     offer: Offer | None
     clauses: list[Clause]
 
-    def of(self, *kinds: str) -> list[Mark]:
-        """The marks of its clauses of some kinds, in order."""
-        return [mark for clause in self.clauses for mark in clause.of(*kinds)]
-
-    def lows(self) -> set[str]:
-        """The words of its clauses that are in no mark."""
-        return {low for clause in self.clauses for low in clause.lows}
+    def of(self, kind: str) -> list[Mark]:
+        """The marks of its clauses of a kind, in order."""
+        return [mark for clause in self.clauses for mark in clause.of(kind)]
 
 
 class Calls:
@@ -103,13 +99,12 @@ class Calls:
                 self._gap(min(left)[0], max(left)[1], "it was not understood")
 
     def subtasks(self) -> list[dict[str, Any]]:
-        """Return the calls as subtasks with distinct names: with their texts, if several are alike."""
-        of_name, subtasks = Counter(name for name, _, _ in self.found.values()), dict[str, dict[str, Any]]()
+        """Return the calls as subtasks, with their arguments in their names if several are alike."""
+        of_name, subtasks = Counter(name for name, _, _ in self.found.values()), list[dict[str, Any]]()
         for name, tool, args in self.found.values():
-            texts = [value for value in args.values() if isinstance(value, str)] if of_name[name] > 1 else []
-            own = slug(" ".join([name, *texts]), 180)
-            subtasks.setdefault(own, {"name": own, "tool": tool, "args": args})
-        return list(subtasks.values())
+            own = slug(" ".join([name, *map(str, args.values())]), 180) if of_name[name] > 1 else name
+            subtasks.append({"name": own, "tool": tool, "args": args})
+        return subtasks
 
     def _gap(self, start: int, stop: int, reason: str) -> None:
         self.cannot.setdefault(line(self._text.said(start, stop), 300), line(f"{reason}; {HOW}", 900))
@@ -183,7 +178,7 @@ class Calls:
             yield {"location": place, "day": day}
 
     def _routes(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
-        places, other = ask.of("place"), ask.lows() & WORDS["other-transport"]
+        places, other = ask.of("place"), any(each.lows & WORDS["other-transport"] for each in ask.clauses)
         if any(mark.link == "via" for mark in places) or (other and not ask.of("mode")):
             raise LookupError("the built-in rules plan direct routes by car, by bicycle and on foot")
         said = [mark for mark in self._around(ask) if mark.kind == "place"]
@@ -199,7 +194,7 @@ class Calls:
         if any(each.lows & (WORDS["negation"] | {"if"}) for each in self._clauses):
             raise LookupError("the built-in rules do not understand its condition")
         tokens = [at for each in ask.clauses for at in each.span()]
-        said = [mark.value for mark in sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")]
+        said = [mark.value for mark in sorted([*ask.of("place"), *ask.of("day")], key=lambda mark: mark.link == "to")]
         texts = [each for each, kind in offer.types.items() if kind == "string"]
         counts = [each for each, kind in offer.types.items() if kind in ("number", "integer")]
         values = [self._text.words[at] for at in tokens if at in self._text.quoted]
@@ -213,7 +208,10 @@ class Calls:
             raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
         found = [dict(zip([*counts, *texts], [*numbers[: len(counts)], *row], strict=True)) for row in rows]
         held = json.dumps(found, ensure_ascii=False).casefold()
-        for word in map(str.casefold, [*said, *sorted(ask.lows())]):
+        for word in [
+            *map(str.casefold, said),
+            *(low for each in ask.clauses for low in map(self._text.low, each.rest)),
+        ]:
             if not {word, stem_of(word)} & (FUNCTION | offer.about) and word not in held:
                 raise LookupError(f"the built-in rules do not know where “{word}” goes in a call of {offer.name}")
         yield from found
