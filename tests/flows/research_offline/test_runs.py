@@ -13,7 +13,7 @@ from leadhand.core.tool import ToolSpec
 from leadhand.flows.offline.rule import Call, OfflineRequest
 from leadhand.flows.report.offline import BYLINE
 from leadhand.flows.research.answer import MORE_SOURCES
-from leadhand.flows.research.offline import RULES, UNANSWERED, lead, subagent
+from leadhand.flows.research.offline import NOTHING_ASKED, UNANSWERED, lead, subagent
 
 POND = "The pond of the garden is 1.2 metres deep in the middle."
 NEWT = "Two frogs and a newt live in the water between the lilies."
@@ -79,6 +79,13 @@ def test_a_question_that_no_document_answers_fails_with_the_reason(tmp_path: Pat
     assert {gap.next_action for gap in answer.gaps} == {MORE_SOURCES}
 
 
+def test_what_asks_nothing_takes_one_call(tmp_path: Path) -> None:
+    answer = research(tmp_path, "hello")
+
+    assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, NOTHING_ASKED, ())
+    assert answer.document["usage"]["requests"] == 1
+
+
 async def test_a_follow_up_is_about_what_was_asked_before(tmp_path: Path, documents: Path) -> None:
     async with Leadhand(offline=True, home=tmp_path, documents=documents) as opened:
         first = await opened.research("Is there a newt in the pond?")
@@ -119,9 +126,3 @@ def test_a_subagent_without_a_tool_for_searches_gives_up() -> None:
     reply = subagent({"task": task}, OfflineRequest("subagent", tools("t")))
     assert isinstance(reply, str)
     assert reply.startswith("CANNOT: ")
-
-
-def test_workers_of_other_flows_with_these_names_have_no_rule() -> None:
-    for name in ("lead", "subagent"):
-        assert RULES[name]({"request": "What is a fork?"}, OfflineRequest(name)) is None
-    assert lead({"question": "hello"}, OfflineRequest("lead")) is None

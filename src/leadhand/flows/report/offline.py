@@ -22,18 +22,18 @@ SECTIONS = (
 _STATEMENTS, _OF_ONE_SOURCE, _OF_A_SECTION = 12, 3, 4
 
 
-def plan(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def plan(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Three questions about any topic."""
     topic = text_of(facts.get("topic")).strip()
     sections = [{"heading": heading, "question": question.format(topic[:800])} for heading, question in SECTIONS]
-    return {"title": f"{topic[:1].upper()}{topic[1:]}"[:300], "sections": sections} if topic else None
+    return {"title": f"{topic[:1].upper()}{topic[1:]}"[:300], "sections": sections}
 
 
-def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Search once, and take the sentences that have most words in common with the question."""
     question, subject = text_of(facts.get("question")), content_of(text_of(facts.get("topic")))
-    if not question or not request.results:
-        return search_call(question, request) if question else None
+    if not request.results:
+        return search_call(question, request)
     wanted = content_of(question) - subject or subject
     known = best_sentences((each.content for each in request.results), subject, wanted)
     sources = [name.partition(".")[0] for name in known.values()]
@@ -45,14 +45,12 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     return {"summary": findings[0]["statement"] if findings else "Nothing was found.", "findings": findings}
 
 
-def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Join the statements, section by section, each with its own citation and in one section only."""
     if "draft" in facts:
         return text_of(facts["draft"])
-    if "findings" not in facts:
-        return None
     written, used = [f"# {text_of(facts.get('title'))}", BYLINE], set[str]()
-    for section in objects_of(facts["findings"]):
+    for section in objects_of(facts.get("findings")):
         statements = (each for each in objects_of(section.get("statements")) if each.get("passages"))
         cited = {text_of(each.get("statement")): each["passages"][0] for each in statements}
         fresh = [each for each in cited if each not in used][:_OF_A_SECTION]
@@ -62,9 +60,9 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     return "\n\n".join([*written, *(f"No source answered this: {each}" for each in texts_of(facts.get("missing")))])
 
 
-def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Approve any draft: this model cannot judge one."""
-    return {"verdict": "APPROVED", "findings": []} if "claims" in facts else None
+    return {"verdict": "APPROVED", "findings": []}
 
 
 def search_call(question: str, request: OfflineRequest) -> Reply:
