@@ -178,9 +178,7 @@ class Calls:
             yield {"location": place, "day": day}
 
     def _routes(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
-        places, other = ask.of("place"), any(each.lows & WORDS["other-transport"] for each in ask.clauses)
-        if any(mark.link == "via" for mark in places) or (other and not ask.of("mode")):
-            raise LookupError("the built-in rules plan direct routes by car, by bicycle and on foot")
+        places = [mark for mark in ask.of("place") if mark.link != "via"]
         said = [mark for mark in self._around(ask) if mark.kind == "place"]
         there = [mark.value for mark in said[-1:] if places]
         ways = [(starts or there, goals or there) for starts, goals in _ways(places or said)]

@@ -85,10 +85,8 @@ class Text:
         return {low := self.low(at), stem_of(low)}
 
     def said(self, start: int, stop: int) -> str:
-        """Return the source text of the tokens from ``start`` to before ``stop``, with both of its brackets."""
-        said = self._source[self._tokens[start].start() : self._tokens[stop - 1].end()]
-        open_ = said.count("(") - said.count(")")
-        return "(" * -open_ + said + ")" * open_
+        """Return the source text of the tokens from ``start`` to before ``stop``."""
+        return self._source[self._tokens[start].start() : self._tokens[stop - 1].end()]
 
     def clauses(self) -> Iterator[Clause]:
         """Yield the clauses with words, in order. A negation and a condition begin a clause of their own."""
@@ -128,16 +126,19 @@ class Text:
         stop = self._place_end(start, linked=bool(link) or listing)
         if stop == start:
             return None
-        value = _tidy(self.words[start] if start in self.quoted else self.said(start, stop))
+        value = self._name(start, stop)
         while end := self._region_end(stop, sight=slug(value) in PLACES["sight"]):
-            region = self.said(stop, end).strip(",() ")
-            value += f", {_tidy(region)}"
-            stop = end
+            value, stop = f"{value}, {self._name(stop, end)}", end
         return Mark("place", at, stop, value, "then" if self.low(at - 1) == "then" else link)
 
     def _day_at(self, at: int) -> tuple[str, int] | None:
         window = range(at, min(at + LONGEST_PHRASE, len(self.words)))
         return day_phrase([self.words[n] if self.low(n) else "" for n in window], self._today)
+
+    def _name(self, start: int, stop: int) -> str:
+        """Return the name of a place or a region from its words, in capitals."""
+        name = " ".join(self.words[start:stop]).strip(",( ")
+        return name.title() if name.islower() else name
 
     def _is_name(self, at: int) -> bool:
         """Whether a token can begin a name: quoted, or capitalised and no known word."""
@@ -174,10 +175,3 @@ class Text:
 
 _AREAS = REGIONS["country"] | REGIONS["state"]
 _CODES = REGIONS["state-code"] | REGIONS["country-code"]
-
-
-def _tidy(said: str) -> str:
-    """Return a name with one space between words, in capitals, without a possessive."""
-    name = " ".join(said.removesuffix("'s").removesuffix("’s").split())
-    name = name.title() if said.islower() else name
-    return name[:1].upper() + name[1:]

@@ -77,17 +77,14 @@ def decoded(content: Json) -> Json:
 
 # --- typed answers ---------------------------------------------------------------------------------------------------
 
-_TEXTS = ("answer", "text", "summary", "report", "result", "description")
-
 
 def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     """Fill in the schema from ``facts``: lists of objects from the results, fields from data of the same name."""
     if request.schema is None or "answer" not in facts:
         return None
     text, filled = text_of(facts.get("answer")), dict[str, Any]()
-    title = next((line.strip("# ") for line in text.splitlines() if line.startswith("#")), "")
     rows = [_flat(each) for each in objects_of(facts.get("results"))]
-    known = {**_flat(dict(enumerate(rows))), **dict.fromkeys(_TEXTS, text), "title": title}
+    known = {**_flat(dict(enumerate(rows))), **dict.fromkeys(("answer", "text", "summary"), text)}
     for name, part in object_of(request.schema.get("properties")).items():
         item = object_of(object_of(part).get("items"))
         defined = object_of(request.schema.get("$defs")).get(text_of(item.get("$ref")).removeprefix("#/$defs/"), item)

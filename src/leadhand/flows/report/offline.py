@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from leadhand.core.value import Json, is_list, is_object, list_of, objects_of, text_of, texts_of
+from leadhand.core.value import Json, object_of, objects_of, text_of, texts_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.offline.words import content_of
+from leadhand.flows.passages import passages_of
 
 from .stages import PLANNER, RESEARCHER, REVIEWER, WRITER
 
@@ -71,27 +72,18 @@ def search_call(question: str, request: OfflineRequest) -> Reply:
     return Call(name, {"query": question}) if name else request.give_up("no tool takes a query")
 
 
-def passages_shown(content: Json) -> Iterator[tuple[str, str]]:
-    """Yield the ids and texts of the passages that a tool result shows."""
-    value = decoded(content)
-    if is_object(value) and isinstance(value.get("id"), str) and isinstance(value.get("text"), str):
-        yield value["id"], value["text"]
-    for each in value.values() if is_object(value) else list_of(value):
-        if is_object(each) or is_list(each) or text_of(each)[:1] in ("{", "["):
-            yield from passages_shown(each)
-
-
 def best_sentences(contents: Iterable[Json], about: set[str], wanted: set[str], share: float = 0.0) -> dict[str, str]:
     """Return the full sentences of passages about something, with the ids of the passages: first those with most of
     the wanted words. A passage has more than this share of the words that say what it is about."""
     known: dict[str, str] = {}
-    for name, text in (each for content in contents for each in passages_shown(content)):
-        plain = re.sub(r"(?m)^\s*(?:#|\||```).*$", "", text)  # without headings and tables
+    shown = (object_of(decoded(each)) for each in contents)
+    for passage in (each for fields in shown for each in passages_of(fields.get("raw") or fields.get("message"))):
+        plain = re.sub(r"(?m)^\s*(?:#|\||```).*$", "", passage.text)  # without headings and tables
         for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n", plain):
             said = " ".join(sentence.split()).lstrip("-*• ")
-            near = len(content_of(f"{said} {text}") & about) > share * len(about) and content_of(said) & about
+            near = len(content_of(f"{said} {passage.text}") & about) > share * len(about) and content_of(said) & about
             if near and said.endswith((".", "!")) and 40 <= len(said) <= 400:
-                known[said] = name
+                known[said] = passage.id
     return dict(sorted(known.items(), key=lambda each: -len(content_of(each[0]) & wanted)))
 
 
