@@ -154,7 +154,7 @@ class Calls:
         best, most = None, 0.49
         for offer in self._offers:
             stems = offer.topic | {offer.name.casefold()}
-            hits = sum(bool(self._text.forms(at) & stems) for at in clause.span())
+            hits = sum(bool(self._text.forms(at) & stems) for at in range(clause.start, clause.stop))
             if (share := hits / max(hits, len(offer.topic), 1)) > most:
                 best, most = offer, share
         return best
@@ -191,7 +191,7 @@ class Calls:
     def _tool(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         if any(each.lows & (WORDS["negation"] | {"if"}) for each in self._clauses):
             raise LookupError("the built-in rules do not understand its condition")
-        tokens = [at for each in ask.clauses for at in each.span()]
+        tokens = [at for each in ask.clauses for at in range(each.start, each.stop)]
         said = [mark.value for mark in sorted([*ask.of("place"), *ask.of("day")], key=lambda mark: mark.link == "to")]
         texts = [each for each, kind in offer.types.items() if kind == "string"]
         counts = [each for each, kind in offer.types.items() if kind in ("number", "integer")]
@@ -219,7 +219,7 @@ class Calls:
         days = {at for mark in ask.of("day") for at in range(mark.start, mark.stop)}
         known, items = FUNCTION | WORDS["lead"] | offer.about, list[str]()
         for clause in ask.clauses:
-            said = [n for n in clause.span() if n not in days and not self._text.forms(n) & known]
+            said = [n for n in range(clause.start, clause.stop) if n not in days and not self._text.forms(n) & known]
             if said and not any(self._text.forms(n) & offer.topic for n in range(said[0], said[-1])):
                 items.append(self._text.said(said[0], said[-1] + 1))
         return items

@@ -55,10 +55,6 @@ class Clause:
     rest: list[int] = field(default_factory=list[int])
     lows: set[str] = field(default_factory=set[str])
 
-    def span(self) -> range:
-        """The tokens of the clause."""
-        return range(self.start, self.stop)
-
     def of(self, *kinds: str) -> list[Mark]:
         """The marks of some kinds, in order."""
         return [mark for mark in self.marks if mark.kind in kinds]

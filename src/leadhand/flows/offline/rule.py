@@ -78,22 +78,20 @@ def decoded(content: Json) -> Json:
 # --- typed answers ---------------------------------------------------------------------------------------------------
 
 
-def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Fill in the schema from ``facts``: lists of objects from the results, fields from data of the same name."""
-    if request.schema is None or "answer" not in facts:
-        return None
-    text, filled = text_of(facts.get("answer")), dict[str, Any]()
+    text, schema, filled = text_of(facts.get("answer")), object_of(request.schema), dict[str, Any]()
     rows = [_flat(each) for each in objects_of(facts.get("results"))]
     known = {**_flat(dict(enumerate(rows))), **dict.fromkeys(("answer", "text", "summary"), text)}
-    for name, part in object_of(request.schema.get("properties")).items():
+    for name, part in object_of(schema.get("properties")).items():
         item = object_of(object_of(part).get("items"))
-        defined = object_of(request.schema.get("$defs")).get(text_of(item.get("$ref")).removeprefix("#/$defs/"), item)
+        defined = object_of(schema.get("$defs")).get(text_of(item.get("$ref")).removeprefix("#/$defs/"), item)
         fields = object_of(object_of(defined).get("properties"))
         if fields and rows:
             filled[name] = [{field: row[field] for field in fields if field in row} for row in rows]
         elif name in known:
             filled[name] = known[name]
-    missing = [name for name in texts_of(request.schema.get("required")) if name not in filled]
+    missing = [name for name in texts_of(schema.get("required")) if name not in filled]
     if missing:
         return request.give_up(f"the built-in model found nothing for {', '.join(missing)}")
     return filled

@@ -53,7 +53,6 @@ def content_of(text: str) -> set[str]:
 # --- days ------------------------------------------------------------------------------------------------------------
 
 LONGEST_PHRASE = 5  # words: "on the 3rd of December"; a punctuation mark counts as one
-_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = f"(?:{'|'.join(_MONTHS)})[a-z]*"
 _TH = "(?:st|nd|rd|th)?"
@@ -62,7 +61,7 @@ _PHRASE = re.compile(
     r"(?P<named>now|today|tonight|tomorrow|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d)"
     rf"|(?P<after>day after tomorrow)|(?P<day>\d\d?){_TH} (?:of )?(?P<month>{_MONTH})"
     rf"|(?P<month_first>{_MONTH}) (?P<day_last>\d\d?){_TH}"
-    rf"|in (?P<ahead>\d\d?|{'|'.join(_NUMBERS)}) days?)(?= (?!(?:to|until|through) )|$)",
+    r"|in (?P<ahead>\d\d?) days?)(?= (?!(?:to|until|through) )|$)",
     re.ASCII,
 )
 
@@ -77,8 +76,7 @@ def day_phrase(said: Sequence[str], today: date) -> tuple[str, int] | None:
     if found["named"]:
         return found["named"].replace("tonight", "today"), length
     if found["after"] or ahead:
-        days = 2 if found["after"] else _NUMBERS.index(ahead) + 1 if ahead in _NUMBERS else int(ahead)
-        return (today + timedelta(days=days)).isoformat(), length
+        return (today + timedelta(days=int(ahead or 2))).isoformat(), length
     try:
         month = _MONTHS.index((found["month"] or found["month_first"])[:3]) + 1
         dated = date(today.year, month, int(found["day"] or found["day_last"]))

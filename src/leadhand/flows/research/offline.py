@@ -21,10 +21,7 @@ MOST_PARTS, LONGEST, MOST_SENTENCES = 12, 5_000, 6
 NO_SOURCE = "no source that was found answers: "
 UNANSWERED = "No source that was found answers this."
 
-NOTHING_ASKED = (
-    "This is Leadhand's built-in rule-based model (offline, no LLM). It answers questions with sentences of documents:"
-    " Leadhand's own, samples, and yours with `--documents DIR`. Ask a question that names what it is about."
-)
+NOTHING_ASKED = "Ask a question. The built-in rule-based model (offline, no LLM) answers with sentences of documents."
 
 
 def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
