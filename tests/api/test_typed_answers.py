@@ -310,7 +310,6 @@ async def test_the_built_in_model_fills_in_what_the_data_has(tmp_path: Path) -> 
 
 
 class Report(BaseModel):
-    title: str
     answer: str
 
 
@@ -319,7 +318,7 @@ async def test_reports_and_research_have_typed_answers_offline(tmp_path: Path) -
         report = await lead.report("Heat pumps in old houses", output=Report)
         found = await lead.research("How do heat pumps perform in old houses?", output={**SCHEMA, "title": "Found"})
     assert report.value is not None
-    assert report.text.startswith(f"# {report.value.title}")
+    assert report.text.startswith(report.value.answer)
     assert found.text.startswith(found.value["answer"])
 
 

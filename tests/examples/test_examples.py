@@ -64,7 +64,7 @@ def test_hello_answers_with_its_own_tool(environment: dict[str, str]) -> None:
 def test_in_paris_the_hotels_time_out_once_and_are_found_at_the_second_attempt(environment: dict[str, str]) -> None:
     found = document(code=0, env=environment)
     assert found["status"] == "succeeded"
-    assert [subtask["name"] for subtask in found["work_orders"][0]["subtasks"]] == ["check_weather", "find_hotels"]
+    assert [subtask["name"] for subtask in found["work_orders"][0]["subtasks"]] == ["check_weather", "hotel"]
     first, second = evidence(found, "wo-001", 1)
     assert (first["result"], first["attempt"]) == ("failure", "wo-001.1/a1")
     assert (first["content"]["error"]["type"], first["content"]["error"]["class"]) == ("timeout", "transient")
@@ -85,12 +85,12 @@ def test_closed_hotels_become_a_gap_of_a_partial_answer_that_still_tells_the_wea
     found = document("--closed", code=3, env=environment)
     assert found["status"] == "partial"
     (gap,) = found["gaps"]
-    assert (gap["name"], gap["class"]) == ("find_hotels", "transient")
+    assert (gap["name"], gap["class"]) == ("hotel", "transient")
     assert "Paris" in found["answer"]
     (weather,) = evidence(found, "wo-001", 0)
     assert weather["result"] == "success"
     repaired = [order["subtasks"][0]["name"] for order in found["work_orders"][1:]]
-    assert set(repaired) == {"find_hotels"}, "repair orders hold only what fell short"
+    assert set(repaired) == {"hotel"}, "repair orders hold only what fell short"
 
 
 def test_paris_tells_what_happened(environment: dict[str, str]) -> None:

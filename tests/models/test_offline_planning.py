@@ -1,13 +1,11 @@
-"""The built-in model plans what it understands of weather and ways: places, days, units, means."""
+"""The built-in model plans what it understands of weather and ways: places, days, means."""
 
 from __future__ import annotations
 
 import pytest
 from asking import (
-    WEATHER,
     args_of,
     places,
-    plan,
     planned,
     ways,
 )
@@ -123,15 +121,13 @@ def test_understands_the_many_ways_to_ask_for_the_weather(request_text: str) -> 
         ("tomorrow evening", "tomorrow"),
         ("on Friday", "friday"),
         ("Friday morning", "friday"),
-        ("on Sun", "sunday"),
         ("on 2026-11-24", "2026-11-24"),
         ("on December 24th", "2026-12-24"),
         ("on 3 December", "2026-12-03"),
         ("on 3 January", "2027-01-03"),
         ("the day after tomorrow", "2026-11-23"),
         ("in 3 days", "2026-11-24"),
-        ("in a week", "2026-11-28"),
-        ("next Saturday", "2026-11-28"),
+        ("this weekend", "weekend"),
     ],
 )
 def test_a_day_may_stand_before_or_behind_the_place(when: str, day: str) -> None:
@@ -147,7 +143,6 @@ def test_a_day_may_stand_before_or_behind_the_place(when: str, day: str) -> None
         ("weather in Paris today and tomorrow", [("Paris", "today"), ("Paris", "tomorrow")]),
         ("weather today and tomorrow in Paris", [("Paris", "today"), ("Paris", "tomorrow")]),
         ("Will it rain on Friday in Oslo or Bergen?", [("Oslo", "friday"), ("Bergen", "friday")]),
-        ("Weather in Paris on Sat and Sun", [("Paris", "saturday"), ("Paris", "sunday")]),
         ("What's the weather in Paris tomorrow? And in Lyon?", [("Paris", "tomorrow"), ("Lyon", "tomorrow")]),
         ("Will it rain in Paris tomorrow and what's the temperature?", [("Paris", "tomorrow")]),
         ("I'm going to Paris tomorrow. What's the weather there?", [("Paris", "tomorrow")]),
@@ -159,45 +154,19 @@ def test_days_belong_to_the_places_they_are_said_of(request_text: str, expected:
     assert [(args["location"], args["day"]) for args in args_of(request_text)] == expected
 
 
-def test_units_are_passed_on_only_when_they_were_asked_for() -> None:
-    assert args_of("temperature in New York in fahrenheit")[0]["units"] == "imperial"
-    assert args_of("How hot is it in Rome in °C?")[0]["units"] == "metric"
-    assert "units" not in args_of("temperature in New York")[0]
-
-
 @pytest.mark.parametrize(
-    ("stretch", "day", "days"),
+    ("when", "left"),
     [
-        ("this weekend", "today", 2),
-        ("next weekend", "2026-11-28", 2),
-        ("this week", "today", 7),
-        ("next week", "2026-11-23", 7),
-        ("for 3 days", "today", 3),
-        ("for the next five days", "today", 5),
-        ("from Monday to Friday", "monday", 5),
-        ("between Friday and Sunday", "friday", 3),
-        ("Saturday through Monday", "saturday", 3),
+        ("next week", "next week"),
+        ("from Monday to Friday", "Monday"),
+        ("in Fahrenheit", "Fahrenheit"),
+        ("on Sat", "Sat"),
     ],
 )
-def test_a_stretch_of_days_is_one_question(stretch: str, day: str, days: int) -> None:
-    assert args_of(f"weather in Paris {stretch}") == [{"location": "Paris", "day": day, "days": days}]
-
-
-def test_on_a_sunday_this_weekend_is_what_is_left_of_it() -> None:
-    brief = {"request": "weather in Paris this weekend", "today": "2026-11-22", "tools": [WEATHER]}
-    assert plan(brief)["subtasks"][0]["args"] == {"location": "Paris", "day": "today"}
-
-
-@pytest.mark.parametrize(
-    "day",
-    [
-        *("Tuesday, 24 November", "on tuesday 24 november", "on Tuesday, the 24th of November 2026"),
-        *("on Tuesday 2026-11-24", "Tue, 2026-11-24", "2026-11-24"),
-    ],
-)
-def test_a_weekday_and_its_date_are_one_day(day: str) -> None:
-    brief = {"request": f"weather in Paris {day}", "today": "2026-11-21", "tools": [WEATHER]}
-    assert [each["args"] for each in plan(brief)["subtasks"]] == [{"location": "Paris", "day": "2026-11-24"}]
+def test_a_day_or_a_unit_that_it_does_not_know_is_named(when: str, left: str) -> None:
+    made = planned(f"weather in Paris {when}")
+    assert {each.args["location"] for each in made.subtasks} == {"Paris"}
+    assert [each.what for each in made.cannot] == [left]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +233,13 @@ def test_subtasks_are_named_for_what_they_do_and_apart_from_each_other() -> None
         return [subtask.name for subtask in planned(request).subtasks]
 
     assert names("weather in Paris") == ["check_weather"]
-    assert names("weather in Paris, Texas and São Paulo") == ["check_weather_paris_texas", "check_weather_sao_paulo"]
-    assert names("weather in Paris today and tomorrow") == ["check_weather_today", "check_weather_tomorrow"]
+    assert names("weather in Paris, Texas and São Paulo") == [
+        *("check_weather_paris_texas_today", "check_weather_sao_paulo_today")
+    ]
+    assert names("weather in Paris today and tomorrow") == [
+        *("check_weather_paris_today", "check_weather_paris_tomorrow")
+    ]
     assert names("directions from the Louvre to Orly") == ["get_directions"]
-    assert names("Paris to Lyon and Lyon to Nice by car") == ["get_directions_paris_lyon", "get_directions_lyon_nice"]
+    assert names("Paris to Lyon and Lyon to Nice by car") == [
+        *("get_directions_paris_lyon_drive", "get_directions_lyon_nice_drive")
+    ]

@@ -49,7 +49,7 @@ def passages_in(result: CallState) -> list[Passage]:
     if not result.ok:
         return []
     returned = message_of(result.raw)
-    found = [each for source in _sources(returned) for each in _passages_of(source)]
+    found = passages_of(returned)
     if found or _sources(returned) or (is_object(returned) and returned.get("results") == []):
         return found
     raw = returned if isinstance(returned, str) else json.dumps(returned, ensure_ascii=False, default=str)
@@ -60,6 +60,11 @@ def passages_in(result: CallState) -> list[Passage]:
     title, url = (credited.title, credited.url) if credited is not None else (result.tool, "")
     source = digest_of(text)
     return [Passage(id=f"{source}.1", text=text, title=title, url=url, source=source)]
+
+
+def passages_of(returned: Json) -> list[Passage]:
+    """Return the passages in the data of a search or a fetch."""
+    return [each for source in _sources(returned) for each in _passages_of(source)]
 
 
 def of_passages(state: RunState, passages: Mapping[str, Passage], gaps: Sequence[Json] = ()) -> Material:

@@ -1,4 +1,4 @@
-"""The Models port by rules: those of each flow for its workers, and a generic grammar for workers without a rule."""
+"""The Models port by rules: those of each flow for its workers, and the facts for workers without a rule."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage, 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP
-from leadhand.core.value import fitting, list_of, object_of, text_of
+from leadhand.core.value import fitting, list_of, object_of
 from leadhand.flows.flow import fault_of
-from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules, reported, shape
 from leadhand.flows.shaping import SHAPE
 from leadhand.flows.work_order.offline import RULES
@@ -25,15 +24,13 @@ from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 _OF_ORDERS = {"work": RULES["work"]}
 """The rules for the workers of work orders, which every flow can issue."""
 _WORD = re.compile(r"\s*\S+\s*")
-# The facts that can describe the task in words.
-_TEXTS = ("title", "question", "topic", "text", "input", "request")
 
 
 class OfflineModels:
     """The built-in model ``offline``: rule-based, deterministic, free, and it says so in every answer.
 
     ``rules`` returns the offline rules of a flow by its name. The rule for its worker answers a request, else the
-    generic grammar, which fills the arguments of a worker's only tool or the fields of its schema from the facts.
+    facts do that fill the arguments of a worker's only tool or the fields of its schema.
     Anything else fails with a reason. A call counts as one request without tokens.
     """
 
@@ -96,8 +93,8 @@ def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
     """The facts of a request (the first user message, as JSON or as a text named ``request``), and its other parts."""
     users = [message.text for message in request.messages if isinstance(message, UserMessage)]
     facts: dict[str, Any] = {"request": users[0]} if users else {}
-    with suppress(ValueError, RecursionError):  # it can be plain text
-        facts = object_of(json.loads("".join(users[:1]))) or facts
+    with suppress(IndexError, ValueError, RecursionError):  # it can be plain text
+        facts = object_of(json.loads(users[0])) or facts
     asks_for = request.output.name if request.output is not None else str(facts.get("task", ""))
     turns = [at for at, message in enumerate(request.messages) if getattr(message, "tool_calls", ())]
     latest = request.messages[turns[-1] :] if turns else ()
@@ -106,7 +103,6 @@ def _read(request: ModelRequest) -> tuple[dict[str, Any], OfflineRequest]:
         tools=request.tools,
         schema=request.output.schema_ if request.output is not None else None,
         results=tuple(message for message in latest if isinstance(message, ToolMessage)),
-        objections="\n".join(users[1:]),
         messages=request.messages,
     )
 
@@ -127,9 +123,4 @@ def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return None
     (tool,) = tools
     given = {name: facts[name] for name in object_of(tool.parameters.get("properties")) if name in facts}
-    if tool.required and tool.required <= given.keys():
-        return Call(tool.name, given)
-    text = next((said for name in _TEXTS if (said := text_of(facts.get(name)))), "")
-    calls = Calls(text, [tool.model_dump()], facts.get("today"))
-    found = calls.subtasks()
-    return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.cannot else None
+    return Call(tool.name, given) if tool.required and tool.required <= given.keys() else None

@@ -13,7 +13,7 @@ from leadhand.core.tool import ToolSpec
 from leadhand.flows.offline.rule import Call, OfflineRequest
 from leadhand.flows.report.offline import BYLINE
 from leadhand.flows.research.answer import MORE_SOURCES
-from leadhand.flows.research.offline import NOTHING_ASKED, RULES, UNANSWERED, lead, subagent
+from leadhand.flows.research.offline import NOTHING_ASKED, UNANSWERED, lead, subagent
 
 POND = "The pond of the garden is 1.2 metres deep in the middle."
 NEWT = "Two frogs and a newt live in the water between the lilies."
@@ -126,9 +126,3 @@ def test_a_subagent_without_a_tool_for_searches_gives_up() -> None:
     reply = subagent({"task": task}, OfflineRequest("subagent", tools("t")))
     assert isinstance(reply, str)
     assert reply.startswith("CANNOT: ")
-
-
-def test_workers_of_other_flows_with_these_names_have_no_rule() -> None:
-    for name in ("lead", "subagent"):
-        assert RULES[name]({"request": "What is a fork?"}, OfflineRequest(name)) is None
-    assert lead({"question": "hello"}, OfflineRequest("lead")) is None

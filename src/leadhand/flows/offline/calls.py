@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise, product, zip_longest
@@ -22,7 +22,7 @@ HOW = (
 )
 _MOST_LOOKUPS = 2_000
 _BUILT_IN = {
-    "weather": ("weather_tool", "check_weather", {"location", "day", "days"}),
+    "weather": ("weather_tool", "check_weather", {"location", "day"}),
     "route": ("directions_tool", "get_directions", {"origin", "destination"}),
 }
 
@@ -57,20 +57,15 @@ class Offer(NamedTuple):
 
 @dataclass
 class Ask:
-    """One thing that a request asks for (``weather``, ``route`` or ``tool``), its tool, and the token that names it."""
+    """One thing that a request asks for (``weather``, ``route`` or ``tool``), and its tool."""
 
     kind: str
     offer: Offer | None
-    named_at: int
     clauses: list[Clause]
 
-    def of(self, *kinds: str) -> list[Mark]:
-        """The marks of its clauses of some kinds, in order."""
-        return [mark for clause in self.clauses for mark in clause.of(*kinds)]
-
-    def lows(self) -> set[str]:
-        """The words of its clauses that are in no mark."""
-        return {low for clause in self.clauses for low in clause.lows}
+    def of(self, kind: str) -> list[Mark]:
+        """The marks of its clauses of a kind, in order."""
+        return [mark for clause in self.clauses for mark in clause.of(kind)]
 
 
 class Calls:
@@ -104,16 +99,12 @@ class Calls:
                 self._gap(min(left)[0], max(left)[1], "it was not understood")
 
     def subtasks(self) -> list[dict[str, Any]]:
-        """Return the calls as subtasks with distinct names: with what differs, if several are alike."""
-        values, subtasks = defaultdict[tuple[str, str], set[str]](set), dict[str, dict[str, Any]]()
-        for name, _, args in self.found.values():
-            for key, value in args.items():
-                values[name, key].add(f"{value}")
+        """Return the calls as subtasks, with their arguments in their names if several are alike."""
+        of_name, subtasks = Counter(name for name, _, _ in self.found.values()), list[dict[str, Any]]()
         for name, tool, args in self.found.values():
-            texts = (key for key, value in args.items() if isinstance(value, str) and len(values[name, key]) > 1)
-            own = slug("_".join([name, *(slug(args[key]) for key in texts)]), 180)
-            subtasks.setdefault(own, {"name": own, "tool": tool, "args": args})
-        return list(subtasks.values())
+            own = slug(" ".join([name, *map(str, args.values())]), 180) if of_name[name] > 1 else name
+            subtasks.append({"name": own, "tool": tool, "args": args})
+        return subtasks
 
     def _gap(self, start: int, stop: int, reason: str) -> None:
         self.cannot.setdefault(line(self._text.said(start, stop), 300), line(f"{reason}; {HOW}", 900))
@@ -129,13 +120,13 @@ class Calls:
         follows = last is not None and last.clauses[-1].sentence == clause.sentence
         tells = self._text.low(clause.start) in WORDS["statement"]
         listed = not (clause.lows - WORDS["lead"]) & FUNCTION  # "of B-7", "butter", not "book me a table"
-        offer, at = self._offer_for(clause)
+        offer = self._offer_for(clause)
         if kind := offer.kind if offer is not None else self._kind(clause, unknown, tells=tells):
             offer = offer or next((each for each in self._offers if each.name == _BUILT_IN[kind][0]), None)
             kind = offer.kind if offer else kind
             modes = clause.of("mode") and last is not None and last.of("mode")
             if last is None or modes or not (follows and last.kind == kind != "tool"):
-                self._asks.append(last := Ask(kind, offer, at, []))
+                self._asks.append(last := Ask(kind, offer, []))
         elif last is None or not (follows and last.kind == "tool" and listed):
             leads = bool(marks) and marks[0].start == clause.start
             if not marks or (unknown and not leads and not tells):
@@ -151,22 +142,22 @@ class Calls:
         links = {mark.link for mark in places}
         if lows & WORDS["route"] or {"how", "far"} <= lows:
             return "route"
-        if lows & WORDS["weather"] or (lows & WORDS["weather-too"] and len(unknown) <= 1):
+        if lows & WORDS["weather"]:
             return "weather"
         moves = places and (clause.of("mode") or ("how" in lows and lows & WORDS["movement"]))
         known = any(slug(mark.value.partition(",")[0]) in PLACES["city"] | PLACES["sight"] for mark in places)
         pair = "between" in links or {"from", "to"} <= links or (len(places) > 1 and known and links & {"from", "to"})
         return "route" if (pair or moves) and not tells and "compare" not in lows and len(unknown) <= 1 else ""
 
-    def _offer_for(self, clause: Clause) -> tuple[Offer | None, int]:
-        """Return the tool that a clause names, by its name or at least half of its words, and where it names it."""
-        best, most, where = None, 0.49, clause.start
+    def _offer_for(self, clause: Clause) -> Offer | None:
+        """Return the tool that a clause names, by its name or at least half of its words."""
+        best, most = None, 0.49
         for offer in self._offers:
             stems = offer.topic | {offer.name.casefold()}
-            hits = [at for at in clause.span() if self._text.forms(at) & stems]
-            if len(hits) / max(len(hits), len(offer.topic), 1) > most:
-                best, most, where = offer, len(hits) / max(len(hits), len(offer.topic), 1), hits[0]
-        return best, where
+            hits = sum(bool(self._text.forms(at) & stems) for at in range(clause.start, clause.stop))
+            if (share := hits / max(hits, len(offer.topic), 1)) > most:
+                best, most = offer, share
+        return best
 
     # The calls of an ask
 
@@ -175,9 +166,7 @@ class Calls:
         if ask.offer is None:
             raise LookupError(f"this run has no {_BUILT_IN[ask.kind][0]}")
         how = {"weather": self._weather, "route": self._routes, "tool": self._tool}[ask.kind]
-        said = (low for clause in ask.clauses for low in map(self._text.low, clause.rest) if low in WORDS["verb"])
-        own = "_".join([*islice(said, 1), self._text.low(ask.named_at).removesuffix("_tool")])
-        name = own if ask.kind == "tool" else _BUILT_IN[ask.kind][1]
+        name = ask.offer.name.removesuffix("_tool") if ask.kind == "tool" else _BUILT_IN[ask.kind][1]
         for args in (found := list(islice(how(ask, ask.offer), _MOST_LOOKUPS))):
             key = json.dumps([ask.offer.name, args], sort_keys=True).casefold()
             self.found.setdefault(key, (name, ask.offer.name, args))
@@ -185,14 +174,11 @@ class Calls:
             raise LookupError("no place was found; give small towns a capital: “weather in Blois tomorrow”")
 
     def _weather(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
-        units = {mark.kind: mark.value for mark in ask.of("units")}
-        for place, (day, days) in self._entries(ask):
-            yield {"location": place, "day": day, **({"days": days} if days > 1 else {}), **units}
+        for place, day in self._entries(ask):
+            yield {"location": place, "day": day}
 
     def _routes(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
-        places, other = ask.of("place"), ask.lows() & WORDS["other-transport"]
-        if any(mark.link == "via" for mark in places) or (other and not ask.of("mode")):
-            raise LookupError("the built-in rules plan direct routes by car, by bicycle and on foot")
+        places = [mark for mark in ask.of("place") if mark.link != "via"]
         said = [mark for mark in self._around(ask) if mark.kind == "place"]
         there = [mark.value for mark in said[-1:] if places]
         ways = [(starts or there, goals or there) for starts, goals in _ways(places or said)]
@@ -205,8 +191,8 @@ class Calls:
     def _tool(self, ask: Ask, offer: Offer) -> Iterator[dict[str, Any]]:
         if any(each.lows & (WORDS["negation"] | {"if"}) for each in self._clauses):
             raise LookupError("the built-in rules do not understand its condition")
-        tokens = [at for each in ask.clauses for at in each.span()]
-        said = [mark.value for mark in sorted(ask.of("place", "day"), key=lambda mark: mark.link == "to")]
+        tokens = [at for each in ask.clauses for at in range(each.start, each.stop)]
+        said = [mark.value for mark in sorted([*ask.of("place"), *ask.of("day")], key=lambda mark: mark.link == "to")]
         texts = [each for each, kind in offer.types.items() if kind == "string"]
         counts = [each for each, kind in offer.types.items() if kind in ("number", "integer")]
         values = [self._text.words[at] for at in tokens if at in self._text.quoted]
@@ -218,10 +204,12 @@ class Calls:
         numbers = [json.loads(low) for low in map(self._text.low, tokens) if re.fullmatch(r"[1-9]\d*(\.\d+)?", low)]
         if {*texts, *counts} < offer.types.keys() or len(numbers) < len(counts) or {len(texts)} != {*map(len, rows)}:
             raise LookupError(f"the built-in rules do not find all arguments of {offer.name} in the request")
-        amounts = [float(n) if offer.types[each] == "number" else n for each, n in zip(counts, numbers, strict=False)]
-        found = [dict(zip([*counts, *texts], [*amounts, *row], strict=True)) for row in rows]
+        found = [dict(zip([*counts, *texts], [*numbers[: len(counts)], *row], strict=True)) for row in rows]
         held = json.dumps(found, ensure_ascii=False).casefold()
-        for word in map(str.casefold, [*said, *sorted(ask.lows())]):
+        for word in [
+            *map(str.casefold, said),
+            *(low for each in ask.clauses for low in map(self._text.low, each.rest)),
+        ]:
             if not {word, stem_of(word)} & (FUNCTION | offer.about) and word not in held:
                 raise LookupError(f"the built-in rules do not know where “{word}” goes in a call of {offer.name}")
         yield from found
@@ -231,7 +219,7 @@ class Calls:
         days = {at for mark in ask.of("day") for at in range(mark.start, mark.stop)}
         known, items = FUNCTION | WORDS["lead"] | offer.about, list[str]()
         for clause in ask.clauses:
-            said = [n for n in clause.span() if n not in days and not self._text.forms(n) & known]
+            said = [n for n in range(clause.start, clause.stop) if n not in days and not self._text.forms(n) & known]
             if said and not any(self._text.forms(n) & offer.topic for n in range(said[0], said[-1])):
                 items.append(self._text.said(said[0], said[-1] + 1))
         return items
@@ -244,7 +232,7 @@ class Calls:
         near = [each for each in self._clauses if before and each.sentence == before[-1].sentence] or placed[:1]
         return [mark for each in near if each not in ask.clauses for mark in each.of("place", "day")]
 
-    def _entries(self, ask: Ask) -> Iterator[tuple[str, tuple[str, int]]]:
+    def _entries(self, ask: Ask) -> Iterator[tuple[str, str]]:
         """Yield the pairs of places and days of an ask, with what is said around it where it says none."""
         around = self._around(ask)
         goals = [mark for mark in around if mark.link == "to"]
@@ -252,8 +240,8 @@ class Calls:
         days = ask.of("day") or [mark for mark in around if mark.kind == "day"]
         order = [mark.kind for mark in sorted([*places, *days], key=lambda mark: mark.start)]
         by_turns = len(places) == len(days) and all(a != b for a, b in pairwise(order))  # "Paris today, Lyon tomorrow"
-        names, when = [mark.value for mark in places], [(mark.value, mark.days) for mark in days]
-        yield from zip(names, when, strict=True) if by_turns else product(names, when or [("today", 1)])
+        names, when = [mark.value for mark in places], [mark.value for mark in days]
+        yield from zip(names, when, strict=True) if by_turns else product(names, when or ["today"])
 
 
 def _ways(places: list[Mark]) -> list[tuple[list[str], list[str]]]:

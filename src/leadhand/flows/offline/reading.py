@@ -1,4 +1,4 @@
-"""Find places, days, units and means of transport anywhere in a request, clause by clause."""
+"""Find places, days and means of transport anywhere in a request, clause by clause."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .words import (
 # The numbers of a list ("1. …") end a sentence. A dot joins ("U.K", "5.30", "St. Louis") unless a sentence begins.
 _TOKEN = re.compile(
     r"(?m:^[ \t]*\d\d?[.)](?=\s))|\"[^\"\n]+\"|“[^”\n]+”|`[^`\n]+`|(?<=\s)-(?=\s)|[,;:?!.()\[\]/\n&—–]"
-    r"|(?:\b(?:St|Mt|Ft)\. )?[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*|°[CF]\b"
+    r"|(?:\b(?:St|Mt|Ft)\. )?[^\W_]+(?:(?:['’_&-]|\.(?![A-Z][a-z]))[^\W_]+)*"
 )
 
 
 class Mark(NamedTuple):
-    """Words with one meaning: a ``place``, a ``day``, a ``mode`` or ``units``; the tokens from ``start`` to ``stop``.
+    """Words with one meaning: a ``place``, a ``day`` or a ``mode``; the tokens from ``start`` to ``stop``.
 
     ``link`` is what the word before a place says: ``in``, ``from``, ``between``, ``to``, ``via`` or ``then``.
     """
@@ -42,7 +42,6 @@ class Mark(NamedTuple):
     stop: int
     value: str = ""
     link: str = ""
-    days: int = 1
 
 
 @dataclass
@@ -55,10 +54,6 @@ class Clause:
     marks: list[Mark] = field(default_factory=list[Mark])
     rest: list[int] = field(default_factory=list[int])
     lows: set[str] = field(default_factory=set[str])
-
-    def span(self) -> range:
-        """The tokens of the clause."""
-        return range(self.start, self.stop)
 
     def of(self, *kinds: str) -> list[Mark]:
         """The marks of some kinds, in order."""
@@ -86,10 +81,8 @@ class Text:
         return {low := self.low(at), stem_of(low)}
 
     def said(self, start: int, stop: int) -> str:
-        """Return the source text of the tokens from ``start`` to before ``stop``, with both of its brackets."""
-        said = self._source[self._tokens[start].start() : self._tokens[stop - 1].end()]
-        open_ = said.count("(") - said.count(")")
-        return "(" * -open_ + said + ")" * open_
+        """Return the source text of the tokens from ``start`` to before ``stop``."""
+        return self._source[self._tokens[start].start() : self._tokens[stop - 1].end()]
 
     def clauses(self) -> Iterator[Clause]:
         """Yield the clauses with words, in order. A negation and a condition begin a clause of their own."""
@@ -119,26 +112,29 @@ class Text:
     def _mark_at(self, at: int, *, listing: bool) -> Mark | None:
         """Return the mark that begins at a token. ``listing``: there are only separators since the last place."""
         if found := self._day_at(at):
-            return Mark("day", at, at + found[2], found[0], days=found[1])
+            return Mark("day", at, at + found[1], found[0])
         name = at + (self.low(at) in ("by", "on", "with", "in", "via", "using"))
         if means := MEANS.get(self.low(name)):
-            return Mark(means[0], at, name + 1, means[1])
+            return Mark("mode", at, name + 1, means)
         link = LINKS.get(self.low(at), "")
         start = at + bool(link)
         start += self.low(start) == "the"
         stop = self._place_end(start, linked=bool(link) or listing)
         if stop == start:
             return None
-        value = _tidy(self.words[start] if start in self.quoted else self.said(start, stop))
+        value = self._name(start, stop)
         while end := self._region_end(stop, sight=slug(value) in PLACES["sight"]):
-            region = self.said(stop, end).strip(",() ")
-            value += f", {_tidy(region)}"
-            stop = end
+            value, stop = f"{value}, {self._name(stop, end)}", end
         return Mark("place", at, stop, value, "then" if self.low(at - 1) == "then" else link)
 
-    def _day_at(self, at: int) -> tuple[str, int, int] | None:
+    def _day_at(self, at: int) -> tuple[str, int] | None:
         window = range(at, min(at + LONGEST_PHRASE, len(self.words)))
         return day_phrase([self.words[n] if self.low(n) else "" for n in window], self._today)
+
+    def _name(self, start: int, stop: int) -> str:
+        """Return the name of a place or a region from its words, in capitals."""
+        name = " ".join(self.words[start:stop]).strip(",( ")
+        return name.title() if name.islower() else name
 
     def _is_name(self, at: int) -> bool:
         """Whether a token can begin a name: quoted, or capitalised and no known word."""
@@ -175,10 +171,3 @@ class Text:
 
 _AREAS = REGIONS["country"] | REGIONS["state"]
 _CODES = REGIONS["state-code"] | REGIONS["country-code"]
-
-
-def _tidy(said: str) -> str:
-    """Return a name with one space between words, in capitals, without a possessive."""
-    name = " ".join(said.removesuffix("'s").removesuffix("’s").split())
-    name = name.title() if said.islower() else name
-    return name[:1].upper() + name[1:]

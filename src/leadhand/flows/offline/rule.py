@@ -29,13 +29,12 @@ class Call(NamedTuple):
 
 class OfflineRequest(NamedTuple):
     """What a rule receives besides its facts: the ``schema`` of a structured answer, None for text and tool calls; the
-    latest tool ``results``; ``objections``, why earlier answers were not accepted; and all ``messages``."""
+    latest tool ``results``; and all ``messages``."""
 
     worker: str
     tools: tuple[ToolSpec, ...] = ()
     schema: Mapping[str, Any] | None = None
     results: tuple[ToolMessage, ...] = ()
-    objections: str = ""
     messages: tuple[Message, ...] = ()
 
     def give_up(self, reason: str) -> Reply:
@@ -78,28 +77,23 @@ def decoded(content: Json) -> Json:
 
 # --- typed answers ---------------------------------------------------------------------------------------------------
 
-_TEXTS = ("answer", "text", "summary", "report", "result", "description")
 
-
-def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def shape(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Fill in the schema from ``facts``: lists of objects from the results, fields from data of the same name."""
-    if request.schema is None or "answer" not in facts:
-        return None
-    text, filled = text_of(facts.get("answer")), dict[str, Any]()
-    title = next((line.strip("# ") for line in text.splitlines() if line.startswith("#")), "")
+    text, schema, filled = text_of(facts.get("answer")), object_of(request.schema), dict[str, Any]()
     rows = [_flat(each) for each in objects_of(facts.get("results"))]
-    known = {**_flat(dict(enumerate(rows))), **dict.fromkeys(_TEXTS, text), "title": title}
-    for name, part in object_of(request.schema.get("properties")).items():
+    known = {**_flat(dict(enumerate(rows))), **dict.fromkeys(("answer", "text", "summary"), text)}
+    for name, part in object_of(schema.get("properties")).items():
         item = object_of(object_of(part).get("items"))
-        defined = object_of(request.schema.get("$defs")).get(text_of(item.get("$ref")).removeprefix("#/$defs/"), item)
+        defined = object_of(schema.get("$defs")).get(text_of(item.get("$ref")).removeprefix("#/$defs/"), item)
         fields = object_of(object_of(defined).get("properties"))
         if fields and rows:
             filled[name] = [{field: row[field] for field in fields if field in row} for row in rows]
         elif name in known:
             filled[name] = known[name]
-    missing = [name for name in list_of(request.schema.get("required")) if name not in filled]
-    if missing or request.objections:  # the same facts give the same value
-        return request.give_up(f"the built-in model found nothing more for {', '.join(missing) or 'the typed answer'}")
+    missing = [name for name in list_of(schema.get("required")) if name not in filled]
+    if missing:
+        return request.give_up(f"the built-in model found nothing for {', '.join(missing)}")
     return filled
 
 

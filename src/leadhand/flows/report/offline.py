@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from leadhand.core.value import Json, is_list, is_object, list_of, objects_of, text_of
+from leadhand.core.value import Json, list_of, object_of, objects_of, text_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.offline.words import content_of
+from leadhand.flows.passages import passages_of
 
 from .stages import PLANNER, RESEARCHER, REVIEWER, WRITER
 
@@ -22,18 +23,18 @@ SECTIONS = (
 _STATEMENTS, _OF_ONE_SOURCE, _OF_A_SECTION = 12, 3, 4
 
 
-def plan(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def plan(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Three questions about any topic."""
     topic = text_of(facts.get("topic")).strip()
     sections = [{"heading": heading, "question": question.format(topic[:800])} for heading, question in SECTIONS]
-    return {"title": f"{topic[:1].upper()}{topic[1:]}"[:300], "sections": sections} if topic else None
+    return {"title": f"{topic[:1].upper()}{topic[1:]}"[:300], "sections": sections}
 
 
-def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Search once, and take the sentences that have most words in common with the question."""
     question, subject = text_of(facts.get("question")), content_of(text_of(facts.get("topic")))
-    if not question or not request.results:
-        return search_call(question, request) if question else None
+    if not request.results:
+        return search_call(question, request)
     wanted = content_of(question) - subject or subject
     known = best_sentences((each.content for each in request.results), subject, wanted)
     sources = [name.partition(".")[0] for name in known.values()]
@@ -45,14 +46,12 @@ def research(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     return {"summary": findings[0]["statement"] if findings else "Nothing was found.", "findings": findings}
 
 
-def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Join the statements, section by section, each with its own citation and in one section only."""
     if "draft" in facts:
         return text_of(facts["draft"])
-    if "findings" not in facts:
-        return None
     written, used = [f"# {text_of(facts.get('title'))}", BYLINE], set[str]()
-    for section in objects_of(facts["findings"]):
+    for section in objects_of(facts.get("findings")):
         statements = (each for each in objects_of(section.get("statements")) if each.get("passages"))
         cited = {text_of(each.get("statement")): each["passages"][0] for each in statements}
         fresh = [each for each in cited if each not in used][:_OF_A_SECTION]
@@ -62,9 +61,9 @@ def write(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     return "\n\n".join([*written, *(f"No source answered this: {each}" for each in list_of(facts.get("missing")))])
 
 
-def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def review(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Approve any draft: this model cannot judge one."""
-    return {"verdict": "APPROVED", "findings": []} if "claims" in facts else None
+    return {"verdict": "APPROVED", "findings": []}
 
 
 def search_call(question: str, request: OfflineRequest) -> Reply:
@@ -73,27 +72,18 @@ def search_call(question: str, request: OfflineRequest) -> Reply:
     return Call(name, {"query": question}) if name else request.give_up("no tool takes a query")
 
 
-def passages_shown(content: Json) -> Iterator[tuple[str, str]]:
-    """Yield the ids and texts of the passages that a tool result shows."""
-    value = decoded(content)
-    if is_object(value) and isinstance(value.get("id"), str) and isinstance(value.get("text"), str):
-        yield value["id"], value["text"]
-    for each in value.values() if is_object(value) else list_of(value):
-        if is_object(each) or is_list(each) or text_of(each)[:1] in ("{", "["):
-            yield from passages_shown(each)
-
-
 def best_sentences(contents: Iterable[Json], about: set[str], wanted: set[str], share: float = 0.0) -> dict[str, str]:
     """Return the full sentences of passages about something, with the ids of the passages: first those with most of
     the wanted words. A passage has more than this share of the words that say what it is about."""
     known: dict[str, str] = {}
-    for name, text in (each for content in contents for each in passages_shown(content)):
-        plain = re.sub(r"(?m)^\s*(?:#|\||```).*$", "", text)  # without headings and tables
+    shown = (object_of(decoded(each)) for each in contents)
+    for passage in (each for fields in shown for each in passages_of(fields.get("raw") or fields.get("message"))):
+        plain = re.sub(r"(?m)^\s*(?:#|\||```).*$", "", passage.text)  # without headings and tables
         for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n", plain):
             said = " ".join(sentence.split()).lstrip("-*• ")
-            near = len(content_of(f"{said} {text}") & about) > share * len(about) and content_of(said) & about
+            near = len(content_of(f"{said} {passage.text}") & about) > share * len(about) and content_of(said) & about
             if near and said.endswith((".", "!")) and 40 <= len(said) <= 400:
-                known[said] = name
+                known[said] = passage.id
     return dict(sorted(known.items(), key=lambda each: -len(content_of(each[0]) & wanted)))
 
 

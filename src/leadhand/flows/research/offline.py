@@ -20,17 +20,13 @@ WRITE, TODOS, RUN = "filesystem_write", "todo_list_write", "subagent_run"
 MOST_PARTS, LONGEST, MOST_SENTENCES = 12, 5_000, 6
 NO_SOURCE = "no source that was found answers: "
 UNANSWERED = "No source that was found answers this."
-NOTHING_ASKED = (
-    "This is Leadhand's built-in rule-based model (offline, no LLM). It answers questions with sentences of documents:"
-    " Leadhand's own, samples, and yours with `--documents DIR`. Ask a question that names what it is about."
-)
+
+NOTHING_ASKED = "Ask a question. The built-in rule-based model (offline, no LLM) answers with sentences of documents."
 
 
-def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Have each part of a question researched, note which are answered, and join what was found."""
     question = text_of(facts.get("question")).strip()
-    if "question" not in facts or all(tool.name != RUN for tool in request.tools):
-        return None
     if not content_of(question) and "earlier" not in facts:
         return NOTHING_ASKED
     earlier = text_of(object_of(facts.get("earlier")).get("request")).strip()[:LONGEST]
@@ -58,12 +54,10 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     return "\n\n".join([*blocks, report.BYLINE])
 
 
-def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
+def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     """Search, choose the sentences that answer the task, write them into a file, and return them."""
     task = object_of(facts.get("task"))
     prompt = text_of(task.get("prompt")).strip()
-    if not prompt or "task_name" not in task:
-        return None
     made = [(each.name, object_of(decoded(each.content))) for each in request.messages if isinstance(each, ToolMessage)]
     searched, written = ([said for name, said in made if (name == WRITE) is writes] for writes in (False, True))
     if not searched:
@@ -74,18 +68,16 @@ def subagent(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         failed = [text_of(said.get("message")) for said in searched if said.get("isError") is True]
         return request.give_up((failed or [f"{NO_SOURCE}{prompt.partition(chr(10))[0]}"])[0])
     cited = [f"{sentence} [{name}]" for sentence, name in best]
-    path, text = f"{MEMORY}{text_of(task['task_name'])}.md", "\n\n".join(cited)
+    path, text = f"{MEMORY}{text_of(task.get('task_name'))}.md", "\n\n".join(cited)
     if not written and any(tool.name == WRITE for tool in request.tools):
         return Call(WRITE, {"path": path, "content": f"# {prompt}\n\n{text}\n"})
     stored = {"artifact_path": path} if any(said.get("isError") is not True for said in written) else {}
     return {"summary": " ".join(cited[:2]), "detail": text, **stored}
 
 
-def write(facts: Mapping[str, Any], _request: OfflineRequest) -> Reply | None:
+def write(facts: Mapping[str, Any], _request: OfflineRequest) -> Reply:
     """Join what subagents found."""
-    if "question" not in facts or "findings" not in facts:
-        return None
-    found = [text_of(each.get("detail") or each.get("summary")) for each in objects_of(facts["findings"])]
+    found = [text_of(each.get("detail") or each.get("summary")) for each in objects_of(facts.get("findings"))]
     missing = (f"Nothing was found for: {each.get('task')}" for each in objects_of(facts.get("missing")))
     return "\n\n".join([*found, *missing, report.BYLINE])
 

@@ -6,23 +6,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from leadhand.core.errors import FailureClass
 from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.core.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, render, reported
 
-from .work import NEW_REASON
-
 BYLINE = "Written by Leadhand's built-in rule-based model (offline, no LLM)."
 SAMPLE_NOTE = " Sample data was used; it is not a forecast or a road route."
 _HIGHEST = re.compile(r"(?:Sample data, not a forecast: )?([^,]+),.* to (-?[\d.]+) °")
 
 
-def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
+def plan(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any]:
     """Plan ``facts["request"]`` with ``facts["tools"]``."""
-    if request.schema is not None and "subtasks" not in str(request.schema):  # it is for another flow's worker
-        return None
     asked = text_of(facts.get("request"))
     calls = Calls(asked, objects_of(facts.get("tools")), facts.get("today"))
     subtasks = calls.subtasks()
@@ -43,22 +40,20 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     return Call(name, {key: value for key, value in given.items() if result_reference(value) is None})
 
 
-def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any] | None:
+def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any]:
     """Accept subtasks with a result, retry temporary failures, drop the rest; also answer if the facts ask for it."""
-    if request.schema is not None and "verdicts" not in str(request.schema):
-        return None
     results = {text_of(each.get("subtask")): each for each in objects_of(facts.get("accepted"))}
     results |= {key: object_of(result) for key, result in object_of(facts.get("as_ordered")).items()}
     verdicts: list[dict[str, Any]] = []
     for subtask in objects_of(facts.get("subtasks")):
-        result, error = object_of(subtask.get("result")), object_of(subtask.get("error"))
-        key, is_done = text_of(subtask.get("subtask")), subtask.get("status") == "completed"
-        verdict, reason = "drop", line(text_of(error.get("message")) or "it has no result", 800)
-        if is_done and (text_of(result.get("summary")) or result.get("raw") is not None):
+        result, key = object_of(subtask.get("result")), text_of(subtask.get("subtask"))
+        error = object_of(subtask.get("error"))
+        verdict, reason = "drop", text_of(error.get("message")) or "it has no result"
+        if text_of(result.get("summary")) or result.get("raw") is not None:
             verdict, reason, results[key] = "accept", "it has a result", {**result, "name": subtask.get("name")}
-        elif facts.get("last_order") is not True and (is_done or text_of(error.get("class")) in NEW_REASON):
+        elif error.get("class") == FailureClass.TRANSIENT and facts.get("last_order") is not True:
             verdict = "retry"
-        verdicts.append({"subtask": key, "verdict": verdict, "reason": reason})
+        verdicts.append({"subtask": key, "verdict": verdict, "reason": line(reason, 800)})
     complete = all(each["verdict"] != "retry" for each in verdicts)
     judged: dict[str, Any] = {"verdicts": verdicts, "complete": complete, "missing": [], "cannot": []}
     if facts.get("compose") is True and complete:
