@@ -74,6 +74,7 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "attempt_scheduled continues": ("Attempt {number} scheduled", "continues {continues}", "work"),
     "attempt_scheduled number=1": ("Attempt {number} scheduled", "", "work"),
     "attempt_scheduled": ("Attempt {number} scheduled", "", "attention step work"),
+    "attempt_started number=1": ("Started", "on {host}", "step work"),
     "attempt_started": ("Attempt {number} started", "on {host}", "step work"),
     "attempt_returned lost result.error.type=interrupted": ("Stopped", "{result.error.message}", "work"),
     "attempt_returned lost result.error.type=cancelled": ("Stopped", "{result.error.message}", "work"),
