@@ -47,7 +47,6 @@ export interface components {
       readonly origins: {
         readonly [key: string]: string;
       };
-      readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason: string;
       readonly status: components["schemas"]["ApprovalStatus"];
       readonly tool: string;
@@ -95,7 +94,6 @@ export interface components {
       readonly origins: {
         readonly [key: string]: string;
       };
-      readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason: string;
       readonly request: string;
       readonly run_id: string;
@@ -852,7 +850,6 @@ export interface components {
       readonly hook?: string;
       /** @enum {string} */
       readonly kind: "approval" | "effect" | "asks";
-      readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason?: string;
       readonly tool: string;
     };
@@ -888,14 +885,6 @@ export interface components {
     readonly Plan: {
       readonly sections: readonly components["schemas"]["Section"][];
       readonly title: string;
-    };
-    readonly Preview: {
-      readonly limits: {
-        readonly [key: string]: number;
-      };
-      readonly text: string;
-      readonly title: string;
-      readonly tools: readonly string[];
     };
     readonly ProblemDetails: {
       readonly code: string;
@@ -2094,7 +2083,6 @@ export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type Plan = components["schemas"]["Plan"];
-export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type PromoteBody = components["schemas"]["PromoteBody"];
 export type PromotedWorker = components["schemas"]["PromotedWorker"];
