@@ -25,7 +25,6 @@ export interface components {
     readonly AnswerPart: {
       readonly at: string;
       readonly seq: number;
-      readonly status: components["schemas"]["RunStatus"];
     };
     readonly Approval: {
       readonly approval_id: string;
@@ -1271,9 +1270,7 @@ export interface components {
       readonly tokens: number;
     };
     readonly RunPart: {
-      readonly answers: {
-        readonly [key: string]: components["schemas"]["AnswerPart"];
-      };
+      readonly answer?: components["schemas"]["AnswerPart"];
       readonly created_at: string;
       readonly finished_at?: string;
       readonly flow: string;
