@@ -25,7 +25,6 @@ export interface components {
     readonly AnswerPart: {
       readonly at: string;
       readonly seq: number;
-      readonly status: components["schemas"]["RunStatus"];
     };
     readonly Approval: {
       readonly approval_id: string;
@@ -47,7 +46,6 @@ export interface components {
       readonly origins: {
         readonly [key: string]: string;
       };
-      readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason: string;
       readonly status: components["schemas"]["ApprovalStatus"];
       readonly tool: string;
@@ -95,7 +93,6 @@ export interface components {
       readonly origins: {
         readonly [key: string]: string;
       };
-      readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason: string;
       readonly request: string;
       readonly run_id: string;
@@ -852,7 +849,6 @@ export interface components {
       readonly hook?: string;
       /** @enum {string} */
       readonly kind: "approval" | "effect" | "asks";
-      readonly preview?: components["schemas"]["Preview"] | null;
       readonly reason?: string;
       readonly tool: string;
     };
@@ -888,14 +884,6 @@ export interface components {
     readonly Plan: {
       readonly sections: readonly components["schemas"]["Section"][];
       readonly title: string;
-    };
-    readonly Preview: {
-      readonly limits: {
-        readonly [key: string]: number;
-      };
-      readonly text: string;
-      readonly title: string;
-      readonly tools: readonly string[];
     };
     readonly ProblemDetails: {
       readonly code: string;
@@ -1280,9 +1268,7 @@ export interface components {
       readonly tokens: number;
     };
     readonly RunPart: {
-      readonly answers: {
-        readonly [key: string]: components["schemas"]["AnswerPart"];
-      };
+      readonly answer?: components["schemas"]["AnswerPart"];
       readonly created_at: string;
       readonly finished_at?: string;
       readonly flow: string;
@@ -2088,7 +2074,6 @@ export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type Plan = components["schemas"]["Plan"];
-export type Preview = components["schemas"]["Preview"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type PromoteBody = components["schemas"]["PromoteBody"];
 export type PromotedWorker = components["schemas"]["PromotedWorker"];

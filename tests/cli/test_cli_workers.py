@@ -8,13 +8,12 @@ import re
 import runpy
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.terminals import MENU, Terminal, rest_of
+from cli.terminals import Terminal, rest_of
 
 from leadhand.app.project import manifest
 from leadhand.app.project.worker_files import load_worker_file
@@ -270,40 +269,6 @@ def test_the_line_that_resumes_a_run_names_the_project_that_was_given(
     waiting = leadhand(*EVALUATE, "--project", str(example))
     assert waiting.code == 4
     assert f"--project {example}" in waiting.err
-
-
-# --- approvals -------------------------------------------------------------------------------------------------------
-
-
-def test_a_list_of_approvals_shows_the_file_of_a_worker(leadhand: Any, example: Path) -> None:
-    waiting = leadhand(*EVALUATE)
-    assert waiting.code == 4
-    (asked,) = leadhand("approvals", "list", "--json").json
-    file = textwrap.indent(asked["preview"]["text"], "    ", lambda _: True).rstrip()
-    assert "    name: deck_evaluator\n" in file
-    shown = leadhand("approvals", "list").out
-    assert file in shown
-    assert re.search(r"^  limits +max_turns 12$", shown, re.MULTILINE)
-    assert "instructions =" not in shown
-
-
-def test_an_edited_creation_is_shown_as_a_file_again(leadhand: Any, example: Path, terminal: Terminal) -> None:
-    child = terminal(*EVALUATE)
-    for typed, told in (
-        ('{"name": "x", "description": "", "instructions": "Judge.", "tools": ["fly"]}', "'fly'"),
-        ('{"name": "x", "description": "", "instructions": "Judge it all.", "tools": []}', "    Judge it all."),
-    ):
-        child.expect(MENU)
-        child.sendline("edit")
-        child.expect("JSON.*: ")
-        child.sendline(typed)
-        child.expect(re.escape(told))
-    child.expect(MENU)
-    child.sendline("no")
-    child.expect("reason")
-    child.sendline("too broad")
-    rest_of(child)
-    assert not (example / "generated").exists()
 
 
 # --- a process that dies ---------------------------------------------------------------------------------------------

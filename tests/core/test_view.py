@@ -109,7 +109,7 @@ def check(projection: Projection) -> None:
     run, lanes = document["run"], document["steps"]
     assert run["status"] == state.status
     assert ("finished_at" in run) == (state.finished is not None)
-    assert [*run["answers"]] == [str(each.number) for each in (*state.answers, state.finished) if each is not None]
+    assert ("answer" in run) == (state.finished is not None or bool(state.answers))
     spend = document["spend"]
     assert (spend["requests"], spend["tokens"], spend["nanousd"]) == (
         state.spent.requests,

@@ -77,33 +77,6 @@ async def workers(api: Door, **options: Any) -> list[dict[str, Any]]:
     return (await api.get("/api/workers", **options)).json()["workers"]
 
 
-async def test_an_approval_of_a_creation_shows_the_file_and_its_rights(open_door: OpenDoor, project: Path) -> None:
-    api = await door_of(open_door, project)
-    run_id = await led(api)
-    (asked,) = await api.asked(run_id)
-    preview = asked["preview"]
-    comment = preview["text"].splitlines()[1]
-    assert comment.startswith("#")
-    assert run_id in comment
-    assert "poet" in preview["title"]
-    assert preview["text"] == (
-        f"---\n{comment}\nname: poet\ndescription: Writes.\ntools:\n- look\n"
-        "limits:\n  max_requests: 9\n---\nWrite verse.\n"
-    )
-    assert preview["tools"] == ["look"]
-    assert preview["limits"] == {"max_requests": 9}
-
-    await api.post(f"/api/approvals/{asked['id']}", {"decision": "approve"})
-    assert (await api.over(run_id))["answer"] == "A verse."
-    written = project / "generated" / run_id / "poet.worker"
-    assert written.read_text() == preview["text"], "what was shown is what was written"
-
-
-async def test_a_call_that_makes_no_worker_has_no_preview(api: Door) -> None:
-    (asked,) = await api.asked(await api.started("pay Ann"))
-    assert "preview" not in asked
-
-
 async def test_declared_and_generated_workers_are_listed_with_their_files(open_door: OpenDoor, project: Path) -> None:
     api = await door_of(open_door, project, approve="auto")
     run_id = await led(api)

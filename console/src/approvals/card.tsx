@@ -2,14 +2,12 @@
 
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { answerApproval, asProblem, getApproval } from "../api.ts";
-import { exact } from "../formats.ts";
 import { may } from "../session.ts";
 import { openApprovals } from "../shell/open_approvals.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button, useAction } from "../ui/button.tsx";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import type { AnswerBody, ApprovalCard as Card } from "../wire.ts";
-import { Rights, Source } from "../workers/rights.tsx";
 import { DenyForm, EditForm, HappenedForm } from "./answers.tsx";
 import { Arguments } from "./arguments.tsx";
 import { Facts } from "./facts.tsx";
@@ -126,8 +124,6 @@ export function ApprovalCard(props: ApprovalCardProps) {
       </header>
       {card.kind === "plan"
         ? <Plan plan={card.args} />
-        : card.preview
-        ? <PreviewOf card={card} preview={card.preview} />
         : <Arguments args={card.args} origins={card.origins} />}
       <Facts card={card} within={within} />
       {open && !may("approve") && <p class="muted">Your key does not allow approvals.</p>}
@@ -192,23 +188,6 @@ export function ApprovalCard(props: ApprovalCardProps) {
         </div>
       )}
     </article>
-  );
-}
-
-/** What the call would make: a whole file, and the rights of the worker in it. */
-function PreviewOf({ card, preview }: { card: Card; preview: NonNullable<Card["preview"]> }) {
-  return (
-    <section class="preview" aria-label={preview.title}>
-      <p>{exact(preview.title)}</p>
-      <dl class="facts">
-        <Rights {...preview} />
-      </dl>
-      <Source text={preview.text} />
-      <details>
-        <summary class="small">Arguments of the call</summary>
-        <Arguments args={card.args} origins={card.origins} />
-      </details>
-    </section>
   );
 }
 

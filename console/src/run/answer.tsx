@@ -21,7 +21,7 @@ export function Answer({ store }: { store: RunStore }) {
   const over = isOver(store.live.view.run.status);
   const draft = store.draft.value?.text;
   // The view shows the end of the run a moment before the document does.
-  const ended = store.live.lastAnswer?.seq ?? 0;
+  const ended = store.live.view.run.answer?.seq ?? 0;
   const final = document !== null &&
     (over ? document.last_seq >= ended : document.answer && !draft);
   return (

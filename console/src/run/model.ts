@@ -48,11 +48,6 @@ export class Model {
       .sort((one, other) => one.seq - other.seq);
   }
 
-  /** The newest answer. */
-  get lastAnswer(): View["run"]["answers"][string] | undefined {
-    return Object.values(this.view.run.answers).at(-1); // integer keys come in ascending order
-  }
-
   /** Stretches between attempts in which none ran, in milliseconds. */
   get idle(): [number, number][] {
     const ran = this.lanes.flatMap((lane) => Object.values(lane.attempts))

@@ -184,7 +184,7 @@ async function runAgain({ runId }: RunStore): Promise<void> {
 
 function Fork({ store, onClose }: { store: RunStore; onClose: () => void }) {
   // A run that is over has nothing to continue after its last event.
-  const ended = isOver(store.status) ? store.live.lastAnswer?.seq ?? store.live.seq : null;
+  const ended = isOver(store.status) ? store.live.view.run.answer?.seq ?? store.live.seq : null;
   const last = ended === null ? store.live.seq : Math.max(1, ended - 1);
   const [at, setAt] = useState(String(Math.min(last, selection.value.seq ?? last)));
   const [limits, setLimits] = useState<TypedLimits>({});

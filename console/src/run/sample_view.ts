@@ -40,7 +40,6 @@ export function sampleView(subtasks = 2, seq = 2): View {
       reason: "",
       created_at: START,
       waits: {},
-      answers: {},
     },
     spend: {
       requests: 0,

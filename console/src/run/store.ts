@@ -223,8 +223,8 @@ export class RunStore {
   }
 
   #showDraft(): void {
-    const answer = this.model.lastAnswer;
-    if (answer && !isOver(this.model.view.run.status)) this.#dropTextsBefore(Date.parse(answer.at));
+    const { answer, status } = this.model.view.run;
+    if (answer && !isOver(status)) this.#dropTextsBefore(Date.parse(answer.at));
     const attempt = [...this.#texts.keys()].at(-1);
     if (attempt === undefined) {
       this.draft.value = null;
@@ -304,9 +304,9 @@ export class RunStore {
 
 /** Return whether a patch changes the run document too: the run, its orders, or a step that appears or is settled. */
 function changesDocument({ run, orders, steps }: Patch): boolean {
-  const { status, answers, owner } = (run ?? {}) as Record<string, unknown>;
+  const { status, answer, owner } = (run ?? {}) as Record<string, unknown>;
   const changed = Object.values((steps ?? {}) as Record<string, Partial<Step> | null>);
-  return [status, answers, owner, orders].some((part) => part !== undefined) ||
+  return [status, answer, owner, orders].some((part) => part !== undefined) ||
     changed.some((each) => each?.seq !== undefined || each?.settled_seq !== undefined);
 }
 

@@ -41,15 +41,6 @@ class ApprovalStatus(StrEnum):
     CONSUMED = "consumed"
 
 
-class Preview(Value):
-    """What a call would make: the ``text`` of a file, with the tools and the ``limits`` of what it defines."""
-
-    title: str
-    text: str
-    tools: tuple[str, ...] = ()
-    limits: dict[str, int | float] = {}
-
-
 class Approval(Value):
     """One question to a person about one call, or about the plan of a run.
 
@@ -75,7 +66,6 @@ class Approval(Value):
     by: str = ""
     reason: str = ""
     by_hand: bool = False
-    preview: Preview | None = Field(default=None, exclude_if=unset)
     hook: str = Field(default="", exclude_if=operator.not_)
     hook_reason: str = Field(default="", exclude_if=operator.not_)
 

@@ -151,7 +151,7 @@ def _empty(run_id: str) -> Part:
         "run_id": run_id,
         "last_seq": 0,
         "last_at": "",
-        "run": {**run, "status": RunStatus.QUEUED, "waits": {}, "answers": {}},
+        "run": {**run, "status": RunStatus.QUEUED, "waits": {}},
         "spend": {**dict.fromkeys(("requests", "tokens", "nanousd"), 0), "unpriced": False},
         "orders": {},
         "steps": {},
@@ -175,7 +175,7 @@ def _run(state: RunState, shown: Part, entry: ev.Entry, at: str) -> Part:
             values["reason"] = cut(event.reason)
         case ev.RunFinished():
             values["reason"] = line(event.failure.message) if event.failure is not None else ""
-            values["answers"] = {str(event.number): {"status": event.status, "seq": entry.seq, "at": at}}
+            values["answer"] = {"seq": entry.seq, "at": at}
         case ev.NoteEmitted() if event.waits_for:
             until = entry.at + timedelta(seconds=event.waits_s or 0.0)
             wait = {"text": line(event.message), "attempt": event.attempt, "since": at, "until": iso(until)}

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from .approval import Preview
 from .ids import subtask_key
 from .value import Json, Value, is_object, unset
 
@@ -173,7 +172,6 @@ class OpenCall(Value):
     kind: Literal["approval", "effect", "asks"]
     tool: str = ""
     args: dict[str, Any] = {}
-    preview: Preview | None = Field(default=None, exclude_if=unset)
     hook: str = Field(default="", exclude_if=operator.not_)
     changed: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     reason: str = Field(default="", exclude_if=operator.not_)

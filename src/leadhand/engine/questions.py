@@ -51,7 +51,6 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approv
         },
         cost_usd=tool.cost_usd,
         by_hand=call.kind == "approval" and is_by_hand(state, step),
-        preview=call.preview,
         hook=call.hook,
         hook_reason=call.reason,
     )

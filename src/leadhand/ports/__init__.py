@@ -22,13 +22,13 @@ from .stores import Places as Places
 from .stores import in_database as in_database
 from .work import BoundTool as BoundTool
 from .work import Caller as Caller
+from .work import Check as Check
 from .work import Clock as Clock
 from .work import Dispatcher as Dispatcher
 from .work import Files as Files
 from .work import Library as Library
 from .work import Page as Page
 from .work import PartialResults as PartialResults
-from .work import Previewer as Previewer
 from .work import Toolbox as Toolbox
 from .work import ToolContext as ToolContext
 from .work import Web as Web

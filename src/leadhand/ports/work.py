@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from leadhand.core.approval import Preview
 from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import AnyEvent, Entry
@@ -279,16 +278,11 @@ class Files:
 class Workshop(Protocol):
     """Keeps the files of workers that are made during runs, and reads those of the project that are attached."""
 
-    def text(self, worker: Worker, about: str) -> str:
-        """Return the whole file of a worker, with ``about`` in a comment. Raises ToolError."""
-        ...
-
-    def named(self, run_id: str, worker: Worker, about: str, taken: Collection[str]) -> Worker:
-        """Return a worker with a name that is not ``taken`` and whose file is missing or has the same ``about``."""
-        ...
-
     async def write(self, run_id: str, worker: Worker, about: str, taken: Collection[str]) -> tuple[Worker, str]:
-        """Write a worker to a file of its own, and return it with its name, and the path. Raises ToolError."""
+        """Write a worker to a file of its own, with ``about`` in a comment, and return it and the path.
+
+        Its name is one that is not ``taken``, and whose file is missing or has the same ``about``. Raises ToolError.
+        """
         ...
 
     async def attachment(self, path: str) -> bytes:
@@ -325,18 +319,18 @@ class ToolContext:
     """Report what the tool is doing, as a line in the log of the run."""
 
 
-Previewer = Callable[[Mapping[str, Json], Caller, str, Workshop | None], Preview]
-"""Returns what a call with some arguments of a caller in a run would make. Raises ToolError if it would be refused."""
+Check = Callable[[Mapping[str, Json], Caller], object]
+"""Raises ToolError if a call with these arguments of a caller would be refused."""
 
 
 class BoundTool(Protocol):
-    """A tool with its code. ``preview`` shows what a call would make (None: its arguments say so)."""
+    """A tool with its code, and its own ``check`` of calls, if any."""
 
     @property
     def name(self) -> str: ...
 
     @property
-    def preview(self) -> Previewer | None: ...
+    def check(self) -> Check | None: ...
 
     @property
     def is_async(self) -> bool:

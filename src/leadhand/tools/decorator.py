@@ -18,7 +18,7 @@ from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.value import Json, shown
-from leadhand.ports import Previewer, ToolContext
+from leadhand.ports import Check, ToolContext
 from leadhand.ports.tool_limits import (
     HOW_AT_ONCE,
     HOW_CACHE,
@@ -81,8 +81,7 @@ class Tool(Generic[_P, _R]):
                 f"{self.name!r} is not a valid tool name",
                 'Use letters, digits and underscores: @tool(name="hotel_tool").',
             )
-        self.preview: Previewer | None = None
-        """Shows a person what a call would make; None if its arguments say so."""
+        self.check: Check | None = None
         self._description = description
         self._policy |= {
             "timeout_s": self._policy.pop("timeout"),

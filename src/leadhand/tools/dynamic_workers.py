@@ -7,12 +7,11 @@ A worker that is made has at most the rights of its maker, for this run only. It
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from leadhand.core.approval import Preview
 from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import did_you_mean, is_blank
 from leadhand.core.tool import DYNAMIC_WORKERS, DefineWorker, Delegate, ToolReturn
@@ -67,16 +66,7 @@ async def worker_create(
     )
 
 
-def _preview(args: Mapping[str, Json], caller: Caller, run_id: str, workshop: Workshop | None) -> Preview:
-    """Return the file that a call of worker_create would write, and the rights of its worker."""
-    kept, about = _configured(workshop), _about(caller, run_id)
-    worker = kept.named(run_id, _made(caller, **args), about, _taken(caller))
-    kind = "New version of the worker" if worker.name in caller.made else "New worker"
-    text = kept.text(worker, about)
-    return Preview(title=f"{kind} {worker.name}", text=text, tools=worker.tools, limits=worker.limits)
-
-
-worker_create.preview = _preview
+worker_create.check = lambda args, caller: _made(caller, **args)
 
 
 def _about(caller: Caller, run_id: str) -> str:

@@ -32,9 +32,8 @@ class WaitPart(TypedDict):
 
 
 class AnswerPart(TypedDict):
-    """An answer of the run; its text is in the run document and in the event ``seq``."""
+    """The newest answer of the run; its text is in the run document and in the event ``seq``."""
 
-    status: RunStatus
     seq: int
     at: str
 
@@ -51,7 +50,7 @@ class RunPart(TypedDict):
     finished_at: NotRequired[str]
     owner: NotRequired[str]
     waits: dict[str, WaitPart]
-    answers: dict[str, AnswerPart]
+    answer: NotRequired[AnswerPart]
 
 
 class SpendPart(TypedDict):

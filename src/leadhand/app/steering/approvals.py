@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from leadhand.app.arguments import json_arguments, json_value, text
 from leadhand.app.hosts.listings import all_runs
 from leadhand.app.runtime import Runtime
-from leadhand.core.approval import Approval, ApprovalStatus, Preview, approval_id, args_hash
-from leadhand.core.errors import FailureClass, ToolError, UnreadableRun, UsageError
+from leadhand.core.approval import Approval, ApprovalStatus, approval_id, args_hash
+from leadhand.core.errors import FailureClass, UnreadableRun, UsageError
 from leadhand.core.events import ApprovalAnswered
 from leadhand.core.ids import step_of
 from leadhand.core.relations import open_approvals as open_in
@@ -205,19 +205,11 @@ async def settle_effect(
 def changed_faults(runtime: Runtime, state: RunState, approval: Approval, args: object) -> list[str]:
     """Return what is wrong with changed arguments. Raises UsageError if they are not an object."""
     given = json_arguments(args, WHOLE)
-    if faults := argument_problems(state.tools[approval.tool], given):
+    tool, caller = state.tools[approval.tool], partial(caller_of, state, step_of(approval.attempt))
+    if faults := argument_problems(tool, given):
         return faults
-    try:
-        changed_preview(runtime, state, approval, given)
-    except ToolError as error:
-        return [error.failure.message] if error.failure.class_ is FailureClass.INVALID else []
-    return []
-
-
-def changed_preview(runtime: Runtime, state: RunState, approval: Approval, args: dict[str, Json]) -> Preview | None:
-    """Return what the call would make with changed arguments. Raises ToolError if it would be refused."""
-    caller = partial(caller_of, state, step_of(approval.attempt))
-    return runtime.tool_calls.preview(state.tools[approval.tool], args, state.run_id, caller)
+    failure = runtime.tool_calls.unfit(tool, given, caller)
+    return [failure.message] if failure is not None and failure.class_ is FailureClass.INVALID else []
 
 
 def _check_kind(asked: OpenApproval, kind: str) -> None:

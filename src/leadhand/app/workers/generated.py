@@ -260,19 +260,6 @@ class ProjectWorkshop:
         self._generated = generated
         self._writing = threading.Lock()
 
-    def text(self, worker: Worker, about: str) -> str:
-        """Return the whole file of a worker. Raises ToolError if it would not read back as it was written."""
-        text = worker_text(worker, about)
-        read = parse_worker(text, f"{worker.name}{SUFFIX}").recorded()
-        if read.evolve(counts=worker.counts, fingerprint=worker.fingerprint) != worker:
-            raise ToolError(f"the file of {worker.name} would not read back as it was written", type="not_readable")
-        return text
-
-    def named(self, run_id: str, worker: Worker, about: str, taken: Collection[str]) -> Worker:
-        """Return a worker with a name that is not ``taken``, and whose file is missing or has the same ``about``."""
-        names = (worker.name, *(f"{worker.name}-{number}" for number in range(2, 100_000)))
-        return worker.evolve(name=next(name for name in names if name not in taken and self._free(run_id, name, about)))
-
     def _free(self, run_id: str, name: str, about: str) -> bool:
         try:
             file = self._generated / run_id / f"{name}{SUFFIX}"
@@ -281,7 +268,7 @@ class ProjectWorkshop:
             return True
 
     async def write(self, run_id: str, worker: Worker, about: str, taken: Collection[str]) -> tuple[Worker, str]:
-        """Write the file of a worker, and return the worker as it is :meth:`named`, and the path in the project.
+        """Write the file of a worker, and return the worker with its name, and the path in the project.
 
         A new version replaces the file. Raises ToolError if it cannot be written, or does not read back as written.
         """
@@ -289,11 +276,16 @@ class ProjectWorkshop:
 
     def _write(self, run_id: str, worker: Worker, about: str, taken: Collection[str]) -> tuple[Worker, str]:
         with self._writing:  # makers side by side may choose one name
-            worker = self.named(run_id, worker, about, taken)
+            names = (worker.name, *(f"{worker.name}-{number}" for number in range(2, 100_000)))
+            free = (name for name in names if name not in taken and self._free(run_id, name, about))
+            worker = worker.evolve(name=next(free))
             return worker, self._written(self._generated / run_id, worker, about)
 
     def _written(self, folder: Path, worker: Worker, about: str) -> str:
-        text = self.text(worker, about)
+        text = worker_text(worker, about)
+        read = parse_worker(text, f"{worker.name}{SUFFIX}").recorded()
+        if read.evolve(counts=worker.counts, fingerprint=worker.fingerprint) != worker:
+            raise ToolError(f"the file of {worker.name} would not read back as it was written", type="not_readable")
         file = folder / f"{worker.name}{SUFFIX}"
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -39,7 +39,7 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
         return
     for number, each in enumerate(pending):
         columns = width() if out_is_terminal() else None
-        lines = card(each, datetime.now(UTC), width=columns, preview=each.approval.preview)
+        lines = card(each, datetime.now(UTC), width=columns)
         for line in (*[""] * bool(number), f"{each.id}  {question(each.approval)}", *lines):
             write_line(line)
     ways = {"call": "approve ID, or: deny ID --reason TEXT", "effect": "settle ID --happened, or --did-not"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from leadhand.app.formatting import age, duration, money, shortened
 from leadhand.app.steering.approvals import OpenApproval
-from leadhand.core.approval import Approval, Preview
+from leadhand.core.approval import Approval
 from leadhand.core.ids import step_of
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, is_object, list_of, object_of, objects_of, text_of
@@ -45,28 +45,21 @@ def card(
     *,
     width: int | None,
     args: dict[str, Any] | None = None,
-    preview: Preview | None = None,
 ) -> list[str]:
     """Return the lines below the question: arguments, effect, cost, requester, run and deadline.
 
     ``width`` is the number of columns, None for no limit; no argument can look like a line of the card. ``args``
-    replace the arguments of the call, and a ``preview`` of what it would make is shown in their place.
+    replace the arguments of the call.
     """
     columns = sys.maxsize if width is None else max(MIN_WIDTH, width)
     wrap = textwrap.TextWrapper(columns, initial_indent="  ", subsequent_indent=INDENT, break_on_hyphens=False).wrap
-    return [line for fact in _card(pending, now, args, preview) for line in wrap(fact) or [""]]
+    return [line for fact in _card(pending, now, args) for line in wrap(fact) or [""]]
 
 
-def _card(pending: OpenApproval, now: datetime, args: dict[str, Any] | None, preview: Preview | None) -> Iterator[str]:
+def _card(pending: OpenApproval, now: datetime, args: dict[str, Any] | None) -> Iterator[str]:
     approval, key = pending.approval, step_of(pending.approval.attempt)
     if approval.kind == "plan":
         yield from map(_exact, plan_lines(approval.args))
-    elif preview is not None:
-        yield f"{_exact(preview.title)}:"
-        yield from (f"  {_exact(line)}" for line in preview.text.rstrip("\n").split("\n"))
-        limits = ", ".join(f"{name} {value:g}" for name, value in preview.limits.items())
-        yield f"tools   {', '.join(preview.tools) or 'none'}"
-        yield f"limits  {limits or 'those of the run and of the worker that calls it'}"
     else:
         given = approval.args if args is None else args
         for name, value in given.items():

@@ -20,8 +20,8 @@ from leadhand.cli.options import json_or_text
 from leadhand.cli.terminal.approval_card import card, question
 from leadhand.cli.terminal.messages import choice_lines
 from leadhand.cli.terminal.streams import print_error, say, width
-from leadhand.core.approval import Preview, Question
-from leadhand.core.errors import ToolError, UsageError
+from leadhand.core.approval import Question
+from leadhand.core.errors import UsageError
 from leadhand.core.relations import open_question
 
 ALLOW_CALL = "yes, no, edit, always, or later?"
@@ -88,7 +88,7 @@ async def _prompt(runtime: Runtime, pending: OpenApproval) -> None:
     args: dict[str, Any] | None = None
     answer = partial(approvals.answer, runtime, pending, by=user())
     settle = partial(approvals.settle_effect, runtime, pending, by=user())
-    _show(pending, preview=pending.approval.preview)
+    _show(pending)
     while True:
         match kind, WORDS.get(_read(PROMPTS[kind]).lower()):
             case "effect", "yes" | "no" as word:
@@ -111,8 +111,8 @@ async def _prompt(runtime: Runtime, pending: OpenApproval) -> None:
                 pass
 
 
-def _show(pending: OpenApproval, args: dict[str, Any] | None = None, *, preview: Preview | None) -> None:
-    facts = card(pending, datetime.now(UTC), width=width(), args=args, preview=preview)
+def _show(pending: OpenApproval, args: dict[str, Any] | None = None) -> None:
+    facts = card(pending, datetime.now(UTC), width=width(), args=args)
     for line in ("", question(pending.approval), *facts):
         say(line)
 
@@ -128,12 +128,10 @@ async def _edited(runtime: Runtime, pending: OpenApproval, args: dict[str, Any] 
         state = await runtime.load(pending.run_id)
         faults = approvals.changed_faults(runtime, state, pending.approval, edited)
         if not faults:
-            _show(pending, edited, preview=approvals.changed_preview(runtime, state, pending.approval, edited))
+            _show(pending, edited)
             return edited
     except UsageError as error:
         faults = [error.what, error.how]
-    except ToolError as error:
-        faults = [str(error)]
     except ValueError as error:
         faults = [f"invalid JSON: {error}"]
     for fault in faults:

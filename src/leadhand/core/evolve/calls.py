@@ -126,8 +126,7 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
 def _decide(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
     status = ApprovalStatus.APPROVED if event.approve else ApprovalStatus.DENIED
     args = approval.args if event.args is None else event.args
-    preview = approval.preview if event.args is None else None  # it shows what other arguments would make
-    answered = approval.evolve(status=status, args=args, preview=preview, by=event.by, reason=event.reason)
+    answered = approval.evolve(status=status, args=args, by=event.by, reason=event.reason)
     _close(state, answered, CallAnswer(ok=event.approve, content=event.reason, args=event.args))
 
 

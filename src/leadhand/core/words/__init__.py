@@ -54,8 +54,7 @@ _TABLE: dict[str, tuple[str, str, str]] = {
     "run_changed": ("Name and tags changed", "by {who}: {name}", "people"),
     "order_issued order.repairs": ("Repair order issued", "{more} (repairs {order.repairs})", "attention phase work"),
     "order_issued": ("Work order issued", "{more}", "phase work"),
-    "results_judged kind=sound": ("Results reviewed", "{more}", "good phase work"),
-    "results_judged": ("Results reviewed", "{more}", "problem phase work"),
+    "results_judged": ("Results reviewed", "{more}", "phase work"),
     "step_issued step.subtask": ("Begun early", "before the plan is complete", "work"),
     "step_issued": ("Step issued", "{step.worker}", "work"),
     "step_settled by data": ("Result supplied", "by {who}: {data.summary}", "good phase work people"),
@@ -193,8 +192,7 @@ def _about(event: ev.AnyEvent) -> tuple[str, str]:
         case ev.ResultsJudged():
             made = Counter(_VERDICTS[each.verdict.value] for each in event.review.verdicts)
             made["missing"] = len(event.review.missing)
-            sound = made["accepted"] == made.total()
-            return "sound" if sound else "", ", ".join(f"{made[each]:,} {each}" for each in sorted(+made))
+            return "", ", ".join(f"{made[each]:,} {each}" for each in sorted(+made))
         case ev.AttemptParked():
             kinds = {call.kind for call in event.open_calls}
             named = ", ".join(label(call.tool, call.args) for call in event.open_calls if call.tool)

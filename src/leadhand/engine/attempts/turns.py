@@ -238,14 +238,9 @@ class Turns:
                         rules.refuse(turn, position, failure)
                 elif rules.needs_approval(turn, position, tool):
                     call_id, args = rules.call_id(turn, position), rules.args_of(turn, position)
-                    preview = self._tools.preview(tool, args, self._work.run_id, self._work.caller)
                     seen = rules.hooked.get(call_id)
                     of_hook = seen.of_call(turn.calls[position].arguments or {}) if seen is not None else {}
-                    held.append(
-                        OpenCall(
-                            call_id=call_id, kind="approval", tool=tool.name, args=args, preview=preview, **of_hook
-                        )
-                    )
+                    held.append(OpenCall(call_id=call_id, kind="approval", tool=tool.name, args=args, **of_hook))
                 elif not held or tool.effect is Effect.PURE:
                     now.append(position)
                 # else: it has an effect and follows a call that may be denied, so it waits with that call
@@ -267,7 +262,7 @@ class Turns:
         failure = decided.failure
         if failure is None and decided.args is not None:
             answer = work.attempt.answers.get(call_id)
-            unfit = self._tools.unfit(tool, decided.args, work)
+            unfit = self._tools.unfit(tool, decided.args, work.caller)
             if answer is not None and answer.ok:
                 failure = failed(decided.hook, "before_tool", "changed arguments that a person approved")
             elif unfit is not None:
@@ -294,7 +289,7 @@ class Turns:
 
 def _unfit(tools: ToolCalls, log: RunLog, tool: ToolSpec, args: dict[str, Json], work: Work) -> Failure | None:
     """Return why a tool cannot be called with these arguments, without a part of a secret in them."""
-    failure = tools.unfit(tool, args, work)
+    failure = tools.unfit(tool, args, work.caller)
     if failure is None or failure.type != "bad_arguments" or (logged := log.redacted_value(args)) == args:
         return failure
     return failure.evolve(message="; ".join(argument_problems(tool, logged)) or OF_A_SECRET)

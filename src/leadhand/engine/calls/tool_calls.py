@@ -16,7 +16,6 @@ from typing import Any, cast
 
 from pydantic_core import to_json
 
-from leadhand.core.approval import Preview
 from leadhand.core.decide.retries import retry_after_s
 from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
@@ -83,30 +82,24 @@ class ToolCalls:
         """Of functions of users that block."""
         self._conversions = Threads(THREADS, "leadhand-tool")  # of their own: async tools wait for no blocking ones
 
-    def unfit(self, tool: ToolSpec, args: dict[str, Json], work: Work | None = None) -> Failure | None:
-        """Return why ``tool`` cannot be called with these arguments, by the worker of ``work``; None if it can."""
+    def unfit(
+        self, tool: ToolSpec, args: dict[str, Json], caller: Callable[[], Caller] | None = None
+    ) -> Failure | None:
+        """Return why ``tool`` cannot be called with these arguments, by the worker ``caller``; None if it can."""
         if failure := unfit_arguments(tool, args):
             return failure
-        if not tool.delegate and self._toolbox.find(tool.name) is None:
+        bound = self._toolbox.find(tool.name)
+        if not tool.delegate and bound is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""
             message = f"the tool {tool.name} is not in this process{where}"
             how = "pass the tool: --tools FILE, or Leadhand(tools=[…])"
             return Failure.of(message, "unknown_tool", FailureClass.UNAVAILABLE, how)
         try:
-            if work is not None:
-                self.preview(tool, args, work.run_id, work.caller)
+            if caller is not None and bound is not None and bound.check is not None:
+                bound.check(args, caller())
         except ToolError as error:  # nobody is asked to approve a call that would be refused
             return error.failure
         return None
-
-    def preview(
-        self, tool: ToolSpec, args: dict[str, Json], run_id: str, caller: Callable[[], Caller]
-    ) -> Preview | None:
-        """Return what a call would make, if the tool can say so. Raises ToolError for a call that it would refuse."""
-        bound = self._toolbox.find(tool.name)
-        if bound is None or bound.preview is None:
-            return None
-        return bound.preview(args, caller(), run_id, self._workshop)
 
     def context(
         self, run_id: str, call_id: str, offline: bool, documents: str, only_documents: bool, **more: Any
