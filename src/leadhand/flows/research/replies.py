@@ -9,7 +9,7 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import message_of
 from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.flows.flow import Given as Result
-from leadhand.flows.passages import Passage, passages_in, unfenced
+from leadhand.flows.passages import returned_passages, unfenced
 from leadhand.verify.claims import citations_in
 
 from .workers import Found
@@ -20,7 +20,7 @@ LONGEST_FILE = 20_000
 
 def subagent_problems(_state: RunState, _step: StepState, result: Result) -> list[str]:
     """Return the passages that a subagent names and no tool returned."""
-    said, known = object_of(result.value), _returned(result)
+    said, known = object_of(result.value), returned_passages(result.calls)
     if "passages" in said:  # it was checked before
         return []
     named = (name for name in _named(said) if name not in known and not name.startswith(MEMORY))
@@ -30,7 +30,7 @@ def subagent_problems(_state: RunState, _step: StepState, result: Result) -> lis
 def with_passages(_state: RunState, _step: StepState, result: Result) -> Json:
     """Return the result of a subagent with the passages that it and its files name, as the tools returned them. Its
     file is the one that it names, or if it did not write that, the last that it wrote."""
-    said, known = object_of(result.value), _returned(result)
+    said, known = object_of(result.value), returned_passages(result.calls)
     wrote = (call.args for call in result.calls if call.tool == "filesystem_write" and call.ok)
     files = {memory_path(text_of(each.get("path"))): text_of(each.get("content")) for each in wrote}
     named = text_of(said.get("artifact_path")).removeprefix(MEMORY)
@@ -47,11 +47,6 @@ def with_files(_state: RunState, _step: StepState, result: Result) -> Json:
         if (path := memory_path(text_of(call.args.get("path")))) in cited:
             read[path] = read.get(path, "") + written_out(message_of(call.raw))
     return {"files": [{"path": path, "text": text[:LONGEST_FILE]} for path, text in read.items()]} if read else None
-
-
-def _returned(result: Result) -> dict[str, Passage]:
-    """Return the passages that tools returned, by id."""
-    return {passage.id: passage for call in result.calls for passage in passages_in(call)}
 
 
 def _named(said: Mapping[str, Json]) -> dict[str, None]:
