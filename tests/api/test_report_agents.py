@@ -198,6 +198,17 @@ async def test_what_a_stage_changes_in_its_own_copy_of_the_task_is_recorded(home
     assert "The end." in document["answer"]
 
 
+async def test_a_stage_that_judges_can_change_the_draft_too(home: Path):
+    class Correcting(Agent):
+        async def run(self, task: Task) -> AgentResult:
+            task.draft = f"{task.draft}\n\nThe end."
+            return AgentResult(verdict=Verdict.APPROVED)
+
+    _, document, _ = await reported(home, Correcting)
+    assert document["status"] == "succeeded"
+    assert "The end." in document["answer"]
+
+
 class Planning(Agent):
     name = "planner"
 

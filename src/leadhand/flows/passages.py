@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from leadhand.core.state import RunState
@@ -35,11 +35,6 @@ class WrittenFile(Passage):
     """A file that a worker wrote: it proves nothing by itself, but the passages do that its text cites."""
 
 
-def is_passage_id(name: str) -> bool:
-    """Whether a name has the form of the id of a passage."""
-    return _ID.fullmatch(name) is not None
-
-
 def passages_in(result: CallState) -> list[Passage]:
     """Return the passages that a call returned; of a tool that returns other data, the data as one passage.
 
@@ -65,6 +60,11 @@ def passages_in(result: CallState) -> list[Passage]:
 def passages_of(returned: Json) -> list[Passage]:
     """Return the passages in the data of a search or a fetch."""
     return [each for source in _sources(returned) for each in _passages_of(source)]
+
+
+def returned_passages(calls: Iterable[CallState]) -> dict[str, Passage]:
+    """Return the passages that calls returned, by id."""
+    return {passage.id: passage for call in calls for passage in passages_in(call)}
 
 
 def of_passages(state: RunState, passages: Mapping[str, Passage], gaps: Sequence[Json] = ()) -> Material:
@@ -129,7 +129,7 @@ def _passages_of(source: dict[str, Any]) -> list[Passage]:
     for each in objects_of(source.get("passages")):
         text = text_of(each.get("text")).strip()[:LONGEST_PASSAGE]
         id_ = text_of(each.get("id"))
-        id_ = id_ if is_passage_id(id_) else f"{digest_of(text)}.1"
+        id_ = id_ if _ID.fullmatch(id_) else f"{digest_of(text)}.1"
         if text:
             about = {"title": title, "url": url, "published": published}
             found.append(Passage(id=id_, text=text, source=id_.partition(".")[0], **about))

@@ -14,7 +14,7 @@ from leadhand.core.value import Json
 from leadhand.flows.context_budget import context_budget, fitting, tokens
 from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import Given as Result
-from leadhand.flows.passages import Passage, passages_in
+from leadhand.flows.passages import Passage, returned_passages
 
 from .draft import Draft
 from .report import Report
@@ -120,7 +120,7 @@ def research_problems(_state: RunState, _step: StepState, result: Result) -> lis
         return []
     if not findings and not result.calls:
         return ["the answer says that nothing was found, and no tool was called"]
-    known = {passage.id for call in result.calls for passage in passages_in(call)}
+    known = returned_passages(result.calls)
     named = dict.fromkeys(name for finding in findings for name in finding.passages if name not in known)
     return [f"the findings name the passage {name}, which no tool returned" for name in named][:8]
 
@@ -129,5 +129,5 @@ def with_passages(_state: RunState, _step: StepState, result: Result) -> Json:
     """Return findings with the text of the passages that they name, as the tools returned it."""
     findings = Findings.model_validate(result.value)
     named = dict.fromkeys(name for finding in findings.findings for name in finding.passages)
-    returned = {passage.id: passage for call in result.calls for passage in passages_in(call)}
+    returned = returned_passages(result.calls)
     return {**findings.model_dump(mode="json"), "passages": [returned[name].model_dump(mode="json") for name in named]}

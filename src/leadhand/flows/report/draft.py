@@ -33,7 +33,7 @@ class Draft:
     ) -> None:
         """``passages`` are what it can cite, by name, ``gaps`` what it can say is missing, ``before`` is the draft that
         it revises."""
-        self._run, self.step, self._passages = run, step, passages
+        self._run, self.step, self._passages, self.before = run, step, passages, before
         self._material: Materials = lambda state: of_passages(state, passages, gaps)
         self._rounds: list[Round] = [] if before is None else [*before._rounds]
         self._judged = self.text = ""

@@ -83,15 +83,18 @@ def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.Task:
     """Return the task of a run; ``entries`` are its log, from which its events are."""
     passages, finished = report.passages, report.run.state.finished
     text, sources = _written(report)
-    drafts = [_draft(report, number, each) for number, each in enumerate(report.drafts, start=1)]
-    last = next((each for each in reversed(drafts) if each.text), None)
-    lines = progress_lines(entries)
-    task = shapes.Task(topic=report.run.request, plan=report.plan, drafts=tuple(drafts), stages=tuple(report.stages))
-    task.research = tuple(report.found.values())
-    task.revisions = max(len(drafts) - 1, 0)
-    task.passages = {each.id: shapes.CitedPassage(**dict(each), link=link_to(each)) for each in passages.values()}
-    task.events = tuple(map(shapes.TaskEvent.model_validate, lines))
-    if last is not None:
+    drafts = [_draft(report, each) for each in report.drafts]
+    task = shapes.Task(
+        topic=report.run.request,
+        plan=report.plan,
+        research=tuple(report.found.values()),
+        revisions=max(len(drafts) - 1, 0),
+        stages=tuple(report.stages),
+        drafts=tuple(drafts),
+        passages={each.id: shapes.CitedPassage(**dict(each), link=link_to(each)) for each in passages.values()},
+        events=tuple(map(shapes.TaskEvent.model_validate, progress_lines(entries))),
+    )
+    if (last := next((each for each in reversed(drafts) if each.text), None)) is not None:
         task.draft, task.claims = last.text, last.claims
         task.feedback = shapes.ReportFeedback(verdict=last.verdict, findings=last.findings, unreviewed=last.unreviewed)
     if finished is not None and text:
@@ -99,7 +102,7 @@ def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.Task:
     return task
 
 
-def _draft(report: Report, number: int, draft: Draft) -> shapes.ReportDraft:
+def _draft(report: Report, draft: Draft) -> shapes.ReportDraft:
     judgement, step = draft.judgement(draft.text), report.run.state.steps.get(draft.step.key)
     return shapes.ReportDraft(
         key=draft.step.key,
@@ -108,8 +111,8 @@ def _draft(report: Report, number: int, draft: Draft) -> shapes.ReportDraft:
         verdict=draft.verdict,
         findings=tuple(draft.problems),
         unreviewed=tuple(_unreviewed(report, draft)),
-        number=number,
-        revises=report.drafts[number - 2].step.key if number > 1 else None,
+        number=draft.number,
+        revises=None if draft.before is None else draft.before.step.key,
         research=tuple(key for key, each in report.results.items() if key in report.found and each.ok),
         text=draft.text or None,
         claims=judgement.claims,

@@ -46,11 +46,10 @@ class Findings:
 
     @property
     def unanswered(self) -> Iterator[StepState]:
-        """The subagents that failed, and whose task no later one carried out."""
-        tasks = [{each.step.title.strip().casefold(), each.step.key} for each in self.subagents]
-        for at, each in enumerate(self.subagents, start=1):
-            later = zip(self.subagents[at:], tasks[at:], strict=True)
-            if each.closed and not each.ok and not any(other.ok and tasks[at - 1] & task for other, task in later):
+        """The subagents that failed, and whose task no other one carried out."""
+        done = {name for each in self.answered for name in _names(each)}
+        for each in self.subagents:
+            if each.closed and not each.ok and done.isdisjoint(_names(each)):
                 yield each
 
     def text(self, written: StepState | None) -> str:
@@ -58,6 +57,11 @@ class Findings:
         if written is not None and written.data is not None:
             return unfenced(written.data.summary)
         return "\n\n".join(f"## {each.step.name}\n\n{self.found[each.key].summary}" for each in self.answered)
+
+
+def _names(subagent: StepState) -> tuple[str, str]:
+    """Return what names the task of a subagent; another one with one of these names has the same task."""
+    return subagent.step.title.strip().casefold(), subagent.step.key
 
 
 # --- what the workers are shown --------------------------------------------------------------------------------------
@@ -76,34 +80,30 @@ def for_subagent(state: RunState, step: StepState) -> dict[str, Any]:
 
 
 def for_answer(findings: Findings) -> Shows:
-    """Return what shows a writer what an answer is written from."""
+    """Return what shows a writer what an answer is written from, with as many passages as fit."""
 
     def shows(state: RunState, _: StepState) -> dict[str, Any]:
+        room = context_budget(state, WRITER)
         found = [(each.step.name, findings.found[each.key]) for each in findings.answered]
         facts: dict[str, Any] = {
+            **_asked(state),
+            "most_words": state.definition.limits.max_output_tokens // TOKENS_PER_WORD,
             "findings": [
                 {"task": name, "summary": each.summary}
                 | ({} if each.detail is None else {"detail": written_out(each.detail)})
                 for name, each in found
-            ]
+            ],
         }
-        if 2 * tokens(facts) > context_budget(state, WRITER):  # the other half is for passages
-            facts = {"findings": [{"task": name, "summary": each.summary} for name, each in found]}
+        if 2 * tokens(facts) > room:  # the other half is for passages
+            facts["findings"] = [{"task": name, "summary": each.summary} for name, each in found]
         failed = ((each.step.name, each.failure) for each in findings.unanswered)
         if missing := [{"task": name, "reason": why.message} for name, why in failed if why is not None]:
             facts["missing"] = missing
-        return _writing(state, findings, facts)
+        order = in_turns([passage.id for passage in each.passages] for _, each in found)
+        return {**facts, "passages": shown_passages(findings.passages, order, room - tokens(facts))}
 
     return shows
 
 
 def _asked(state: RunState) -> dict[str, Any]:
     return {"question": state.definition.request, **today(state)}
-
-
-def _writing(state: RunState, findings: Findings, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return what a writer is shown, with as many passages as fit."""
-    most = state.definition.limits.max_output_tokens // TOKENS_PER_WORD
-    found = in_turns([passage.id for passage in each.passages] for each in findings.found.values())
-    passages = shown_passages(findings.passages, found, context_budget(state, WRITER) - tokens(facts))
-    return {**_asked(state), "most_words": most, **facts, "passages": passages}
