@@ -151,7 +151,7 @@ def test_commands_that_act_on_a_run_take_the_file_of_its_flow(leadhand: CommandL
 
 def test_a_list_that_is_not_valid_json_is_named(leadhand: CommandLine, team: Path):
     refused = run(leadhand, "--option", "places=[Paris")
-    refused.refused("team", "'[Paris'", '["a", "b"]', "pay, places")
+    refused.refused("team", "'[Paris'", "places", "list")
     assert getattr(refused.error, "field", "") == "options.places"
 
 

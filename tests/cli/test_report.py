@@ -53,12 +53,12 @@ def test_a_class_of_a_file_takes_part_and_settings_of_stages_are_kept(
         (["--stage", "writer.agent=os:system"], "", ("--stage",)),
         (["--stage", "writer.instructions=@nothing.md"], "", ("nothing.md",)),
         (["--stage", "writter.model=x"], "", ("writter", "planner, researcher, writer")),
-        (["--stage", "researcher.modle=x"], "options.agents.0.modle", ("'modle'", "researcher", "name, after,")),
-        (["--stage", "writer.model=3"], "options.agents.0.model", ("model", "writer", "3")),
+        (["--stage", "researcher.modle=x"], "options.agents.0.modle", ("agents.0.modle", "name, after,", "model?")),
+        (["--stage", "writer.model=3"], "options.agents.0.model", ("agents.0.model", "3")),
         (["--stage", "reviewer.model=openai:gpt-5"], "", ("reviewer", "openai:gpt-5")),
         (["--stage", 'researcher.tools=["web_serch"]'], "", ("researcher", "'web_serch'", "web_search")),
         (["--option", "agents=[]"], "", ("--option", "--agent")),
-        (["--max-revisions", "-1"], "options.max_revisions", ("max_revisions", "10")),
+        (["--max-revisions", "-1"], "options.max_revisions", ("max_revisions", "-1", "0")),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_runs(

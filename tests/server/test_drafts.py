@@ -9,7 +9,7 @@ from server.streams import Streamed, Text
 
 from leadhand.engine.attempts.drafts import LONGEST, DraftWriter
 from leadhand.engine.redaction import REDACTED, Redactor
-from leadhand.server.drafts import Draft, Piece, Reading
+from leadhand.server.live.drafts import Draft, Piece, Reading
 
 KNOWN = "hunter2hunter2"
 WORDS = "correct horse battery"

@@ -14,8 +14,8 @@ from server.teams import Office
 
 from leadhand.ports import in_database
 from leadhand.ports.access import Scope
-from leadhand.server import feeds, stream
 from leadhand.server.app import Doors
+from leadhand.server.live import feeds, stream
 from leadhand.server.rates import Allowed
 
 MANY = ", ".join(f"measure place_{n}" for n in range(200))

@@ -10,8 +10,8 @@ from server.conftest import OpenServer
 from server.doors import PATIENCE_S, Door, Served
 from server.streams import numbers, rest, together
 
-from leadhand.server import feeds, pages, stream
-from leadhand.server.pages import Chunk, Pages, chunks
+from leadhand.server.live import feeds, pages, stream
+from leadhand.server.live.pages import Chunk, Pages, chunks
 
 LONG = ", ".join(f"measure place_{n}" for n in range(20))
 

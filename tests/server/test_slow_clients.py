@@ -15,9 +15,10 @@ from server.streams import first, numbers, rest, together
 from server.teams import Office
 
 from leadhand.core.errors import StoreError
-from leadhand.server import pages, serving, stream
+from leadhand.server import serving
+from leadhand.server.live import pages, stream
+from leadhand.server.live.stream import EventStream
 from leadhand.server.routes import events
-from leadhand.server.stream import EventStream
 
 LONG = ", ".join(f"measure place_{n}" for n in range(150))
 SMALL = 4_096

@@ -15,8 +15,8 @@ from server.streams import Streamed, Text, rest, together
 from server.teams import Author, Office
 
 from leadhand.core.view import Projection
-from leadhand.server import views
-from leadhand.server.views import LiveView
+from leadhand.server.live import views
+from leadhand.server.live.views import LiveView
 
 MANY = ", ".join(f"measure place_{n}" for n in range(300))
 

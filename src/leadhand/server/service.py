@@ -29,9 +29,9 @@ from leadhand.core.value import Json, object_of, text_of
 from leadhand.ports import DatabaseStore, in_database
 from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
-from leadhand.server.drafts import Drafts
-from leadhand.server.feeds import Feeds
-from leadhand.server.pages import Pages
+from leadhand.server.live.drafts import Drafts
+from leadhand.server.live.feeds import Feeds
+from leadhand.server.live.pages import Pages
 from leadhand.server.problems import Problem, unconfirmed
 from leadhand.server.rates import Active, Rates
 from leadhand.server.schemas import ToolError

@@ -26,7 +26,7 @@ from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
 from .function import FunctionFlow
-from .identity import encoded
+from .identity import digested, encoded
 from .orders import WORK, asked_order
 from .outcomes import answer_of
 from .passes import Pass
@@ -261,11 +261,11 @@ class FlowContext(Waits):
         key = key or recorded.name
         if self._inside:
             key, input = f"{self._inside}/{key}", input or {"request": self.request}
-        logged, digested, needs = encoded(input)
-        digested = digested or {"": self.request}
+        logged, results = encoded(input)
+        means = digested(logged, results) or {"": self.request}
         if tools is not None or model is not None:
-            digested = {"input": digested, "tools": None if tools is None else sorted(tools), "model": model}
-        of, now = (kind, key, sha(digested)), self.of
+            means = {"input": means, "tools": None if tools is None else sorted(tools), "model": model}
+        of, now = (kind, key, sha(means)), self.of
         known = (now.early.get(of) or now.asked(of)) if early else now.early.pop(of, None)
         if known is not None:
             known.optional = known.optional if early else optional
@@ -280,7 +280,7 @@ class FlowContext(Waits):
                 worker=name,
                 title=details.title or key.rpartition("/")[2],
                 input=logged,
-                needs=tuple(needs),
+                needs=tuple(each.key for each in results.values() if each.ok),
                 tools=None if tools is None else tuple(tools),
                 model=model,
                 counts=recorded.counts,

@@ -70,7 +70,7 @@ class FunctionFlow:
         try:
             return self.Options.model_validate(dict(given))
         except ValidationError as error:
-            raise refusal(self.name, self.Options, given, error) from error
+            raise refusal(self.name, self.Options, error) from error
 
     def workers(self, options: Any) -> Sequence[Recorded]:
         """Return the workers that a run with these options has from its beginning."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime
 from enum import Enum
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -25,41 +25,28 @@ RESULT = "$step"
 """The key of a reference to the result of a step: ``{"$step": id, "attempt": number}``."""
 
 
-class Encoded(NamedTuple):
-    """The fields of an input: as the log has them, as their digest is made of them, and the steps whose results are in
-    them."""
+def encoded(fields: Mapping[str, object]) -> tuple[dict[str, Json], Mapping[str, Result]]:
+    """Return the fields of an input as the log has them, and the results in them, by step.
 
-    logged: dict[str, Json]
-    digested: dict[str, Json]
-    steps: Sequence[str]
-
-
-def encoded(fields: Mapping[str, object]) -> Encoded:
-    """Return the fields of an input. Raises TypeError for what has no stable form as JSON."""
-    steps: dict[str, None] = {}
-    pairs: dict[str, tuple[Json, Json]] = {}
+    Raises TypeError for what has no stable form as JSON.
+    """
+    results: dict[str, Result] = {}
+    logged: dict[str, Json] = {}
     for name, value in fields.items():
         try:
-            pairs[str(name)] = pair = _encoded(value, name, steps)
-            problem = json_problem([pair[0]])  # the input encloses it, too
+            logged[str(name)] = _encoded(value, name, results)
+            problem = json_problem([logged[str(name)]])  # the input encloses it, too
         except (RecursionError, ValueError) as error:  # pydantic's errors are ValueErrors
             problem = TOO_DEEP if isinstance(error, RecursionError) else one_line(error)
         if problem:
             raise TypeError(f"`{name}` cannot be stored as JSON: {problem}")
-    return Encoded(_each(pairs, 0), _each(pairs, 1), tuple(steps))
+    return logged, results
 
 
-def _each(pairs: Mapping[str, tuple[Json, Json]], form: int) -> dict[str, Json]:
-    return {key: pair[form] for key, pair in pairs.items()}
-
-
-def _encoded(value: Any, name: str, steps: dict[str, None]) -> tuple[Json, Json]:
-    if value is None or (isinstance(value, bool | int | str) and not isinstance(value, Enum)):
-        return value, value
+def _encoded(value: Any, name: str, results: dict[str, Result]) -> Json:
     if isinstance(value, Result):
-        if value.ok:
-            steps[value.key] = None
-        return {RESULT: value.key, "attempt": value.attempt}, {RESULT: value.digest}
+        results[value.key] = value
+        return {RESULT: value.key, "attempt": value.attempt}
     if inspect.isawaitable(value):
         raise TypeError(f"`{name}` holds a step: await it first, then pass its result")
     if isinstance(value, BaseModel):
@@ -72,18 +59,23 @@ def _encoded(value: Any, name: str, steps: dict[str, None]) -> tuple[Json, Json]
         value = value.isoformat()
     if isinstance(value, Mapping):
         fields = cast("Mapping[object, object]", value).items()
-        keys = (str(key.value if isinstance(key, Enum) else key) for key, _ in fields)
-        pairs = dict(zip(keys, (_encoded(each, name, steps) for _, each in fields), strict=True))
-        return _each(pairs, 0), _each(pairs, 1)
+        keyed = ((str(key.value if isinstance(key, Enum) else key), each) for key, each in fields)
+        return {key: _encoded(each, name, results) for key, each in keyed}
     if isinstance(value, list | tuple):
-        both = [_encoded(each, name, steps) for each in cast("list[object]", value)]
-        return [each[0] for each in both], [each[1] for each in both]
-    if value is None or isinstance(value, bool | int | str):
-        return value, value
-    if isinstance(value, float) and value - value == 0:
-        return value, value
+        return [_encoded(each, name, results) for each in cast("list[object]", value)]
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and value - value == 0):
+        return value
     kind = "NaN or an infinite number" if isinstance(value, float) else f"a {type(value).__name__}"
     raise TypeError(f"`{name}` holds {kind}, which has no stable form: give JSON, a pydantic model or a result")
+
+
+def digested(logged: Json, results: Mapping[str, Result]) -> Json:
+    """Return the fields of an input as their digest is made of them: with the digests of the results in them."""
+    if is_object(logged):
+        if (result := results.get(str(logged.get(RESULT)))) is not None:
+            return {RESULT: result.digest}
+        return {name: digested(each, results) for name, each in logged.items()}
+    return [digested(each, results) for each in logged] if is_list(logged) else logged
 
 
 def is_same(logged: Json, given: Json) -> bool:

@@ -105,7 +105,7 @@ def asked_order(
 
     ``asked`` are the orders that the pass has asked for. Raises ValueError for an order that cannot be carried out.
     """
-    written = [object_of(encoded({"subtasks": each}).logged["subtasks"]) for each in subtasks]
+    written = [object_of(encoded({"subtasks": each})[0]["subtasks"]) for each in subtasks]
     instead_of = [text_of(each.pop("repairs_subtask", None)) or None for each in written]
     proposed = [ProposedSubtask.model_validate(each) for each in written]
 

@@ -62,7 +62,7 @@ class Waits:
         Time in which a run only waits does not count towards its time limit.
         """
         until = until.total_seconds() if isinstance(until, timedelta) else until
-        id_ = f"t-{sha(encoded({'until': until}).logged['until'])[:8]}"
+        id_ = f"t-{sha(str(until))[:8]}"
         if isinstance(until, datetime):
             at = until if until.tzinfo is not None else until.replace(tzinfo=UTC)
             return self._waits(Question(id=id_, kind="timer", text="", expires_at=at), None, lambda _: None)
@@ -94,7 +94,7 @@ class Waits:
         if not is_gated(self.state):
             return Approved()
         step = plan if isinstance(plan, Result) else of
-        args = encoded({"plan": (plan.value or plan.text) if isinstance(plan, Result) else plan}).logged
+        args, _ = encoded({"plan": (plan.value or plan.text) if isinstance(plan, Result) else plan})
         args = args["plan"] if is_object(args["plan"]) else args
         known = self.state.approvals
         free = (each for n in count(1) if (each := page_id(1, n)) not in self._numbers)

@@ -21,13 +21,13 @@ from leadhand.ports.access import Scope
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
 from leadhand.server.event_shapes import EventDocument
-from leadhand.server.feeds import as_json, shortened
-from leadhand.server.pages import Chunk
+from leadhand.server.live.feeds import as_json, shortened
+from leadhand.server.live.pages import Chunk
+from leadhand.server.live.stream import EventStream
 from leadhand.server.problems import Problem, invalid, no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheAccess, TheService
 from leadhand.server.schemas import EventsPage
 from leadhand.server.service import Service
-from leadhand.server.stream import EventStream
 
 router = APIRouter(route_class=Route, prefix="/api", tags=["events"])
 STREAM = "text/event-stream"

@@ -11,7 +11,7 @@ from leadhand.app.document.run_document import artifact_lines
 from leadhand.app.document.shapes import ArtifactLine
 from leadhand.app.export.export import Format, export
 from leadhand.server.contract import Route
-from leadhand.server.feeds import as_json
+from leadhand.server.live.feeds import as_json
 from leadhand.server.problems import no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheService
 

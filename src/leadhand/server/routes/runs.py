@@ -22,13 +22,13 @@ from leadhand.ports.access import Scope
 from leadhand.ports.runs import RunSort
 from leadhand.server.access import Access, Principal, require
 from leadhand.server.contract import Route
-from leadhand.server.pages import Chunk
+from leadhand.server.live.pages import Chunk
+from leadhand.server.live.waits import until_rest
 from leadhand.server.problems import Problem, invalid, responses
 from leadhand.server.routes.dependencies import CallersTrace, Reader, RunId, Runner, TheAccess, TheService, WaitSeconds
 from leadhand.server.schemas import RunAnswer, RunsPage
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body, Submission, asked_for, loosens, of_worker
-from leadhand.server.waits import until_rest
 
 router = APIRouter(route_class=Route, prefix="/api/runs", tags=["runs"])
 

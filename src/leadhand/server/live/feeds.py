@@ -19,9 +19,9 @@ from leadhand.core.errors import UnreadableRun
 from leadhand.core.events import Entry, RunFinished, RunStatusSet
 from leadhand.core.run import ENDED
 from leadhand.ports import ContextStore
-from leadhand.server.drafts import Draft, Drafts
-from leadhand.server.pages import Chunk, Pages, chunks
-from leadhand.server.views import LiveView, LiveViews, lines_after
+from leadhand.server.live.drafts import Draft, Drafts
+from leadhand.server.live.pages import Chunk, Pages, chunks
+from leadhand.server.live.views import LiveView, LiveViews, lines_after
 
 KEPT = 1_000
 """The number of newest lines that are kept for a run with clients."""

@@ -13,9 +13,9 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from leadhand.core.errors import UnreadableRun
-from leadhand.server.drafts import Reading
-from leadhand.server.feeds import Feed, Feeds, as_json
-from leadhand.server.pages import CHUNK
+from leadhand.server.live.drafts import Reading
+from leadhand.server.live.feeds import Feed, Feeds, as_json
+from leadhand.server.live.pages import CHUNK
 
 CUT_AFTER_S = 30.0
 BEAT_S = 15.0

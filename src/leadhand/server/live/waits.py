@@ -7,7 +7,7 @@ import contextlib
 
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports.runs import RunListing
-from leadhand.server.feeds import Feed, Feeds
+from leadhand.server.live.feeds import Feed, Feeds
 
 
 def rests(listing: RunListing) -> bool:
