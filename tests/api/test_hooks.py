@@ -11,6 +11,7 @@ import pytest
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
 from leadhand.core.tool import Source, WriteArtifact
+from leadhand.flows import FlowAnswer, FlowContext, flow
 from leadhand.hooks import (
     AfterModel,
     AfterTool,
@@ -187,7 +188,8 @@ async def test_a_reply_that_a_hook_blocks_is_not_in_the_log_and_its_cost_is(home
         answer = await lead.run("look")
         events = await events_of(lead, answer.run_id)
     assert answer.status is RunStatus.FAILED
-    assert "a secret" in answer.gaps[0].reason
+    assert answer.failure is not None
+    assert "a secret" in answer.failure.message
     assert "hunter2" not in str(events)
     assert answer.document["usage"]["input_tokens"] == 10
     assert len(model.requests) == 1
@@ -202,7 +204,8 @@ async def test_a_prompt_that_a_hook_blocks_is_not_sent(home: Path) -> None:
     async with Leadhand(models=model, tools=[look], home=home, hooks=[no_secrets]) as lead:
         answer = await lead.run("look at 4111 1111")
     assert (answer.status, model.requests) == (RunStatus.FAILED, [])
-    assert "a card number" in answer.gaps[0].reason
+    assert answer.failure is not None
+    assert "a card number" in answer.failure.message
     assert answer.document["usage"]["requests"] == 0
 
 
@@ -244,16 +247,16 @@ async def test_hooks_see_the_sources_and_the_asks_of_a_result(home: Path) -> Non
 
 
 @pytest.mark.parametrize("flow", ["work-order", "research", "report"])
-async def test_a_hook_that_blocks_the_planning_leaves_a_gap_that_names_it(home: Path, flow: str) -> None:
+async def test_a_run_whose_planning_a_hook_blocks_has_a_failure_that_names_it(home: Path, flow: str) -> None:
     @before_model
     def never(call: BeforeModel) -> Block:
         return Block("no models today")
 
     async with Leadhand(offline=True, home=home, hooks=[never]) as lead:
         answer = await lead.run("Weather in Paris?", flow=flow)
-    (gap,) = answer.gaps
     assert answer.status is RunStatus.FAILED
-    assert (gap.class_, "no models today" in gap.reason) == ("rejected", True)
+    assert answer.failure is not None
+    assert (answer.failure.class_, "no models today" in answer.failure.message) == ("rejected", True)
     assert answer.document["answer"] is None
 
 
@@ -307,6 +310,18 @@ async def test_a_list_that_is_blocked_too_is_withheld(home: Path) -> None:
     assert "paid 100" not in answer.text
     assert [(each.tool, each.ok) for each in answer.done] == [("pay", True)]
     assert answer.document["failure"]["type"] == "hook_blocked"
+
+
+async def test_a_text_that_a_flow_joined_is_withheld_if_a_hook_blocks_it(home: Path) -> None:
+    @flow
+    async def joined(run: FlowContext) -> FlowAnswer:
+        return FlowAnswer("card 4111", value={"card": "4111"})
+
+    async with Leadhand(models=looker(), tools=[look], home=home, hooks=[NoCards], flows=[joined]) as lead:
+        answer = await lead.run("look", flow="joined")
+    assert (answer.status, answer.value) == (RunStatus.FAILED, None)
+    assert "4111" not in str(answer.document)
+    assert "it names a card" in answer.text
 
 
 async def test_no_draft_of_a_guarded_answer_is_shown(home: Path) -> None:

@@ -215,7 +215,10 @@ async def print_result(run: Run, output: Output) -> None:
     elif finished is not None and run.state.definition.shape and finished.value is not None:
         write_json(finished.value)
     elif finished is not None and finished.answer.strip():
-        apart = out_is_terminal() and err_is_terminal()
-        write(("\n" if apart else "") + answer_text(finished.answer, finished.sources))
+        apart, text = out_is_terminal() and err_is_terminal(), answer_text(finished.answer, finished.sources)
+        if run.state.definition.shape:  # who reads JSON on stdout gets no prose there
+            say(text.rstrip("\n"))
+            return
+        write(("\n" if apart else "") + text)
         if apart:
             say()

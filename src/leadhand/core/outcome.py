@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass
+from .errors import Failure, FailureClass
 from .events import RunFinished
 from .run import CitedSource, Gap, RunDefinition, RunStatus
 from .state import RunState, StepState
@@ -109,7 +109,7 @@ def concluded(state: RunState, answer: FlowAnswer, failure: Failure | None, *, c
     """Return the end of a run: the answer that its flow states, with the status that follows from what was done."""
     results = [each for each in used_by(state, answer) if may_be_used(each, answer.left_out)]
     gaps = all_gaps(state, answer, failure)
-    if failure is not None and not gaps and (results or failure.type in (HOOK_BLOCKED, HOOK_FAILED)):
+    if failure is not None and not gaps and results:
         gaps.append(failure_gap(words.WHOLE_REQUEST, failure))
     if cancelled:
         status = RunStatus.CANCELLED

@@ -139,7 +139,7 @@ class Controller:
         events, after = self._decisions(first)
         if not events:
             return False
-        events = await guarded(self._hooks, self._policy.answer, self._state, events, self._clock.now())
+        events = await guarded(self._hooks, self._state, events)
         jobs = self._dispatcher.jobs(self._state, events)
         self._head = head_of(after)
         entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs, head=self._head)

@@ -25,7 +25,6 @@ from leadhand.core.decide.requests import ACTED, repeated, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import fold, foreseen, replay
 from leadhand.core.limits import Concurrency, Limits, SharedBudget
-from leadhand.core.outcome import FlowAnswer
 from leadhand.core.relations import blocked_by, open_plan, tools_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -96,9 +95,8 @@ async def _stopped(runtime: Runtime, state: RunState) -> RunStatus:
     except LeadhandError:
         try:
             if (asked := stopping(state)) is not None:
-                now = datetime.now(UTC)
-                ended = decide(state, asked, now)
-                events = await guarded(runtime.hooks, lambda _: FlowAnswer(), state, ended, now)
+                ended = decide(state, asked, datetime.now(UTC))
+                events = await guarded(runtime.hooks, state, ended)
                 await runtime.log(state.run_id).append(*events, epoch=state.epoch)
         finally:
             await runtime.store.release(state.run_id, state.epoch)
