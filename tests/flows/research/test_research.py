@@ -206,6 +206,24 @@ def test_a_subagent_that_names_a_passage_that_no_tool_returned_is_asked_again(ho
     assert "deadbeef.1" in getattr(last, "text", "")
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (f"{SIZE} It lasts 20 years [deadbeef.1].", f"{SIZE} It lasts 20 years."),
+        (SIZE.replace("aaaaaaaa.1]", "deadbeef.1, aaaaaaaa.1]"), SIZE),
+    ],
+    ids=["alone", "beside one that exists"],
+)
+def test_a_passage_that_no_tool_returned_is_left_out_of_a_result_that_names_others(
+    home: Path, said: str, kept: str
+) -> None:
+    steps = lead(calls("search", query="size"), {"summary": said})
+    scripted = model(lead=lead(calls("subagent_run", **task("size")), SIZE), size=steps)
+    research(home, scripted)
+    assert told(scripted)[0]["summary"] == kept
+    assert [each.worker for each in scripted.requests] == ["lead", "subagent", "subagent", "lead"]
+
+
 @pytest.mark.parametrize(("paths", "artifact"), [(["costs.md"], "memory/costs.md"), ([], None)])
 def test_the_file_of_a_subagent_is_one_that_it_wrote_whatever_it_names(
     home: Path, paths: list[str], artifact: str | None
@@ -427,9 +445,9 @@ async def test_the_run_before_a_follow_up_reaches_the_lead(home: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"max_turns": 0}, ["1 to 1,000"]),
-        ({"max_revisions": 2}, ["2", "0 to 1"]),
-        ({"max_subagents": "many"}, ["'many'", "0 to 1,000"]),
+        ({"max_turns": 0}, ["max_turns", "1"]),
+        ({"max_revisions": 11}, ["max_revisions", "10"]),
+        ({"max_subagents": "many"}, ["'many'", "max_subagents"]),
         ({"review": False}, ["max_turns, max_subagents, max_revisions"]),
     ],
 )

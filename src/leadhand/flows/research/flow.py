@@ -30,9 +30,12 @@ async def _research(
     run: FlowContext,
     max_turns: Annotated[int, Field(ge=1, le=1_000)] = 60,
     max_subagents: Annotated[int, Field(ge=0, le=1_000)] = 40,
-    max_revisions: Annotated[int, Field(ge=0, le=1)] = 1,
+    max_revisions: Annotated[int, Field(ge=0, le=10)] = 1,
 ) -> FlowAnswer:
-    """Answer a question by research: a lead with todos and files dispatches subagents that search."""
+    """Answer a question by research: a lead with todos and files dispatches subagents that search.
+
+    With ``max_revisions`` 0, what contradicts the evidence is not corrected; otherwise the end of every flow does.
+    """
     details = Details(title=LEAD, shows=for_lead, keeps=with_files, children=SUBAGENTS)
     lead = await run.step(run.worker(LEAD), key=LEAD, input={}, details=details, optional=True, final=True)
     findings, writer = Findings(run.state, lead.state), None

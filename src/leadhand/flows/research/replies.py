@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from leadhand.core.artifact import MEMORY, confined
 from leadhand.core.state import RunState, StepState
@@ -19,12 +19,15 @@ LONGEST_FILE = 20_000
 
 
 def subagent_problems(_state: RunState, _step: StepState, result: Result) -> list[str]:
-    """Return the passages that a subagent names and no tool returned."""
+    """Return the passages that a subagent names and no tool returned, if it names no others: those are left out."""
     said, known = object_of(result.value), returned_passages(result.calls)
     if "passages" in said:  # it was checked before
         return []
-    named = (name for name in _named(said) if name not in known and not name.startswith(MEMORY))
-    return [f"the answer names the passage {name}, which no tool returned" for name in named][:8]
+    named = _named(said)
+    unknown = [name for name in named if not _is_known(name, known)]
+    if len(unknown) < len(named):
+        return []
+    return [f"the answer names the passage {name}, which no tool returned" for name in unknown][:8]
 
 
 def with_passages(_state: RunState, _step: StepState, result: Result) -> Json:
@@ -35,6 +38,8 @@ def with_passages(_state: RunState, _step: StepState, result: Result) -> Json:
     files = {memory_path(text_of(each.get("path"))): text_of(each.get("content")) for each in wrote}
     named = text_of(said.get("artifact_path")).removeprefix(MEMORY)
     path = f"{MEMORY}{named}" if f"{MEMORY}{named}" in files else next(reversed(files), None)
+    texts = {field: _supported(text, known) for field in ("summary", "detail") if (text := text_of(said.get(field)))}
+    said = {**said, **texts}
     cited = dict.fromkeys(name for names in (_named(said), *map(_cited, files.values())) for name in names)
     found = {**said, "artifact_path": path, "passages": tuple(known[name] for name in cited if name in known)}
     return Found.model_validate(found).model_dump(mode="json")
@@ -52,6 +57,21 @@ def with_files(_state: RunState, _step: StepState, result: Result) -> Json:
 def _named(said: Mapping[str, Json]) -> dict[str, None]:
     """Return what a subagent cites."""
     return _cited("\n".join(written_out(said.get(field)) for field in ("summary", "detail")))
+
+
+def _is_known(name: str, known: Container[str]) -> bool:
+    return name in known or name.startswith(MEMORY)
+
+
+def _supported(text: str, known: Container[str]) -> str:
+    """Return a text without the passages that it cites and no tool returned."""
+    for citation in reversed([*citations_in(text)]):
+        kept = [name for name in citation.ids if _is_known(name, known)]
+        if len(kept) < len(citation.ids):
+            before = text[: citation.start] if kept else text[: citation.start].rstrip(" ")
+            mark = f"[{', '.join(kept)}]" if kept else ""
+            text = f"{before}{mark}{text[citation.end :]}"
+    return text
 
 
 def _cited(text: str) -> dict[str, None]:
