@@ -75,7 +75,8 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
 def decided(state: RunState, command: do.Command, now: datetime, policy: Any) -> list[ev.AnyEvent]:
     """Have a command decided; the policy of the run answers if it is its end."""
     if isinstance(command, do.End):
-        command = command._replace(answer=policy.answer(state))
+        stated = policy.answer(state)
+        command = do.End(stated._replace(failure=command.answer.failure or stated.failure))
     return decide(state, command, now)
 
 

@@ -288,7 +288,6 @@ ANY_COMMAND: list[do.Command] = [
     do.SetStatus(RunStatus.WAITING),
     do.SetStatus(),
     do.End(),
-    do.End(cancelled=True),
     do.Ask(asked=Question(id="question-9", text="where?")),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -106,9 +107,9 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
     assert history.command(
         do.SetStatus(RunStatus.PAUSED) if at_rest is RunStatus.PAUSED else do.SetStatus(RunStatus.WAITING)
     )
-    end = do.End(cancelled=status is RunStatus.CANCELLED)
+    state = replace(history.state, cancel_by="ann" if status is RunStatus.CANCELLED else None)
     try:
-        finished = decided(history.state, end, history.now, history.policy)[-1]
+        finished = decided(state, do.End(), history.now, history.policy)[-1]
     except do.Refused:
         return False
     assert isinstance(finished, ev.RunFinished)
@@ -133,7 +134,7 @@ def test_a_run_does_not_succeed_by_being_told_so():
 
 @given(histories())
 def test_a_run_does_not_end_in_a_state_that_is_no_end(history: History):
-    for command in (do.End(), do.End(failure=failure("exhausted", "time")), do.End(cancelled=True)):
+    for command in (do.End(), do.End(FlowAnswer(failure=failure("exhausted", "time")))):
         try:
             finished = decided(history.state, command, history.now, history.policy)[-1]
         except do.Refused:

@@ -22,7 +22,7 @@ from leadhand.verify.claims import citations_in
 
 def status_of(history: History) -> RunStatus:
     """What the evidence makes of a run that ends now."""
-    return concluded(history.state, history.policy.answer(history.state), None).status
+    return concluded(history.state, history.policy.answer(history.state)).status
 
 
 def gaps(history: History) -> list[Gap]:
@@ -96,7 +96,7 @@ def test_a_doubt_does_not_change_the_status_unless_it_is_a_contradiction_or_the_
     judgement = Judgement(claims=(claim,), doubts=(doubt,) if verdict in DOUBTED else (), judged_by="fake")
     outcome = history.policy.answer(state)._replace(text="all is well", judgement=judgement)
 
-    finished = concluded(state, outcome, None)
+    finished = concluded(state, outcome)
 
     doubted = verdict is ClaimVerdict.CONTRADICTED or (strict and verdict in DOUBTED)
     assert finished.status is (RunStatus.PARTIAL if doubted else RunStatus.SUCCEEDED)
@@ -150,7 +150,7 @@ def test_all_accepted_and_nothing_missing_is_success():
 
 def test_nothing_done_is_failure_without_an_answer():
     history = History()
-    finished = concluded(history.state, history.policy.answer(history.state), None)
+    finished = concluded(history.state, history.policy.answer(history.state))
     assert (finished.status, finished.answer) == (RunStatus.FAILED, "")
     assert finished.failure is not None
 

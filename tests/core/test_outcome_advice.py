@@ -9,7 +9,7 @@ from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass
 from leadhand.core.ids import step_of
-from leadhand.core.outcome import all_gaps
+from leadhand.core.outcome import FlowAnswer, all_gaps
 from leadhand.core.run import RunStatus
 from leadhand.core.words.failures import more_steps, out_of_time
 from leadhand.core.work_order import Subtask, WorkOrder
@@ -49,7 +49,7 @@ def test_a_cancelled_run_lists_what_was_found_and_has_gaps_for_the_rest() -> Non
 def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:
     history = ordered(2, timeout_s=90)
     finish_first(history)
-    history.command(do.End(failure=out_of_time("so it is", 90)))
+    history.command(do.End(FlowAnswer(failure=out_of_time("so it is", 90))))
 
     finished = history.state.finished
     assert finished is not None
@@ -66,7 +66,7 @@ def test_what_was_never_begun_names_the_limit_that_ended_the_rest() -> None:
     issued = (Subtask(name="a"), Subtask(name="b"))
     history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=issued)))
     history.decide_all()
-    history.command(do.End(failure=out_of_time("so it is", 90)))
+    history.command(do.End(FlowAnswer(failure=out_of_time("so it is", 90))))
 
     gaps = all_gaps(history.state, history.policy.answer(history.state))
     assert all("so it is" in gap.reason for gap in gaps)

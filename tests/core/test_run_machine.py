@@ -15,6 +15,7 @@ from core.histories import History, Pick, definition, failure
 from core.moves import MOVES, walk
 from leadhand.core import commands as do
 from leadhand.core.approval import Question
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import RunStatus
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import ProposedSubtask, Step
@@ -177,7 +178,7 @@ class CommandedAtWill(Explored):
         self.history.command(command)
 
     @precondition(lambda self: len(self.history.log) > 25 and self.history.state.status is RunStatus.RUNNING)
-    @rule(command=st.sampled_from([do.End(), do.End(failure=failure("exhausted", "time")), do.End(cancelled=True)]))
+    @rule(command=st.sampled_from([do.End(), do.End(FlowAnswer(failure=failure("exhausted", "time")))]))
     def it_is_ended(self, command: do.End) -> None:
         self.history.command(command)
 

@@ -108,13 +108,9 @@ class SetStatus(NamedTuple):
 
 
 class End(NamedTuple):
-    """End the run with the ``answer`` that its flow states; the evidence decides whether it succeeded.
+    """End the run with the ``answer`` that its flow states, or for the reason in ``answer.failure``; the evidence
+    decides whether it succeeded."""
 
-    ``failure`` is the reason if the run ends early. With ``cancelled``, its status is cancelled.
-    """
-
-    failure: Failure | None = None
-    cancelled: bool = False
     answer: FlowAnswer = FlowAnswer()
 
 

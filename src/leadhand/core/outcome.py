@@ -27,9 +27,8 @@ class FlowAnswer(NamedTuple):
     Of a built-in flow, ``sources`` are those that the answer cites as [1], [2], …, by title and address (None: all of
     what it ``uses``), ``judgement`` is given if it had its text judged, ``writer`` is the worker that corrects it ("":
     the one that wrote it, None: nobody), ``material`` what it is judged beside, ``waived`` are failed steps that are
-    not gaps. ``failure`` is why the run ends early. In the core, ``uses`` are the ids of steps, ``left_out`` steps that
-    the flow no longer asks for, and ``returned`` says that the flow came to its end, so an answer that rests on no
-    result is one anyway.
+    not gaps. ``failure`` is why the run ends early; without one, an answer that rests on no result is one anyway. In
+    the core, ``uses`` are the ids of steps, and ``left_out`` steps that the flow no longer asks for.
     """
 
     text: str = ""
@@ -43,7 +42,6 @@ class FlowAnswer(NamedTuple):
     waived: Sequence[str] = ()
     failure: Failure | None = None
     left_out: Sequence[str] = ()
-    returned: bool = False
 
 
 def unproven_call(subtask: Subtask, calls: Iterable[CallState], approved: Container[str] = ()) -> Failure | None:
@@ -105,15 +103,16 @@ def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[Ca
 # --- the end of a run ------------------------------------------------------------------------------------------------
 
 
-def concluded(state: RunState, answer: FlowAnswer, failure: Failure | None, *, cancelled: bool = False) -> RunFinished:
+def concluded(state: RunState, answer: FlowAnswer) -> RunFinished:
     """Return the end of a run: the answer that its flow states, with the status that follows from what was done."""
     results = [each for each in used_by(state, answer) if may_be_used(each, answer.left_out)]
-    gaps = all_gaps(state, answer, failure)
+    gaps, failure = all_gaps(state, answer), answer.failure
+    direct = failure is None and not is_blank(answer.text)
     if failure is not None and not gaps and results:
         gaps.append(failure_gap(words.WHOLE_REQUEST, failure))
-    if cancelled:
+    if state.cancel_by is not None:
         status = RunStatus.CANCELLED
-    elif results or (answer.returned and not is_blank(answer.text)):
+    elif results or direct:
         status = _status(state.definition, answer, gaps)
     else:
         status, failure = RunStatus.FAILED, failure or _cause(state, gaps)
@@ -126,7 +125,7 @@ def concluded(state: RunState, answer: FlowAnswer, failure: Failure | None, *, c
         status=status,
         number=len(state.answers) + 1,
         answer=answer.text if not is_blank(answer.text) else plain_list(results),
-        value=answer.value if results or answer.returned else None,
+        value=answer.value if results or direct else None,
         sources=tuple(sources),
         gaps=tuple(gaps),
         failure=failure,
@@ -201,7 +200,7 @@ def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]
 # --- gaps ------------------------------------------------------------------------------------------------------------
 
 
-def all_gaps(state: RunState, answer: FlowAnswer, failure: Failure | None = None) -> list[Gap]:
+def all_gaps(state: RunState, answer: FlowAnswer) -> list[Gap]:
     """Return the gaps that the flow names, and one for every failed step that counts and is not waived, and for every
     result that it uses in vain."""
     named = {gap.step: gap for gap in answer.gaps if gap.step is not None}
@@ -210,7 +209,7 @@ def all_gaps(state: RunState, answer: FlowAnswer, failure: Failure | None = None
     for key, step in state.steps.items():
         fails = step.counts and not step.ok and key not in waived and _stands(step, answer.left_out)
         if key in named or fails or (key in used and not may_be_used(step, answer.left_out)):
-            found.append(named.get(key) or gap_of(state, step, failure))
+            found.append(named.get(key) or gap_of(state, step, answer.failure))
     return [*found, *(gap for gap in answer.gaps if gap.step is None)]
 
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from leadhand.core import commands as do
 from leadhand.core.commands import FlowError
-from leadhand.core.decide import due, run_out, when_idle
+from leadhand.core.decide import due, ending, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import fold, foreseen
 from leadhand.core.ids import step_of
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.relations import dozes, ended_by
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import RunState
@@ -172,8 +173,7 @@ class Controller:
             elif postponed:  # nor does the state after the others allow it
                 message = f"the flow {self._policy.name} returned an invalid step: {reason}"
                 how = "fix the flow, then start the run again"
-                failure = Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, how)
-                commands, postponed = [do.End(failure=failure)], False
+                commands, postponed = [ending(message, "flow_error", FailureClass.UNAVAILABLE, how)], False
             else:
                 # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
                 commands = when_idle(state, reason, len(self._held)) if not made else []
@@ -219,7 +219,7 @@ class Controller:
         deadline, work_deadline = (state.deadline, state.work_deadline) if timed else (None, None)
         if deadline is not None and now >= deadline:
             message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
-            return [do.End(failure=out_of_time(message))]
+            return [do.End(FlowAnswer(failure=out_of_time(message)))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if running:
             commands = [each for each in commands if not self._is_unwanted(state, each)]

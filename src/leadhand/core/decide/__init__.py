@@ -12,7 +12,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.evolve import foreseen
-from leadhand.core.outcome import concluded
+from leadhand.core.outcome import FlowAnswer, concluded
 from leadhand.core.relations import is_work, open_plan, open_question
 from leadhand.core.run import RUN, RunStatus
 from leadhand.core.state import RunState
@@ -124,8 +124,7 @@ def _settled_since(state: RunState) -> bool:
 def stopping(state: RunState) -> do.End | do.SetStatus | None:
     """Return the command that cancels or pauses a run, as a person asked; None if nobody did."""
     if state.cancel_by is not None:
-        cancelled = Failure.of(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED, ASK_AGAIN)
-        return do.End(failure=cancelled, cancelled=True)
+        return ending(f"cancelled by {state.cancel_by}", "cancelled", FailureClass.REJECTED, ASK_AGAIN)
     return None if state.pause_reason is None else do.SetStatus(RunStatus.PAUSED, state.pause_reason)
 
 
@@ -159,8 +158,13 @@ def when_idle(state: RunState, refused: str = "", held: int = 0) -> list[do.Comm
     message = f"the flow {state.definition.flow} returned no commands, but the run has not ended"
     if refused:
         message = f"the flow {state.definition.flow} asked for what cannot be done: {refused}"
-        return [do.End(failure=Failure.of(message, "flow_error", FailureClass.UNAVAILABLE, FIX_FLOW))]
-    return [do.End(failure=Failure.of(message, "no_progress", FailureClass.EXHAUSTED, ASK_OTHERWISE))]
+        return [ending(message, "flow_error", FailureClass.UNAVAILABLE, FIX_FLOW)]
+    return [ending(message, "no_progress", FailureClass.EXHAUSTED, ASK_OTHERWISE)]
+
+
+def ending(message: str, type_: str, class_: FailureClass, next_action: str) -> do.End:
+    """Return the command that ends a run early, for this reason."""
+    return do.End(FlowAnswer(failure=Failure.of(message, type_, class_, next_action)))
 
 
 def may_become(state: RunState, status: RunStatus) -> bool:
@@ -170,9 +174,9 @@ def may_become(state: RunState, status: RunStatus) -> bool:
 
 def end(state: RunState, command: do.End, now: datetime) -> list[ev.AnyEvent]:
     """End a run. Its flow states the answer; status, sources and gaps follow from the evidence."""
-    ended = ended_attempts(state, command.failure)
+    ended = ended_attempts(state, command.answer.failure)
     after = foreseen(state, ended, now) if ended else state
-    finished = concluded(after, command.answer, command.failure, cancelled=command.cancelled)
+    finished = concluded(after, command.answer)
     if not may_become(state, finished.status):
         raise do.Refused(f"a run that is {state.status} cannot end as {finished.status}")
     return [*ended, finished]

@@ -25,8 +25,8 @@ def answer_now(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
     this answer.
     """
     error = now.main.error if now.main.done else None
-    returned = now.main.done and error is None
-    found = cast("FlowAnswer", now.main.value) if returned else stated(now, unfinished, state)
+    is_over = now.main.done and error is None
+    found = cast("FlowAnswer", now.main.value) if is_over else stated(now, unfinished, state)
     gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
     early = [each.key for each in now.early.values()]
     if state.orders or found.text:
@@ -36,14 +36,9 @@ def answer_now(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
     waived = [
         key
         for key, each in now.steps.items()
-        if key in state.steps and (each.optional or each.waived or (now.main.done and not (each.done or each.awaited)))
+        if key in state.steps and (each.optional or (now.main.done and not (each.done or each.awaited)))
     ]
-    return found._replace(
-        gaps=[*found.gaps, *gaps],
-        waived=[*found.waived, *waived],
-        left_out=left_out,
-        returned=returned,
-    )
+    return found._replace(gaps=[*found.gaps, *gaps], waived=waived, left_out=left_out)
 
 
 def steps_asked(state: RunState, key: str) -> Sequence[str]:

@@ -21,7 +21,6 @@ from typing import Any, TypeVar, cast
 
 from leadhand.core.commands import Command, IssueStep
 from leadhand.core.decide.attempts import may_begin
-from leadhand.core.errors import Failure
 from leadhand.core.evolve.steps import subtask_step
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
@@ -72,8 +71,6 @@ class Pass:
         """Lines at which the function blocked the loop, with the seconds."""
         self.concluded: dict[str, Command] = {}
         """What settles the flows inside of this one that have ended."""
-        self.failure: Failure | None = None
-        """Why the run ends early, as the function says."""
         self.orders: dict[str, WorkOrder] = {}
         """The work orders that were asked for."""
         self.begins: dict[str, Subtask] = {}

@@ -68,7 +68,7 @@ class Pending(Waited[_T]):
         self.recorded: Recorded | None = None
         """What the log would record of the worker today."""
         self.details = PLAIN
-        self.optional = self.waived = self.awaited = self.closed = False
+        self.optional = self.awaited = self.closed = False
         self.line = ""
         self.result: _T | None = None
 
@@ -77,7 +77,7 @@ class Pending(Waited[_T]):
         self.awaited = True
         result: Any = self.result
         if isinstance(result, Result) and not result.ok and not self.optional:
-            raise StepFailed(result, partial(setattr, self, "waived", True))
+            raise StepFailed(result, partial(setattr, self, "optional", True))
         return cast("_T", result)
 
     def results(self) -> Sequence[Result]:

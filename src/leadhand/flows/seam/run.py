@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from leadhand.core import commands as do
 from leadhand.core.approval import Question
 from leadhand.core.commands import Command, FlowError
-from leadhand.core.decide import decide, ended_attempts
+from leadhand.core.decide import decide, ended_attempts, ending
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AnyEvent
 from leadhand.core.evolve import foreseen
@@ -90,7 +90,6 @@ class FunctionRun:
         except (TypeError, ValueError) as error:
             what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
             raise FlowMisuse(what) from error
-        now.failure = answer.failure
         if answer.failure is not None or self._provided.ending is None:
             return answer
         return await self._provided.ending.close(context, answer)
@@ -144,7 +143,7 @@ class FunctionRun:
         try:
             return [*self._next(state)]
         except (Exception, SystemExit) as error:  # what a flow is made of is user code: it ends its own run
-            return [do.End(failure=self._fault(error))]
+            return [do.End(FlowAnswer(failure=self._fault(error)))]
 
     def _next(self, state: RunState) -> Iterator[Command]:
         now = self.advanced(state)
@@ -154,9 +153,7 @@ class FunctionRun:
             for key, pending in now.steps.items():
                 if not pending.done and not pending.awaited and key in state.steps:
                     yield do.Note(f"{key} was asked for at line {pending.line} and never awaited", f"!lost-{key}")
-            error = now.main.error
-            failure = now.failure if error is None or isinstance(error, StepFailed) else self._fault(error)
-            yield do.End(failure=failure)
+            yield do.End()
             return
         wanted = [*now.commands()]
         yield from self._diverged(state, now, wanted) if wanted and self.diverges else wanted
@@ -178,7 +175,7 @@ class FunctionRun:
                 return
             if asked.reply.strip().casefold() != GO_ON:
                 message = f"{what}{acted}, which has acted, and {asked.by or 'a person'} stopped the run"
-                yield do.End(failure=Failure.of(message, "diverged", FailureClass.REJECTED, FIX_FLOW))
+                yield ending(message, "diverged", FailureClass.REJECTED, FIX_FLOW)
                 return
             for each in steps_asked(state, acted):
                 if not state.steps[each].closed:
@@ -190,18 +187,20 @@ class FunctionRun:
     def decide(self, state: RunState, command: Command, now: datetime) -> list[AnyEvent]:
         """Return the events that follow from a command; a run ends with the answer of its flow. Raises Refused."""
         if isinstance(command, do.End):
-            after = foreseen(state, ended_attempts(state, command.failure), now)
-            command = command._replace(answer=self.answer(after))
+            failure = command.answer.failure
+            command = do.End(self.answer(foreseen(state, ended_attempts(state, failure), now), failure))
         return decide(state, command, now)
 
-    def answer(self, state: RunState) -> FlowAnswer:
-        """Return the answer of the run if it ends now."""
+    def answer(self, state: RunState, failure: Failure | None = None) -> FlowAnswer:
+        """Return the answer of the run if it ends now, for the reason in ``failure`` or for that of the flow."""
         try:
             now = self._pass if self._pass is not None else self.advanced(state)
-            unfinished = self.flow.unfinished
-            return answer_now(now, state, None if unfinished is None or now.main.done else unfinished(state))
+            unfinished, error = self.flow.unfinished, now.main.error
+            answer = answer_now(now, state, None if unfinished is None or now.main.done else unfinished(state))
+            own = answer.failure if error is None or isinstance(error, StepFailed) else self._fault(error)
+            return answer._replace(failure=failure or own)
         except (Exception, SystemExit) as error:  # what was found is not lost with it
-            return FlowAnswer(gaps=[failure_gap("the answer", self._fault(error))])
+            return FlowAnswer(gaps=[failure_gap("the answer", self._fault(error))], failure=failure)
 
     def _fault(self, error: BaseException) -> Failure:
         """Return the failure of a run whose flow has raised an error."""
