@@ -38,7 +38,7 @@ IMPORTED = (
     "anyio._backends._asyncio",
     "leadhand.app.driving.cluster",
     "leadhand.server.serving",
-    "leadhand.stores.postgres",
+    "leadhand.stores.postgres.database",
     "leadhand.testing.scripted_model",
     "pytest",
     "uvicorn.lifespan.on",

@@ -23,8 +23,8 @@ from leadhand import Leadhand, RunStatus, StoreError, Tool, ToolContext, ToolRet
 from leadhand.app import document
 from leadhand.core.evolve import replay
 from leadhand.core.run import StepStatus
-from leadhand.stores import sqlite
 from leadhand.stores.opening import open_store
+from leadhand.stores.sqlite import database as sqlite
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, plans, results_of, reviews, says, subtask
 
 COUNT = 40

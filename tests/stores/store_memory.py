@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from leadhand.core.errors import LeadhandError
 from leadhand.stores.connection import Connection
 from leadhand.stores.schema import create_tables
-from leadhand.stores.sqlite import DIALECT, SqliteConnection, session
+from leadhand.stores.sqlite.database import DIALECT, SqliteConnection, session
 from leadhand.stores.transaction import LogTransaction, Operation
 
 

@@ -33,7 +33,7 @@ from leadhand.core.worker import Worker
 from leadhand.stores import codec
 from leadhand.stores.codec import LARGEST_EVENT, encode, microseconds, moment, read_entries
 from leadhand.stores.large_values import unpack
-from leadhand.stores.sqlite import DIALECT, SqliteConnection
+from leadhand.stores.sqlite.database import DIALECT, SqliteConnection
 from leadhand.stores.transaction import Append, Create
 
 GOLDEN = Path(__file__).parent / "golden" / "log.jsonl"

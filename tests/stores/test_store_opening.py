@@ -16,7 +16,7 @@ from stores.contract import started
 from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.stores import schema
 from leadhand.stores.opening import database_at, open_store
-from leadhand.stores.sqlite import EXPLAINED, explained
+from leadhand.stores.sqlite.database import EXPLAINED, explained
 
 RECORDED = "SELECT version FROM meta"
 
@@ -87,7 +87,7 @@ async def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     real = builtins.__import__
 
     def without_psycopg(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.startswith("psycopg") or name == "postgres":
+        if name.startswith("psycopg") or name == "postgres.database":
             raise ImportError(name)
         return real(name, *args, **kwargs)
 

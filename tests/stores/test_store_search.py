@@ -12,7 +12,7 @@ from stores.contract import started
 from leadhand.core.errors import StoreError
 from leadhand.core.events import RunFinished
 from leadhand.core.run import RunStatus
-from leadhand.stores import search_index
+from leadhand.stores import search
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
 
@@ -30,7 +30,7 @@ async def found(store: SqlContextStore, search: str) -> list[str]:
 async def test_a_search_adds_few_runs_to_the_index_and_upkeep_the_others(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_index, "RUNS_PER_SEARCH", 2)
+    monkeypatch.setattr(search, "RUNS_PER_SEARCH", 2)
     async with aclosing(await open_store(url)) as store:
         await finished(store, "harbour", 1, 2, 3, 4, 5)
         assert await found(store, "harbour") == ["run-5", "run-4"]
@@ -41,14 +41,14 @@ async def test_a_search_adds_few_runs_to_the_index_and_upkeep_the_others(
 async def test_a_run_that_cannot_be_added_to_the_index_fails_no_search(
     url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    write = search_index.write_words
+    write = search.write_words
 
-    def fails(connection: Any, run: search_index.Behind, words: list[str]) -> None:
+    def fails(connection: Any, run: search.Behind, words: list[str]) -> None:
         if run.run_id == "run-2":
             raise StoreError("the row is too large", "report it")
         write(connection, run, words)
 
-    monkeypatch.setattr(search_index, "write_words", fails)
+    monkeypatch.setattr(search, "write_words", fails)
     async with aclosing(await open_store(url)) as store:
         await finished(store, "harbour", 1, 2, 3)
         assert await found(store, "harbour") == ["run-3", "run-1"]

@@ -24,11 +24,12 @@ from stores.contract import began, pauses, reasons, started, tokens, tokens_at_m
 
 from leadhand.core.errors import NoSuchRun, RunOwned, StoreError
 from leadhand.core.run import RunStatus
-from leadhand.stores import followers, sqlite
+from leadhand.stores import followers
 from leadhand.stores.connection import Connection
 from leadhand.stores.opening import open_store
-from leadhand.stores.postgres import PostgresConnection
+from leadhand.stores.postgres.database import PostgresConnection
 from leadhand.stores.sql_store import SqlContextStore
+from leadhand.stores.sqlite import database as sqlite
 from leadhand.stores.writer import BATCH, SideWrite, Writer
 
 
@@ -296,7 +297,7 @@ async def test_a_process_stopped_while_it_synchronises_does_not_lock_the_databas
 ) -> None:
     writer = """
     import threading
-    import leadhand.stores.sqlite as module
+    import leadhand.stores.sqlite.database as module
     async def main():
         store = await open_store(url)
         await store.create("run-1", started())

@@ -6,24 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-_OBJECT, _WHOLE, _NUMBER, _TRUTH = "a JSON object", "a whole number", "a number", "true or false"
-KINDS = {
-    "model_attributes_type": _OBJECT,
-    "model_type": _OBJECT,
-    "dict_type": _OBJECT,
-    "list_type": "a list",
-    "string_type": "text",
-    "string_unicode": "text in valid Unicode",
-    "int_type": _WHOLE,
-    "int_parsing": _WHOLE,
-    "int_from_float": _WHOLE,
-    "float_type": _NUMBER,
-    "float_parsing": _NUMBER,
-    "bool_type": _TRUTH,
-    "bool_parsing": _TRUTH,
-}
-"""What a value must be, by the validator's type of the fault."""
-
 
 class Fault(NamedTuple):
     """What is wrong with a request, in one line, and how to fix it."""
@@ -47,8 +29,8 @@ def fault_of(error: Mapping[str, Any]) -> Fault:
             return Fault(f"{what} is missing", f"Send {'it as a JSON object' if what == 'the body' else field}.")
         case "extra_forbidden":
             return Fault(f"{what} is not a field of this request", "Remove it, or correct its name.")
-        case type_ if type_ in KINDS:
-            return Fault(f"{what} is not {KINDS[type_]}", f"Send {KINDS[type_]}.")
+        case "model_attributes_type" | "model_type" | "dict_type":
+            return Fault(f"{what} is not a JSON object", "Send a JSON object.")
         case "value_error":
             how = str(error["ctx"]["error"])
             return Fault(f"invalid value for {what}", f"{how[:1].upper()}{how[1:]}.")

@@ -30,7 +30,7 @@ from leadhand.ports.runs import (
 from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags
 from .connection import Connection, Database, Dialect, Hold, Row
 from .large_values import PACKED
-from .search_index import search_conditions
+from .search import search_conditions
 
 VERSIONS_READ = 5_000
 """The newest versions of files among which those of earlier runs are looked for."""

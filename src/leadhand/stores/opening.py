@@ -54,7 +54,7 @@ def database_at(url: str, *, reading: bool = False, heartbeat_limit_s: float = H
             return _sqlite(rest.removeprefix("/"), reading)
         case "postgresql" | "postgres":
             try:
-                from .postgres import PostgresDatabase
+                from .postgres.database import PostgresDatabase
             except ImportError as error:
                 raise ConfigurationError(
                     "a postgresql:// database needs the package psycopg, which is not installed",
@@ -69,7 +69,7 @@ def database_at(url: str, *, reading: bool = False, heartbeat_limit_s: float = H
 
 
 def _sqlite(path: str, reading: bool) -> Database:
-    from .sqlite import SqliteDatabase
+    from .sqlite.database import SqliteDatabase
 
     if not path or path == ":memory:":
         raise ConfigurationError(

@@ -13,7 +13,7 @@ from leadhand.ports.runs import REQUEST_SHOWN
 
 from .codec import read_tags, stored_tags
 from .connection import Row, Table
-from .search_words import words_in
+from .search import words_in
 
 RUNS = Table(
     "runs",

@@ -25,16 +25,16 @@ from leadhand.ports.heads import RunHead
 from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
 from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
 
-from . import search_index, side_tables, upkeep
+from . import search, side_tables, upkeep
 from .codec import encode, read_entries
 from .connection import Database, ReadOnly, Unavailable, close_in_forked_child
 from .followers import Followers, Poller
-from .job_queue import defer, queue_info
 from .kept_beside import KeptBeside
 from .large_values import bytes_of
 from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
-from .messages import Hear, MessageBus
 from .places import Queues, places
+from .postgres.job_queue import defer, queue_info
+from .postgres.messages import Hear, MessageBus
 from .schema import is_created
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
@@ -168,17 +168,17 @@ class SqlContextStore(KeptBeside):
     ) -> list[RunListing]:
         if filters.get("search", "").strip():
             with suppress(ReadOnly):  # then what is in the index is found
-                await self.index_runs(most=search_index.RUNS_PER_SEARCH)
+                await self.index_runs(most=search.RUNS_PER_SEARCH)
         asked = RunsAsked(limit, before, self._now())
         return await self._query(run_listings, self._database.dialect, self._hold, asked, filters)
 
     async def index_runs(self, run_id: str | None = None, *, most: int | None = None) -> int:
-        behind: list[search_index.Behind] = await self._query(search_index.runs_behind, run_id, most)
+        behind: list[search.Behind] = await self._query(search.runs_behind, run_id, most)
         indexed = 0
         for run in behind:
-            words = await self._query(search_index.new_words, run)
+            words = await self._query(search.new_words, run)
             try:
-                await self._write_beside(f"8 {run.run_id}", search_index.write_words, run, words)
+                await self._write_beside(f"8 {run.run_id}", search.write_words, run, words)
             except (ReadOnly, Unavailable):
                 raise
             except StoreError as error:  # the other runs can still be found

@@ -22,12 +22,43 @@ from leadhand.ports import Job
 from leadhand.ports.heads import RunHead
 from leadhand.ports.webhooks import messages
 
-from . import changes
 from .codec import Encoded, encode, microseconds
-from .connection import Connection, Dialect, Hold, Row, Table
-from .job_queue import defer
-from .run_row import RUNS, RunRow
-from .webhooks import deliveries_of
+from .connection import Change, Connection, Dialect, Hold, Row, Table
+from .postgres.job_queue import defer
+from .run_row import FIXED, RUNS, RunRow
+from .webhooks import DELIVERIES, deliveries_of
+
+EVENTS = Table("events", "run_id, seq, at, epoch, type, version, subject, body")
+RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes, shared")
+SHARED = Table(
+    "shared_accounts",
+    "scope, spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
+)
+ALLOWANCES = Table(
+    "allowances",
+    "run_id, scope, ceiling_requests, ceiling_tokens, ceiling_nanousd,"
+    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
+)
+BLOBS = Table("blobs", "digest, body")
+
+
+def _replacing(table: Table, key: str, changing: Sequence[str]) -> Change:
+    columns = ", ".join(f"{name} = excluded.{name}" for name in changing)
+    return Change(table, f" ON CONFLICT ({key}) DO UPDATE SET {columns}")
+
+
+def _deleting(name: str, key: str) -> Change:
+    return Change(Table(name, key), deletes=True)
+
+
+ADD_EVENTS = Change(EVENTS)
+WRITE_RUNS = _replacing(RUNS, "run_id", RUNS.columns.split(", ")[FIXED:])
+SETTLE = _deleting("reservations", "run_id, attempt, call_id")
+RESERVE = Change(RESERVATIONS)
+WRITE_ALLOWANCES = _replacing(ALLOWANCES, "run_id, scope", ALLOWANCES.columns.split(", ")[2:])
+WRITE_SHARED = _replacing(SHARED, "scope", SHARED.columns.split(", ")[1:])
+ADD_BLOBS = Change(BLOBS, " ON CONFLICT (digest) DO NOTHING")
+ADD_DELIVERIES = Change(DELIVERIES)
 
 ENDING = frozenset({"attempt_returned", "step_settled"})
 """The types of events that end an attempt."""
@@ -157,15 +188,15 @@ class LogTransaction:
         new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
         deliveries = deliveries_of(self._connection, (each for each in new if messages(each[1].event)))
         for change, rows in (
-            (changes.ADD_EVENTS, self._events),
-            (changes.WRITE_RUNS, [row.values() for row in self._changed.values()]),
-            (changes.SETTLE, settled),
-            (changes.RESERVE, reserved),
-            (changes.WRITE_ALLOWANCES, allowances),
-            (changes.WRITE_SHARED, [(scope, *each.spent.row, *each.reserved.row) for scope, each in shared]),
+            (ADD_EVENTS, self._events),
+            (WRITE_RUNS, [row.values() for row in self._changed.values()]),
+            (SETTLE, settled),
+            (RESERVE, reserved),
+            (WRITE_ALLOWANCES, allowances),
+            (WRITE_SHARED, [(scope, *each.spent.row, *each.reserved.row) for scope, each in shared]),
             # Always in the same order, so that two transactions that write the same blobs never deadlock.
-            (changes.ADD_BLOBS, sorted(self._blobs.items())),
-            (changes.ADD_DELIVERIES, deliveries),
+            (ADD_BLOBS, sorted(self._blobs.items())),
+            (ADD_DELIVERIES, deliveries),
         ):
             change.write(self._connection, rows)
         if self._jobs:
@@ -293,7 +324,7 @@ class LogTransaction:
         scopes = {(append.run_id, scope) for append in appends for scope in append.scopes}
         attempts = [(append.run_id, attempt) for append in appends for attempt in append.attempts]
         shared = {scope for append in appends for scope in append.shared}
-        for run_id, attempt, call_id, *amount, taken_from, taken_from_shared in changes.RESERVATIONS.find(
+        for run_id, attempt, call_id, *amount, taken_from, taken_from_shared in RESERVATIONS.find(
             connection, dialect, "run_id, attempt", attempts
         ):
             names: tuple[str, ...] = tuple(json.loads(taken_from)) if taken_from else ()
@@ -303,7 +334,7 @@ class LogTransaction:
             rows[run_id].budget.open[attempt, call_id] = Reservation(Money(*amount), names, of_many)
             self._reserved.setdefault(run_id, []).append((run_id, attempt, call_id))
         self._load_shared(sorted((scope,) for scope in shared), dialect)
-        for run_id, scope, *amounts in changes.ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
+        for run_id, scope, *amounts in ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
             account = Account(Ceiling(*amounts[:3]), Money(*amounts[3:6]), Money(*amounts[6:]))
             rows[run_id].budget.scopes[scope] = account
 
@@ -320,8 +351,8 @@ class LogTransaction:
         if not dialect.alone:  # only a row that is there can be locked
             nothing = (*NOTHING.row, *NOTHING.row)
             rows = [(*scope, *nothing) for scope in scopes]
-            changes.SHARED.insert(self._connection, rows, " ON CONFLICT (scope) DO NOTHING")
+            SHARED.insert(self._connection, rows, " ON CONFLICT (scope) DO NOTHING")
         locked = f" ORDER BY scope{dialect.for_update}"
-        for scope, *amounts in changes.SHARED.find(self._connection, dialect, "scope", scopes, locked):
+        for scope, *amounts in SHARED.find(self._connection, dialect, "scope", scopes, locked):
             self._shared[scope] = Account(spent=Money(*amounts[:3]), reserved=Money(*amounts[3:]))
         self._loaded_shared.update(self._shared)

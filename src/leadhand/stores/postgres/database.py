@@ -14,8 +14,17 @@ from psycopg.types.numeric import Int8Dumper
 
 from leadhand.core.errors import StoreError
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
+from leadhand.stores.connection import (
+    Connection,
+    Corrupt,
+    Dialect,
+    Row,
+    TryAgain,
+    Unavailable,
+    Unstorable,
+    close_in_forked_child,
+)
 
-from .connection import Connection, Corrupt, Dialect, Row, TryAgain, Unavailable, Unstorable, close_in_forked_child
 from .heartbeat import HeartbeatHold
 
 CREATING = 0x6C6561646861  # an arbitrary number, the same in every release

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from leadhand.core.errors import StoreError
-
-from .connection import Connection, Database
-from .threads import Service, Wakeups
+from leadhand.stores.connection import Connection, Database
+from leadhand.stores.threads import Service, Wakeups
 
 CHANNEL = "leadhand"
 WAIT_S = 0.1

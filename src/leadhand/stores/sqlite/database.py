@@ -13,10 +13,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from leadhand.core.errors import StoreError
+from leadhand.stores.connection import Absent, Connection, Corrupt, Dialect, ReadOnly, Row, Unavailable, Unstorable
+from leadhand.stores.ownership import LockFileHold
 
 from .commit_mark import CommitMark
-from .connection import Absent, Connection, Corrupt, Dialect, ReadOnly, Row, Unavailable, Unstorable
-from .ownership import LockFileHold
 
 PATIENCE_S = 2.0
 """Seconds that a statement waits for another process's transaction, which takes milliseconds unless it is stopped."""

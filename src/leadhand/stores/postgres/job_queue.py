@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from leadhand.ports import DRIVE, Job
 from leadhand.ports.hosts import QueueInfo
-
-from .connection import Connection, TryAgain
+from leadhand.stores.connection import Connection, TryAgain
 
 DEFER = (
     "SELECT procrastinate_defer_jobs_v1(array_agg(ROW(queue, task, priority, NULL, queueing_lock, args, NULL)"

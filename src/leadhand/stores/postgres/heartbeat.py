@@ -16,10 +16,9 @@ from hashlib import blake2b
 
 from leadhand.core.errors import StoreError
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S, TAKES_WORK, Announcement
-
-from .connection import Connection, among
-from .ownership import new_host
-from .threads import Service
+from leadhand.stores.connection import Connection, among
+from leadhand.stores.ownership import new_host
+from leadhand.stores.threads import Service
 
 BEATS = 10
 """Heartbeats within the limit."""

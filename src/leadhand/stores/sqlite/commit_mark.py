@@ -12,8 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from leadhand.core.errors import StoreError
-
-from .connection import Corrupt, Row
+from leadhand.stores.connection import Corrupt, Row
 
 Execute = Callable[[str], list[Row]]
 

@@ -1,0 +1,1 @@
+"""SQLite: the database in one file, and the number of its last commit in another."""
