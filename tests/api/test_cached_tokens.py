@@ -62,10 +62,9 @@ async def test_cached_tokens_are_counted_priced_and_shown(
     assert document["usage"]["cost_usd"] == pytest.approx(cost / 1e9)
     shown = ["1,010", "800", *([str(written)] if written else [])]
     projection = Projection(run.run_id)
-    changes = projection.take_all(entries)
+    projection.take_all(entries)
     assert projection.state is not None
     for text in (page(document), spending(projection.state)):  # "leadhand runs show"
         assert all(number in text for number in shown)
-    assert any(all(each in change.words.text for each in ("1,000", *shown[1:])) for change in changes)
     spend = projection.document["spend"]
     assert (spend.get("cached_tokens"), spend.get("cache_write_tokens", 0)) == (800, written)
