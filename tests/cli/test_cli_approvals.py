@@ -60,7 +60,7 @@ def test_the_list_shows_all_that_is_known_of_a_call(leadhand: Any) -> None:
 
     head, *lines = listed.out.splitlines()
     assert head.startswith(asked["id"])
-    for known in ("amount = 30.0", 'to = "Bob"', "once", "wo-001.0", asked["run_id"], PAY):
+    for known in ("amount = 30", 'to = "Bob"', "once", "wo-001.0", asked["run_id"], PAY):
         assert [line for line in lines if known in line], known
     assert re.search(r"expires.* (1 h|59 min)", listed.out)
     page = leadhand("runs", "show", asked["run_id"])

@@ -143,7 +143,7 @@ def test_what_waits_for_a_yes_is_left_out(leadhand: Any, power: Power) -> None:
 
     first = leadhand("runs", "skip", run_id, "--subtask", "wo-001.0", "--tools", power.tools)
     assert first.code == 4, "another one waits"
-    assert "wo-001.0 pay_bob · 30.0, Bob" in first.err
+    assert "wo-001.0 pay_30_bob · 30, Bob" in first.err
     skip = ["runs", "skip", run_id, "--subtask", "wo-001.1", "--reason", "too dear", "--tools", power.tools]
     second = leadhand(*skip)
 

@@ -30,7 +30,7 @@ def test_a_fork_that_may_do_again_what_cannot_be_taken_back_is_confirmed(leadhan
     fork = ["runs", "fork", run_id, "--at", str(planned), "--tools", power.tools]
     refused = leadhand(*fork)
     refused.refused("--yes")
-    assert re.search(r'\d+: pay_tool {"amount": 30.0, "to": "Bob"}$', refused.err, re.MULTILINE)
+    assert re.search(r'\d+: pay_tool {"amount": 30, "to": "Bob"}$', refused.err, re.MULTILINE)
     assert leadhand.calls == {"paid Bob": 1, "Lyon": 1}
 
     result = leadhand(*fork, "--yes")
@@ -50,7 +50,7 @@ def test_a_fork_is_asked_about_on_a_terminal(leadhand: Any, power: Power, termin
     run_id, planned = paid(leadhand, power)
     for typed, code in (("no", 2), ("yes", 0)):
         child = terminal("runs", "fork", run_id, "--at", str(planned), "--tools", power.tools)
-        child.expect(re.escape('pay_tool {"amount": 30.0, "to": "Bob"}'))
+        child.expect(re.escape('pay_tool {"amount": 30, "to": "Bob"}'))
         child.expect("\\?")
         child.sendline(typed)
         rest_of(child)

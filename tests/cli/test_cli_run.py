@@ -127,9 +127,9 @@ def test_waiting_for_a_yes_without_a_terminal_ends_with_4(leadhand: Any) -> None
     result = leadhand("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
 
     assert (result.code, result.out) == (4, "")
-    assert re.search(r"wo-001.0 pay · 30.0, Bob: .* pay_tool · 30.0, Bob$", result.err, re.MULTILINE)
+    assert re.search(r"wo-001.0 pay · 30, Bob: .* pay_tool · 30, Bob$", result.err, re.MULTILINE)
     assert "leadhand approvals list" in result.err
-    assert re.search("^ +pay_tool · 30.0, Bob: leadhand approvals approve ", result.err, re.MULTILINE)
+    assert re.search("^ +pay_tool · 30, Bob: leadhand approvals approve ", result.err, re.MULTILINE)
     assert not leadhand.calls
 
 

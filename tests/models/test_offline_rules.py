@@ -74,6 +74,7 @@ async def test_a_worker_whose_schema_the_facts_fill_is_served() -> None:
     ("facts", "tool", "args"),
     [
         ({"harbour": "Dover"}, TIDE, {"harbour": "Dover"}),
+        ({"request": "The tide in Dover"}, TIDE, {"harbour": "Dover"}),
         ({"location": "Paris", "day": "tomorrow", "topic": "x"}, WEATHER, {"location": "Paris", "day": "tomorrow"}),
     ],
 )
@@ -93,6 +94,8 @@ async def test_a_worker_with_one_tool_calls_it_with_what_the_facts_say(
     "facts",
     [
         {"title": "The tide in Dover"},
+        {"request": "The tide in Dover and a poem"},  # half of it
+        {"request": "The tide in Dover, in Calais and in Ostend"},  # three calls
         {"length": 3},
     ],
 )

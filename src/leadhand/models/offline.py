@@ -13,8 +13,9 @@ from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage, 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.tool import GIVE_UP
-from leadhand.core.value import fitting, list_of, object_of
+from leadhand.core.value import fitting, list_of, object_of, text_of
 from leadhand.flows.flow import fault_of
+from leadhand.flows.offline.calls import Calls
 from leadhand.flows.offline.rule import Call, OfflineRequest, OfflineRule, Reply, Rules, reported, shape
 from leadhand.flows.shaping import SHAPE
 from leadhand.flows.work_order.offline import RULES
@@ -30,7 +31,7 @@ class OfflineModels:
     """The built-in model ``offline``: rule-based, deterministic, free, and it says so in every answer.
 
     ``rules`` returns the offline rules of a flow by its name. The rule for its worker answers a request, else the
-    facts do that fill the arguments of a worker's only tool or the fields of its schema.
+    facts do that fill the arguments of a worker's only tool or the fields of its schema, or a request for that tool.
     Anything else fails with a reason. A call counts as one request without tokens.
     """
 
@@ -123,4 +124,8 @@ def _answer(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
         return None
     (tool,) = tools
     given = {name: facts[name] for name in object_of(tool.parameters.get("properties")) if name in facts}
-    return Call(tool.name, given) if tool.required and tool.required <= given.keys() else None
+    if tool.required and tool.required <= given.keys():
+        return Call(tool.name, given)
+    calls = Calls(text_of(facts.get("request")), [tool.model_dump()], facts.get("today"))
+    found = calls.subtasks()
+    return Call(tool.name, found[0]["args"]) if len(found) == 1 and not calls.cannot else None

@@ -451,7 +451,7 @@ async def test_the_run_before_a_follow_up_reaches_the_lead(home: Path) -> None:
         ({"review": False}, ["max_turns, max_subagents, max_revisions"]),
     ],
 )
-def test_an_option_out_of_range_is_refused_with_the_range(options: dict[str, Any], named: list[str]) -> None:
+def test_an_option_out_of_range_is_refused_with_what_it_must_be(options: dict[str, Any], named: list[str]) -> None:
     with refused(UsageError, *options, *named):
         research_flow.checked_options(options)
 
