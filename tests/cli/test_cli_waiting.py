@@ -115,7 +115,7 @@ def test_a_wait_that_continues_is_one_line_about_the_run() -> None:
     progress, back = Progress(), AWAY.evolve(message="m is back", waits_s=None)
     lines = [str(progress.take(entry)) for entry in log_of(AWAY, AWAY, back, AWAY)][2:]
 
-    assert [(REASON in line, "m is back" in line) for line in lines] == [
+    assert [(REASON.capitalize() in line, "m is back" in line) for line in lines] == [
         (True, False),
         (False, False),
         (False, True),
