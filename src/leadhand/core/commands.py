@@ -137,7 +137,7 @@ class Refused(ValueError):
 
 
 class FlowError(Exception):
-    """A method of a flow raised an exception or returned an invalid value; ``failure`` names it and says what to do."""
+    """A flow, or a function of the user's that it calls, cannot do its part; ``failure`` says why and what to do."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)

@@ -27,8 +27,8 @@ class FlowAnswer(NamedTuple):
     Of a built-in flow, ``sources`` are those that the answer cites as [1], [2], …, by title and address (None: all of
     what it ``uses``), ``judgement`` is given if it had its text judged, ``writer`` is the worker that corrects it ("":
     the one that wrote it, None: nobody), ``material`` what it is judged beside, ``waived`` are failed steps that are
-    not gaps. ``failure`` is why the run ends early; without one, an answer that rests on no result is one anyway. In
-    the core, ``uses`` are the ids of steps, and ``left_out`` steps that the flow no longer asks for.
+    not gaps. In the core, ``uses`` are the ids of steps, ``left_out`` steps that the flow no longer asks for, and
+    ``failure`` is why the run ends early; without one, an answer that rests on no result is one anyway.
     """
 
     text: str = ""

@@ -10,15 +10,15 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from leadhand.core import commands as do
 from leadhand.core.commands import FlowError
-from leadhand.core.decide import due, ending, run_out, when_idle
+from leadhand.core.decide import due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
-from leadhand.core.evolve import fold, foreseen
+from leadhand.core.evolve import apply_entry, draft, fold
 from leadhand.core.ids import step_of
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.relations import dozes, ended_by
@@ -37,9 +37,6 @@ from leadhand.flows.seam.run import GIVEN_UP
 from leadhand.ports import Clock, ContextStore, Dispatcher
 from leadhand.ports.heads import RunHead, head_of
 from leadhand.verify.judge import Verifier
-
-MAX_ROUNDS = 10_000
-"""Maximum rounds of decisions between two reads of the log; a flow that exceeds it does not terminate."""
 
 LOGGER = logging.getLogger("leadhand.engine")
 
@@ -156,63 +153,37 @@ class Controller:
 
     def _decisions(self, first: Iterable[do.Command]) -> tuple[list[AnyEvent], RunState]:
         """Return everything that follows from the state as it is, and the state after it: a copy, to be thrown away."""
-        now, state = self._clock.now(), self._state
-        made: list[AnyEvent] = []
-        commands, postponed = [*self._sleep(), *first], False
-        tried: list[do.Command] = []
-        for _ in range(MAX_ROUNDS):
-            if not commands:
-                commands, postponed = self._commands(state), False
-            if not commands:
+        state, made = draft(self._state), list[AnyEvent]()
+        self._carry_out(state, [*self._sleep(), *first], made)
+        while True:
+            before, commands = len(made), self._commands(state, committed=not made)
+            refused = self._carry_out(state, commands, made)
+            if refused and not made:
+                # All that is wanted is refused. While others work it may yet be allowed; else this is the end.
+                self._carry_out(state, when_idle(state, refused, len(self._held)), made)
+            if len(made) == before:
                 return made, state
-            events, later, reason = self._round(state, commands, now, postponed=postponed)
-            if events:
-                made += events
-                state = foreseen(state, events, now)
-                commands, postponed = later, True
-            elif postponed:  # nor does the state after the others allow it
-                message = f"the flow {self._policy.name} returned an invalid step: {reason}"
-                how = "fix the flow, then start the run again"
-                commands, postponed = [ending(message, "flow_error", FailureClass.UNAVAILABLE, how)], False
-            else:
-                # What is wanted is refused, all of it. While others work it may yet be allowed; else this is the end.
-                commands = when_idle(state, reason, len(self._held)) if not made else []
-                if not commands or commands == tried:
-                    return made, state
-                tried = commands
-        raise RuntimeError(f"the flow {self._policy.name} still wants more after {MAX_ROUNDS} rounds of decisions")
 
-    def _round(
-        self, state: RunState, commands: Iterable[do.Command], now: datetime, *, postponed: bool
-    ) -> tuple[list[AnyEvent], list[do.Command], str]:
-        """Decide commands on one state: the events, the commands to decide on the state after them, the last refusal.
-
-        Two commands of one round may exclude each other, so most that are refused are dropped. A new step that
-        is refused may need another one of its round, and the end of the run comes after what was wanted before it:
-        these are ``postponed`` to the next round.
-        """
-        events: list[AnyEvent] = []
-        later: list[do.Command] = []
-        reason, issued = "", set[str]()
+    def _carry_out(self, state: RunState, commands: Iterable[do.Command], made: list[AnyEvent]) -> str:
+        """Decide commands, each on the draft of a state after those before it, and add their events to those ``made``.
+        Return why the last one that is refused is; it is dropped, since one before it may exclude it."""
+        refused = ""
         for command in commands:
-            name = command.step.step_id if isinstance(command, do.IssueStep) else ""
+            now = self._clock.now()
             if isinstance(command, do.DecideRequest):
                 command = do.DecideRequest(self._policy.changed_workers(state))
-            if isinstance(command, do.End) and events:
-                later.append(command)
-                break
             try:
-                if name in issued:
-                    raise do.Refused(f"{name} is assigned already")
-                events += self._policy.decide(state, command, now)
-                issued |= {name} - {""}
+                events = self._policy.decide(state, command, now)
             except do.Refused as refusal:
-                reason = str(refusal)
-                if isinstance(command, do.IssueStep) and (postponed or name not in state.steps):
-                    later.append(command)
-        return events, later, reason
+                refused = str(refusal)
+                continue
+            for event in events:
+                apply_entry(state, Entry(seq=state.seq + 1, at=now, epoch=state.epoch, event=event))
+            made += events
+        return refused
 
-    def _commands(self, state: RunState) -> list[do.Command]:
+    def _commands(self, state: RunState, *, committed: bool) -> list[do.Command]:
+        """Return what is due in a state, or what the flow wants next, which continues only from what is committed."""
         now, running = self._clock.now(), state.finished is None and state.status is RunStatus.RUNNING
         self._decided_at = now
         timed = running and not dozes(state)
@@ -225,9 +196,9 @@ class Controller:
             commands = [each for each in commands if not self._is_unwanted(state, each)]
         if work_deadline is not None and now >= work_deadline:
             commands = run_out(state) or commands  # what is due is decided on the state after it
-        if commands or not running or state is not self._state:
-            return commands  # a function continues only from what is committed
-        return list(self._policy.next(state)) or self._released(state) or when_idle(state, held=len(self._held))
+        if commands or not running or not committed:
+            return commands
+        return list(self._policy.next(self._state)) or self._released(state) or when_idle(state, held=len(self._held))
 
     def _released(self, state: RunState) -> list[do.Command]:
         """Give up the steps that the flow does not ask for again if they alone keep the next batch from its start."""

@@ -212,10 +212,10 @@ class FlowContext(Waits):
         context.request, context._inside, context._named = request, step.key, {}
         try:
             made = answer_of(await flow(context, **options))
-            failure, data = made.failure, ResultData(summary=made.text, value=made.value)
-        except StepFailed as failed:
-            failure, data = failed.failure, None
-        self.of.concluded[step.key] = do.Conclude(step.key, failure, data if failure is None else None)
+            ended = do.Conclude(step.key, data=ResultData(summary=made.text, value=made.value))
+        except (StepFailed, do.FlowError) as failed:
+            ended = do.Conclude(step.key, failed.failure)
+        self.of.concluded[step.key] = ended
         return await step
 
     async def judge(self, result: Result | str, *, uses: Sequence[Result] | None = None) -> Judgement:

@@ -58,7 +58,7 @@ def stated(now: Pass, made: object, state: RunState | None = None) -> FlowAnswer
     else:
         received = (each for pending in now.steps.values() for each in pending.results())
         used = [each.key for each in received if each.ok and _may_be_evidence(each.state.step)]
-        if made is None or answer.failure is not None:
+        if made is None:
             steps = (state or now.state).steps
             used += [key for key, each in steps.items() if each.step.subtask is not None and each.ok]
     return answer._replace(text=unfenced(written) if isinstance(written, str) else written, uses=[*dict.fromkeys(used)])

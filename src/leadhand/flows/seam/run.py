@@ -90,9 +90,8 @@ class FunctionRun:
         except (TypeError, ValueError) as error:
             what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
             raise FlowMisuse(what) from error
-        if answer.failure is not None or self._provided.ending is None:
-            return answer
-        return await self._provided.ending.close(context, answer)
+        ending = self._provided.ending
+        return answer if ending is None else await ending.close(context, answer)
 
     async def prepare(self, state: RunState, load: Callable[[Json], Awaitable[Json]]) -> None:
         """Advance the pass on a committed state, once the large data that it may receive is loaded."""
@@ -192,13 +191,14 @@ class FunctionRun:
         return decide(state, command, now)
 
     def answer(self, state: RunState, failure: Failure | None = None) -> FlowAnswer:
-        """Return the answer of the run if it ends now, for the reason in ``failure`` or for that of the flow."""
+        """Return the answer of the run if it ends now, for the reason in ``failure`` or because its flow failed."""
         try:
             now = self._pass if self._pass is not None else self.advanced(state)
             unfinished, error = self.flow.unfinished, now.main.error
+            if failure is None and error is not None and not isinstance(error, StepFailed):
+                failure = self._fault(error)
             answer = answer_now(now, state, None if unfinished is None or now.main.done else unfinished(state))
-            own = answer.failure if error is None or isinstance(error, StepFailed) else self._fault(error)
-            return answer._replace(failure=failure or own)
+            return answer._replace(failure=failure)
         except (Exception, SystemExit) as error:  # what was found is not lost with it
             return FlowAnswer(gaps=[failure_gap("the answer", self._fault(error))], failure=failure)
 

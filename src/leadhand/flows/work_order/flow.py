@@ -67,7 +67,7 @@ async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted:
     """Return what the judge misses in an answer and the lead confirms, as subtasks; if the lead names no call that can
     be made, their workers choose their tools."""
     asked = run.state.definition
-    if asked.check != "judge" or asked.shape or work.is_last or answer.failure is not None:
+    if asked.check != "judge" or asked.shape or work.is_last:
         return []
     from leadhand.flows.answering import judged  # a run without a judge does not import it
 
@@ -93,7 +93,7 @@ async def _compose(run: FlowContext, work: Work) -> FlowAnswer:
     if failure is not None:
         reason = f"it could not be written, so the results are listed: {failure.message}"
         gaps.append(failure_gap("the answer", failure, reason))
-    return FlowAnswer(text, uses=uses, gaps=gaps, failure=failure, writer=RoleName.COMPOSE)
+    return FlowAnswer(text, uses=uses, gaps=gaps, writer=RoleName.COMPOSE)
 
 
 async def _written(run: FlowContext, work: Work, uses: Sequence[Result]) -> tuple[str, Failure | None]:

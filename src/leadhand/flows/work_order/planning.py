@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from leadhand.core.commands import FlowError
 from leadhand.core.ids import order_id
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.relations import is_gated
@@ -31,6 +32,7 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
     """Return a plan that may be carried out, with the result of its first page, or the answer of the run instead.
 
     Another plan follows one that a person denied with a reason, and the answer to a question that the plan asked.
+    Raises FlowError if there is no plan that may be carried out.
     """
     answered: list[dict[str, Any]] = []
     denied: list[dict[str, Any]] = []
@@ -39,7 +41,7 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
         heard = {"answered": answered, "denied": denied}
         whole, first = await _planned(run, number, {name: each for name, each in heard.items() if each})
         if first.failure is not None:
-            return FlowAnswer(failure=first.failure)
+            raise FlowError(first.failure)
         if whole.question:
             reply = await run.person(whole.question, key=f"question-{number}")
             answered.append({"question": whole.question, "answer": reply})
@@ -50,13 +52,13 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
             return whole, first
         shown = shown_plan(run, whole, order_id(1), [(each, None) for each in whole.subtasks])
         if any(each["plan"] == shown for each in denied):
-            return FlowAnswer(failure=made_again())
+            raise FlowError(made_again())
         said = await run.approve(shown, key=page_id(1, number), of=first)
         if isinstance(said, Approved):
             return whole, first
         denied.append({"plan": shown, "reason": said.reason})
         if (failure := denial(said.reason, said.by, len(denied), late=said.late)) is not None:
-            return FlowAnswer(failure=failure)
+            raise FlowError(failure)
 
 
 def shown_plan(run: FlowContext, plan: Plan, order: str, wanted: Wanted) -> dict[str, Any]:
