@@ -83,7 +83,7 @@ class FunctionRun:
         made = await self.flow(context, **copy.deepcopy(dict(self._options)))
         try:
             answer = stated(now, made)
-            fitting(FlowAnswer, answer._replace(material=None))
+            fitting(FlowAnswer, answer)
         except (TypeError, ValueError) as error:
             what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
             raise FlowMisuse(what) from error
