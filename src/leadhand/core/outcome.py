@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .errors import Failure, FailureClass
@@ -26,7 +26,7 @@ class FlowAnswer(NamedTuple):
 
     Of a built-in flow, ``sources`` are those that the answer cites as [1], [2], …, by title and address (None: all of
     what it ``uses``), ``judgement`` is given if it had its text judged, ``writer`` is the worker that corrects it ("":
-    the one that wrote it, None: nobody), ``material`` what it is judged beside, ``waived`` are failed steps that are
+    the one that wrote it, None: nobody), ``passages`` what it can cite, by name, ``waived`` are failed steps that are
     not gaps. In the core, ``uses`` are the ids of steps, ``left_out`` steps that the flow no longer asks for, and
     ``failure`` is why the run ends early; without one, an answer that rests on no result is one anyway.
     """
@@ -38,7 +38,7 @@ class FlowAnswer(NamedTuple):
     sources: Sequence[tuple[str, str]] | None = None
     judgement: Judgement | None = None
     writer: str | None = ""
-    material: Callable[[RunState], Any] | None = None
+    passages: Mapping[str, Any] | None = None
     waived: Sequence[str] = ()
     failure: Failure | None = None
     left_out: Sequence[str] = ()

@@ -171,10 +171,6 @@ class Gap(Value):
     reason: str
     next_action: str = ""
 
-    def shown(self) -> dict[str, str]:
-        """Return what a judge is shown of it."""
-        return {"what": self.name, "reason": self.reason}
-
 
 class CitedSource(Source):
     """A source of the answer, with the event that contains the evidence."""

@@ -29,7 +29,7 @@ from .context_budget import context_budget, fitting, tokens
 from .facts import clarified_request, today
 from .flow import Given as Returned
 from .judging import Record, Round, contradictions, judge_round, judgement_of
-from .passages import unfenced
+from .passages import of_passages, unfenced
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.outcomes import stated
@@ -89,9 +89,10 @@ class _Answering:
         self.of = sha([answer.text, answer.value, digests_of(self._results)])[:12]
 
     def _material(self, state: RunState) -> Material:
-        if self._answer.material is not None:
-            return self._answer.material(state)
-        found = of_results(state, [state.steps[each.key] for each in self._results], self._answer.text)
+        if self._answer.passages is not None:
+            found = of_passages(state, self._answer.passages)
+        else:
+            found = of_results(state, [state.steps[each.key] for each in self._results], self._answer.text)
         gaps = tuple({"what": each.name, "reason": each.reason} for each in all_gaps(state, self._answer))
         return replace(found, gaps=gaps)
 

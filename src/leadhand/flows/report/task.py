@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -13,7 +12,7 @@ from leadhand.core.events import Entry
 from leadhand.core.outcome import FlowAnswer, failure_gap, gap, gap_of
 from leadhand.core.run import Gap, StepStatus
 from leadhand.core.state import StepState
-from leadhand.flows.passages import Passage, of_passages
+from leadhand.flows.passages import Passage
 from leadhand.flows.progress_lines import progress_lines
 from leadhand.verify.claims import citations_in
 
@@ -37,7 +36,7 @@ def answer_of(report: Report) -> FlowAnswer:
         gaps=[*_gaps(report)],
         sources=[(each.title, each.url) for each in sources],
         judgement=last.judgement(text) if last is not None and judged else None,
-        material=partial(of_passages, passages=report.passages, gaps=report.missing),
+        passages=report.passages,
     )
 
 

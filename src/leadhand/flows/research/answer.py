@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from leadhand.core.decide.asks import NO_MORE_CHILDREN
 from leadhand.core.errors import CHILD_FAILED, Failure, FailureClass
 from leadhand.core.outcome import FlowAnswer, gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
-from leadhand.flows.passages import of_passages
 from leadhand.flows.report.task import body, not_done, numbered
 from leadhand.flows.seam.results import Result
 
@@ -38,7 +36,7 @@ def answer(state: RunState, findings: Findings, writer: StepState | None) -> Flo
         uses=[Result(each) for each in rests_on],
         gaps=gaps,
         sources=[(each.title, each.url) for each in cited],
-        material=partial(of_passages, passages=named, gaps=[*map(Gap.shown, gaps)]) if passages else None,
+        passages=named or None,
     )
 
 

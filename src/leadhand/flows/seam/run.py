@@ -57,8 +57,6 @@ class FunctionRun:
         self._pass: Pass | None = None
         self._loaded: dict[tuple[str, int], Json] = {}
         self._loaded_to = 0
-        self.passes = 0
-        """How many passes were begun."""
 
     # --- the pass ----------------------------------------------------------------------------------------------------
 
@@ -76,7 +74,6 @@ class FunctionRun:
 
     def _begin(self, state: RunState) -> Pass:
         self.close()
-        self.passes += 1
         self._pass = now = Pass(state, self._whole, self.flow.file, self._loaded, self._provided.clock)
         return now
 
@@ -86,7 +83,7 @@ class FunctionRun:
         made = await self.flow(context, **copy.deepcopy(dict(self._options)))
         try:
             answer = stated(now, made)
-            fitting(FlowAnswer, answer._replace(material=None))
+            fitting(FlowAnswer, answer)
         except (TypeError, ValueError) as error:
             what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
             raise FlowMisuse(what) from error
