@@ -44,7 +44,10 @@ class Played:
             return {"missing": []}
         if "problems" in brief_of(request):
             self.corrections += 1
-            return self.value if request.worker == "shape" else self.corrected or self.text
+            text = self.corrected or self.text
+            if self.scene.start.get("flow") == "research":  # it is shown the answer as it would be delivered
+                text = self.scene.delivered(text)
+            return self.value if request.worker == "shape" else text
         said = self.scene.reply(request, self.text, self.value)
         self.writings += self.text in (step_of(said).text, (decode_object(step_of(said).text) or {}).get("answer"))
         return said

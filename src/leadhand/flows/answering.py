@@ -21,7 +21,7 @@ from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, object_of, objects_of, text_of
 from leadhand.core.work_result import Claim, Doubt, Judgement
-from leadhand.verify.claims import claims_of, claims_of_answer, claims_of_value
+from leadhand.verify.claims import citations_in, claims_of, claims_of_answer, claims_of_value
 from leadhand.verify.judge import CONFIRM, MissingPart, instructions
 from leadhand.verify.material import Material, found_out, of_results
 
@@ -30,6 +30,7 @@ from .facts import clarified_request, today
 from .flow import Given as Returned
 from .judging import Record, Round, contradictions, judge_round, judgement_of
 from .passages import of_passages, unfenced
+from .report.task import Numbered, body
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.outcomes import stated
@@ -70,7 +71,8 @@ async def judged(run: FlowContext, answer: FlowAnswer, choices: Mapping[str, Jso
         run.judged[answering.of] = await answering.judged()
     found: Judged = run.judged[answering.of]
     said = found.answer
-    return found._replace(answer=answer._replace(text=said.text, value=said.value, judgement=said.judgement))
+    changed = {name: getattr(said, name) for name in ("text", "value", "sources", "judgement")}
+    return found._replace(answer=answer._replace(**changed))
 
 
 async def judge(run: FlowContext, text: Result | str, uses: Sequence[Result] | None) -> Judgement:
@@ -143,7 +145,8 @@ class _Answering:
                 name, reason = text_of(each.get("name")) or part.part, text_of(each.get("reason"))
                 gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=ASK_FOR_IT)
                 missing.append((gap, each))
-        return Judged(self._answer._replace(text=text, value=value), missing)
+        self._answer = _numbered(self._answer._replace(text=text, value=value))
+        return Judged(self._answer, missing)
 
     def _correction(self, part: str, writer: str, problems: Sequence[Doubt]) -> Pending[Result]:
         written, fits = (self._answer.value, self._run.fits) if part == "value" else (self._answer.text, None)
@@ -201,6 +204,24 @@ class _Answering:
                 worker = state.worker(each.step.worker)
                 return "" if worker is None or worker.loop == "code" else each.step.worker
         return ""
+
+
+def _numbered(answer: FlowAnswer) -> FlowAnswer:
+    """Return a corrected answer that cites sources by their numbers, also where its writer named passages."""
+    passages = dict(answer.passages or {})
+    cited: dict[tuple[str, str], list[str]] = {source: [] for source in answer.sources or ()}
+    for name in dict.fromkeys(name for citation in citations_in(answer.text) for name in citation.ids):
+        if name in passages and not name.isdigit():
+            cited.setdefault((passages[name].title, passages[name].url), []).append(name)
+    sources = [Numbered(*source, tuple(names)) for source, names in cited.items()]
+    for number, source in enumerate(sources, start=1):
+        found = [passages[name] for name in (f"{number}", *source.passages) if name in passages]
+        if source.passages:
+            passages[f"{number}"] = found[0].evolve(text="\n\n".join(each.text for each in found))
+    if not any(source.passages for source in sources):
+        return answer
+    titles = [(each.title, each.url) for each in sources]
+    return answer._replace(text=body(answer.text, sources), sources=titles, passages=passages)
 
 
 def _claims_of(answer: FlowAnswer) -> Sequence[Claim]:

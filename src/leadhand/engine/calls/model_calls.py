@@ -230,12 +230,12 @@ class ModelCalls:
             async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
                 reply = await self._models.ask(request, on_text)
             failed, usage = None, self._priced(request.model, reply.usage)
-            if call.work.shape is not None and is_object(reply.value):
-                reply = reply.model_copy(update={"value": without_nulls(call.work.shape, reply.value)})
             if problem := _problem(reply):
                 reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
                 failed = ModelError(malformed(message), usage)
-            elif call.check is not None and (refused := await call.check(reply)) is not None:
+            elif call.work.shape is not None and is_object(reply.value):
+                reply = reply.model_copy(update={"value": without_nulls(call.work.shape, reply.value)})
+            if reply is not None and call.check is not None and (refused := await call.check(reply)) is not None:
                 reply, failed = None, ModelError(refused, usage)
         except TimeoutError:
             message = f"{request.model} did not answer within {request.deadline_s:g} s"
