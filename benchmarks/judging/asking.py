@@ -96,9 +96,7 @@ def asking(
         return hashlib.sha256(compact_json(of).encode(errors="replace")).hexdigest()[:32]
 
     def details(question: Question) -> Details:
-        return Details(
-            shows=lambda *_: dict(question.facts), schema=lambda *_: _schema(question), code=verifying(verifier)
-        )
+        return Details(shows=lambda *_: dict(question.facts), schema=_schema(question), code=verifying(verifier))
 
     async def measure(run: FlowContext) -> str:
         about = questions_about(drafts, context_budget(run.state, JUDGE))

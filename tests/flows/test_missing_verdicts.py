@@ -52,7 +52,7 @@ def test_no_draft_is_shown_of_an_answer_whose_review_lacks_a_verdict():
     keys = script.under_way
     script.done(*keys)
     state, key = script.state, "review-wo-001-0"
-    may_show = script.policy.details(state, key).draft(state, state.steps[key])
+    may_show = script.policy.details(state, key).draft
     assert may_show is not None
     assert may_show({"verdicts": accept(*keys)})
     assert not may_show({"verdicts": accept(keys[0])})

@@ -80,7 +80,7 @@ async def test_another_model_can_lead_a_whole_run_through_it() -> None:
     async with ScriptedServer(served_by(OfflineModels())) as server:
         models = OpenAICompatible(server.base_url)
         plan = await models.ask(planning("weather in Paris and Lyon", model="openai_compatible:m"))
-        assert [s["name"] for s in plan.value["subtasks"]] == ["check_weather_paris", "check_weather_lyon"]
+        assert [s["name"] for s in plan.value["subtasks"]] == ["check_weather_paris_today", "check_weather_lyon_today"]
         with pytest.raises(ModelError, match="'poem'"):
             await models.ask(asking({}, output="poem", model="openai_compatible:m"))
         await models.aclose()

@@ -232,8 +232,3 @@ async def test_a_brief_of_any_shape_is_answered(brief: dict[str, Any]) -> None:
 @given(_JSON)
 def test_any_data_is_rendered_in_a_few_words(raw: Any) -> None:
     assert len(render(raw)) <= 600
-
-
-async def test_a_long_answer_begins_with_who_wrote_it() -> None:
-    brief = {"task": "compose", "part": "opening", "sections": ["- Paris: 7 °C [1]"], "results": []}
-    assert (await OfflineModels().ask(asking(brief))).message.text == BYLINE

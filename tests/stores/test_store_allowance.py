@@ -254,10 +254,10 @@ def test_no_interleaving_spends_more_than_the_ceiling(
 @pytest.mark.parametrize(
     ("account", "short", "named"),
     [
-        ((None, 100, 2_000_000), Money(tokens=91), ["91", "90", "max_tokens", "100"]),
-        ((0, None, None), Money(requests=1), ["max_requests", "0"]),
-        ((None, None, 1_000_000), Money(nanousd=1_500_000), ["$0.0015", "$0.001", "budget", "0.001"]),
-        ((0, 1_000, 0), Money(requests=1, nanousd=1_500_000), ["$0.0015", "$0", "max_requests", "0", "budget", "0"]),
+        ((None, 100, 2_000_000), Money(tokens=91), ["91", "90", "max_tokens"]),
+        ((0, None, None), Money(requests=1), ["max_requests"]),
+        ((None, None, 1_000_000), Money(nanousd=1_500_000), ["$0.0015", "$0.001", "budget"]),
+        ((0, 1_000, 0), Money(requests=1, nanousd=1_500_000), ["$0.0015", "$0", "max_requests", "budget"]),
     ],
 )
 def test_the_refusal_names_what_is_short_and_what_is_left(account: Any, short: Money, named: list[str]) -> None:
