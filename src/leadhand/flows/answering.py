@@ -29,8 +29,7 @@ from .context_budget import context_budget, fitting, tokens
 from .facts import clarified_request, today
 from .flow import Given as Returned
 from .judging import Record, Round, contradictions, judge_round, judgement_of
-from .passages import of_passages, unfenced
-from .report.task import Numbered, body
+from .passages import Numbered, body, of_passages, unfenced
 from .seam.context import FlowContext
 from .seam.details import Details
 from .seam.outcomes import stated

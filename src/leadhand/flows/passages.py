@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from leadhand.core.state import RunState
 from leadhand.core.tool import CallState, message_of
@@ -134,3 +134,37 @@ def _passages_of(source: dict[str, Any]) -> list[Passage]:
             about = {"title": title, "url": url, "published": published}
             found.append(Passage(id=id_, text=text, source=id_.partition(".")[0], **about))
     return found
+
+
+# --- citations by number ---------------------------------------------------------------------------------------------
+
+
+class Numbered(NamedTuple):
+    """A source of the report and the passages of it that are cited, by name."""
+
+    title: str
+    url: str
+    passages: tuple[str, ...]
+
+
+def numbered(text: str, passages: Mapping[str, Passage]) -> list[Numbered]:
+    """Return the sources that a draft cites, in the order in which it cites them; the first is [1]."""
+    cited: dict[tuple[str, str], dict[str, None]] = {}
+    for name in (name for citation in citations_in(text) for name in citation.ids):
+        if name in passages:
+            cited.setdefault((passages[name].title, passages[name].url), {})[name] = None
+    return [Numbered(title, url, tuple(names)) for (title, url), names in cited.items()]
+
+
+def body(text: str, sources: Sequence[Numbered]) -> str:
+    """Return a draft whose citations are numbers of sources. A citation of what does not exist stays as it is."""
+    numbers = {name: number for number, source in enumerate(sources, start=1) for name in source.passages}
+    written, at = "", 0
+    for citation in citations_in(text):
+        if found := sorted({numbers[name] for name in citation.ids if name in numbers}):
+            before = text[at : citation.start]
+            unknown = [f"[{name}]" for name in citation.ids if name not in numbers]
+            marks = " ".join([f"[{', '.join(map(str, found))}]", *unknown])
+            written += f"{before}{'' if not before or before[-1:].isspace() else ' '}{marks}"
+            at = citation.end
+    return (written + text[at:]).strip()

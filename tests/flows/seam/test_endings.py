@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from flows.seam.lives import Lives, a, b, c, finished, log_of
-from leadhand import FailureClass, RunStatus, Worker
+from leadhand import FailureClass, RunStatus, Worker, tool
 from leadhand.core.evolve import replay
 from leadhand.core.run import Gap
 from leadhand.flows import FlowAnswer, FlowContext, StepFailed, flow
@@ -336,3 +337,44 @@ async def test_a_paused_run_continues_in_the_same_process(tmp_path: Path) -> Non
         assert (await run.answer()).status is RunStatus.PAUSED
         found = await (await lead.resume(run.run_id)).answer()
     assert (found.status, found.text) == (RunStatus.SUCCEEDED, "B")
+
+
+async def test_a_note_after_the_last_await_is_in_the_log(tmp_path: Path) -> None:
+    @flow
+    async def noting(run: FlowContext) -> str:
+        run.note("one")
+        await run.ask(a, n=1)
+        run.note("two")
+        return "done"
+
+    async with Lives(tmp_path).life(noting) as lead:
+        run, _ = await finished(lead, noting)
+        notes = [entry.event.message for entry in await log_of(lead, run.run_id) if entry.event.type == "note_emitted"]
+    assert notes == ["one", "two"]
+
+
+async def test_an_answer_is_kept_if_the_run_ends_while_it_is_judged(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    class Waiting:
+        async def verify(self, *_: Any) -> Any:
+            asked.set()
+            await asyncio.sleep(60)
+
+    @tool
+    def pieces() -> int:
+        """Count the pieces."""
+        return 7
+
+    @flow
+    async def counting(run: FlowContext) -> str:
+        found = await run.call("pieces")
+        return f"There are {found.value} pieces, as was counted."
+
+    async with Lives(tmp_path).life(counting, check="judge", verifier=Waiting(), tools=[pieces]) as lead:
+        run = await lead.start("go", flow=counting.name)
+        async with asyncio.timeout(30):
+            await asked.wait()
+            await run.cancel()
+            answer = await run.answer()
+    assert (answer.status, answer.text) == (RunStatus.CANCELLED, "There are 7 pieces, as was counted.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 from urllib.parse import quote
 
 from leadhand.core.errors import Failure, FailureClass
@@ -12,9 +11,8 @@ from leadhand.core.events import Entry
 from leadhand.core.outcome import FlowAnswer, failure_gap, gap, gap_of
 from leadhand.core.run import Gap, StepStatus
 from leadhand.core.state import StepState
-from leadhand.flows.passages import Passage
+from leadhand.flows.passages import Numbered, Passage, body, numbered
 from leadhand.flows.progress_lines import progress_lines
-from leadhand.verify.claims import citations_in
 
 from . import shapes
 from .draft import Draft
@@ -120,37 +118,6 @@ def _draft(report: Report, draft: Draft) -> shapes.ReportDraft:
 
 
 # --- Markdown --------------------------------------------------------------------------------------------------------
-
-
-class Numbered(NamedTuple):
-    """A source of the report and the passages of it that are cited, by name."""
-
-    title: str
-    url: str
-    passages: tuple[str, ...]
-
-
-def numbered(text: str, passages: Mapping[str, Passage]) -> list[Numbered]:
-    """Return the sources that a draft cites, in the order in which it cites them; the first is [1]."""
-    cited: dict[tuple[str, str], dict[str, None]] = {}
-    for name in (name for citation in citations_in(text) for name in citation.ids):
-        if name in passages:
-            cited.setdefault((passages[name].title, passages[name].url), {})[name] = None
-    return [Numbered(title, url, tuple(names)) for (title, url), names in cited.items()]
-
-
-def body(text: str, sources: Sequence[Numbered]) -> str:
-    """Return a draft whose citations are numbers of sources. A citation of what does not exist stays as it is."""
-    numbers = {name: number for number, source in enumerate(sources, start=1) for name in source.passages}
-    written, at = "", 0
-    for citation in citations_in(text):
-        if found := sorted({numbers[name] for name in citation.ids if name in numbers}):
-            before = text[at : citation.start]
-            unknown = [f"[{name}]" for name in citation.ids if name not in numbers]
-            marks = " ".join([f"[{', '.join(map(str, found))}]", *unknown])
-            written += f"{before}{'' if not before or before[-1:].isspace() else ' '}{marks}"
-            at = citation.end
-    return (written + text[at:]).strip()
 
 
 def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) -> str:

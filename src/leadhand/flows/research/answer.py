@@ -9,7 +9,8 @@ from leadhand.core.errors import CHILD_FAILED, Failure, FailureClass
 from leadhand.core.outcome import FlowAnswer, gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
-from leadhand.flows.report.task import body, not_done, numbered
+from leadhand.flows.passages import body, numbered
+from leadhand.flows.report.task import not_done
 from leadhand.flows.seam.results import Result
 
 from .findings import Findings

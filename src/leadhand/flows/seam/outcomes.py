@@ -22,11 +22,11 @@ def answer_now(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
     """Return the answer of a run in a state, as far as its pass has come.
 
     If the function of the pass has not ended, or failed, this is what it has received, unless it is ``unfinished`` with
-    this answer.
+    this answer. One that has returned is not judged yet if its end has not come.
     """
     error = now.main.error if now.main.done else None
     is_over = now.main.done and error is None
-    found = cast("FlowAnswer", now.main.value) if is_over else stated(now, unfinished, state)
+    found = cast("FlowAnswer", now.main.value) if is_over else now.answer or stated(now, unfinished, state)
     gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
     early = [each.key for each in now.early.values()]
     if state.orders or found.text:

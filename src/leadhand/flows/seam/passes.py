@@ -22,6 +22,7 @@ from typing import Any, TypeVar, cast
 from leadhand.core.commands import Command, IssueStep
 from leadhand.core.decide.attempts import may_begin
 from leadhand.core.evolve.steps import subtask_step
+from leadhand.core.outcome import FlowAnswer
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
 from leadhand.core.work_order import Subtask, WorkOrder
@@ -75,6 +76,8 @@ class Pass:
         """The work orders that were asked for."""
         self.begins: dict[str, Subtask] = {}
         """The subtasks of the first order that can begin before it, by key."""
+        self.answer: FlowAnswer | None = None
+        """What the function has returned, until its end has judged it."""
         self.kept: Any = None
         """What a built-in flow keeps of the pass, for doors and for a run that ends early."""
         self._equals: dict[Identity, dict[str, str]] = {}

@@ -87,7 +87,7 @@ class FunctionRun:
         except (TypeError, ValueError) as error:
             what = f"the flow {self.name} returned {shown(made)}, which is not an answer: {one_line(error)}"
             raise FlowMisuse(what) from error
-        ending = self._provided.ending
+        now.answer, ending = answer, self._provided.ending
         return answer if ending is None else await ending.close(context, answer)
 
     async def prepare(self, state: RunState, load: Callable[[Json], Awaitable[Json]]) -> None:
@@ -149,6 +149,7 @@ class FunctionRun:
             for key, pending in now.steps.items():
                 if not pending.done and not pending.awaited and key in state.steps:
                     yield do.Note(f"{key} was asked for at line {pending.line} and never awaited", f"!lost-{key}")
+            yield from (each for each in now.commands() if isinstance(each, do.Note))
             yield do.End()
             return
         wanted = [*now.commands()]
