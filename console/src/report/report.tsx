@@ -90,7 +90,7 @@ function Research({ store, task }: { store: RunStore; task: ReportTask }) {
               <span class="muted small">{progressOf(lane, question?.findings.length ?? 0)}</span>
             </p>
             {question?.question && <p class="muted small">{question.question}</p>}
-            {question?.error && <p class="small tone-bad">{question.error}</p>}
+            {lane.failure && <p class="small tone-bad">{lane.failure.message}</p>}
           </li>
         );
       })}
