@@ -65,8 +65,8 @@ async def test_a_new_worker_is_approved_seen_and_promoted(serve: OpenServer, vis
     visitor.watch.allow(r"\b409\b.*/promote")
     page = await visitor.open("/approvals")
     card = page.get_by_role("article", name="Allow worker_create: name poet")
-    await expect(card.get_by_role("group", name="Whole file")).to_contain_text("Write verse.\n\nThen stop.")
-    await expect(card).to_contain_text("9 model calls")
+    instructions = card.get_by_role("group", name="instructions, as it would be sent")
+    await expect(instructions).to_contain_text("Write verse.\n\nThen stop.")
     await card.get_by_role("button", name="Approve worker_create", exact=True).click()
     await served.finished(run_id)
 
