@@ -121,6 +121,27 @@ def test_parts_beyond_every_tool_are_noted_once_and_the_rest_is_done():
     assert [gap.name for gap in script.finished.gaps] == ["book a flight"]
 
 
+def test_an_answer_that_a_review_wrote_is_used_beside_parts_beyond_every_tool():
+    script = Script(look("a"), cannot=[{"what": "book a flight", "reason": "no tool books"}])
+    script.done("wo-001.0")
+    given = {"verdicts": accept("wo-001.0"), "complete": True, "answer": "It is 1."}
+    assert script.policy.details(script.state, "review-wo-001-0").draft(given)
+    script.reviewed(given["verdicts"], answer=given["answer"])
+
+    assert script.finished.status is RunStatus.PARTIAL
+    assert script.finished.answer == "It is 1."
+    assert [gap.name for gap in script.finished.gaps] == ["book a flight"]
+
+
+def test_a_review_that_calls_an_order_incomplete_for_what_no_tool_can_do_is_accepted():
+    script = Script(look("a"), cannot=[{"what": "book a flight", "reason": "no tool books"}])
+    script.done("wo-001.0")
+    assert script.problems("review-wo-001-0", {"verdicts": accept("wo-001.0"), "complete": False}) == []
+    other = Script(look("a"))
+    other.done("wo-001.0")
+    assert other.problems("review-wo-001-0", {"verdicts": accept("wo-001.0"), "complete": False})
+
+
 def test_a_plan_that_cannot_be_had_fails_the_run_with_the_reason():
     script = Script()
     script.think_fails("plan")

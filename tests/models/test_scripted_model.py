@@ -51,6 +51,10 @@ async def test_takes_the_steps_of_each_worker_whatever_comes_first() -> None:
     assert len(model.asked("work")) == 1
 
 
+def test_a_worker_without_an_output_is_known_by_its_name() -> None:
+    assert worker_of(asking({"task": "x", "draft": "y"}).evolve(worker="writer")) == "writer"
+
+
 async def test_a_predicate_comes_before_the_workers() -> None:
     model = ScriptedModel(work=[says("usual")]).on(lambda request: request.key == "wo-001.1/t0", says("special"))
     with model:

@@ -93,7 +93,7 @@ class Review(Value):
     if every subtask is accepted and nothing is missing.
     """
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Verdict, ...] = ()
     complete: bool = False
     missing: tuple[ProposedSubtask, ...] = ()
     cannot: tuple[Unsupported, ...] = ()

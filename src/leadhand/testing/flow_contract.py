@@ -29,7 +29,7 @@ from leadhand.core.relations import tools_of_worker
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
-from leadhand.core.value import Json, objects_of, plain_json
+from leadhand.core.value import Json, object_of, objects_of, plain_json
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import Worker
@@ -38,6 +38,7 @@ from leadhand.flows.flow import Given
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.outcomes import steps_asked
 from leadhand.flows.seam.run import FunctionRun
+from leadhand.tools.decorator import Tool
 from leadhand.verify.judge import judging_workers
 
 _NOW = datetime(2025, 12, 16, 10, tzinfo=UTC)
@@ -51,14 +52,21 @@ class FlowContract:
     flow: ClassVar[FunctionFlow]
     request: ClassVar[str] = "do it"
     options: ClassVar[Mapping[str, Any]] = {}
-    tools: ClassVar[Sequence[ToolSpec]] = ()
+    tools: ClassVar[Sequence[Tool[..., Any] | ToolSpec]] = ()
 
     def reply(self, step: Step, worker: Worker) -> str | dict[str, Any]:
-        """Return what the worker of a step answers: text, or a value if it has an ``output``."""
-        return {} if worker.output is not None else f"{step.step_id} is done"
+        """Return what the worker of a step answers: text, or a value if it has an ``output``.
+
+        By default, the value has what the schema requires: the first choice, a true boolean, the smallest number, an
+        empty list.
+        """
+        return (
+            f"{step.step_id} is done" if worker.output is None else object_of(_smallest(worker.output, worker.output))
+        )
 
     def returned(self, step: Step, worker: Worker) -> ToolReturn | None:
-        """Return what the last tool call of a worker returned; None for a worker that calls no tool.
+        """Return what the last tool call of a worker returned; None for a worker that calls no tool. The worker
+        ``call.NAME`` is a call of the flow itself.
 
         If it asks for something, such as another worker, the worker replies once that is decided and carried out.
         """
@@ -101,7 +109,7 @@ class FlowContract:
             flow=self.flow.name,
             workers=(*own, *judging),
             models=ModelChoice(default="scripted"),
-            tools=tuple(self.tools),
+            tools=tuple(each.spec if isinstance(each, Tool) else each for each in self.tools),
             options=checked.model_dump(mode="json"),
             check="judge",
             judging=tuple(each.name for each in judging),
@@ -280,6 +288,28 @@ class FlowContract:
 def _issued(commands: Sequence[do.Command]) -> list[do.Command]:
     """Return commands as they are whatever the run knows of the workers by now: the first step of one defines it."""
     return [each._replace(definition=None) if isinstance(each, do.IssueStep) else each for each in commands]
+
+
+def _smallest(schema: Mapping[str, Any], whole: Mapping[str, Any]) -> Json:
+    """Return a value with what a part of a JSON schema requires, and nothing else."""
+    if ref := schema.get("$ref"):
+        return _smallest(whole["$defs"][ref.rpartition("/")[2]], whole)
+    if choice := [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]:
+        return _smallest(choice[0], whole)
+    if "const" in schema or schema.get("enum"):
+        return schema["const"] if "const" in schema else schema["enum"][0]
+    least = max(1, schema.get("minLength", 1))
+    match schema.get("type", "object"):
+        case "object":
+            return {name: _smallest(schema["properties"][name], whole) for name in schema.get("required", ())}
+        case "array":
+            return [_smallest(schema.get("items", {}), whole)] * schema.get("minItems", 0)
+        case "boolean" | "null" as kind:
+            return True if kind == "boolean" else None
+        case "string":
+            return ("text " * least)[: max(4, least)]
+        case _:
+            return schema.get("minimum", schema.get("exclusiveMinimum", 0) + 1)
 
 
 def _judged(brief: Mapping[str, Any]) -> dict[str, Any]:

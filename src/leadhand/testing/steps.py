@@ -230,11 +230,12 @@ def results_of(brief: Mapping[str, Any]) -> dict[str, dict[str, Any] | None]:
 
 
 def worker_of(request: ModelRequest) -> str:
-    """Return the worker of a request: ``plan``, ``review``, ``judge``, ``confirm`` or another name in its output;
-    without one, ``work``, ``compose``, ``correct`` or what its brief says."""
+    """Return the worker of a request: the name of its output (``plan``, ``review``, ``judge``, ``confirm``, or that of
+    its worker), or ``correct``; without these, the name of its worker, which over HTTP only its brief can tell."""
     if request.output is not None:
         return request.output.name
     brief = brief_of(request)
-    if request.worker == "work" or "subtask" in brief or brief.keys() == {"goal"}:
-        return "work"
-    return text_of(brief.get("task")) or ("correct" if brief.keys() >= {"answer", "problems"} else "other")
+    if brief.keys() >= {"answer", "problems"}:
+        return "correct"
+    is_work = "subtask" in brief or brief.keys() == {"goal"}
+    return request.worker or ("work" if is_work else text_of(brief.get("task")) or "other")

@@ -58,7 +58,7 @@ async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wan
         wanted = [] if work.is_last else repair(work)
         if wanted and not await planning.is_approved(run, work, plan.goal, wanted, first):
             break
-    if work.review.answer and not work.cannot:
+    if work.review.answer:
         return FlowAnswer(work.review.answer, uses=work.usable(), gaps=work.gaps(), writer=RoleName.COMPOSE)
     return await _compose(run, work)
 

@@ -36,7 +36,7 @@ NO_VERDICT = Failure.of("the review gave no usable verdict", "no_verdict", Failu
 async def review(run: FlowContext, work: Work) -> Review:
     """Have the latest order reviewed, and return the reviews of all its shards as one."""
     judged = await run.gather(_judged(run, work, each) for each in _shards(run, work))
-    whole, verdicts = Review(verdicts=()), dict[str, Verdict]()
+    whole, verdicts = Review(), dict[str, Verdict]()
     for shard, said in chain(*judged):
         if said.failure is not None:
             work.failures |= dict.fromkeys([each.key for each in shard.results], _for_people(said.failure))
@@ -152,7 +152,8 @@ def review_problems(work: Work, results: Sequence[Result], value: Json, *, whole
             found += [f"the replacement of {key}: {problem}" for problem in problems]
     for each in review.missing:
         found += order_problems(work.definition, (each,), work.results, number)
-    if whole and not review.complete and _accepts_all(review):
+    out_of_reach = work.cannot or review.cannot
+    if whole and not review.complete and _accepts_all(review) and not out_of_reach:
         found.append("all verdicts are accept, but complete is false and nothing is listed as missing")
     if not found and len(left_out) < sum(map(needs_verdict, results)):
         return []
@@ -160,9 +161,8 @@ def review_problems(work: Work, results: Sequence[Result], value: Json, *, whole
 
 
 def _accepts_all(review: Review) -> bool:
-    """Whether a review leaves nothing open."""
-    accepted = all(each.verdict is VerdictKind.ACCEPT for each in review.verdicts)
-    return accepted and not review.missing and not review.cannot
+    """Whether a review leaves nothing open that could be done."""
+    return not review.missing and all(each.verdict is VerdictKind.ACCEPT for each in review.verdicts)
 
 
 def draft_of_review(work: Work, results: Sequence[Result]) -> Callable[[Json], bool]:

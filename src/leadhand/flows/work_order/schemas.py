@@ -29,7 +29,7 @@ def review_schema(state: RunState, shard: Shard) -> Schema:
     whole = {"complete": FLAG, "missing": _list(subtask), "cannot": _CANNOT} if shard.whole else {}
     verdicts = {**_list(_object(given, "subtask", "verdict")), "maxItems": len(keys)}
     parts = {"verdicts": verdicts, **whole, **({"answer": TEXT} if shard.compose else {})}
-    return {**_object(parts, "verdicts"), "$defs": {"subtask": _subtask(state, TEXT)}}
+    return {**_object(parts), "$defs": {"subtask": _subtask(state, TEXT)}}
 
 
 def _subtask(state: RunState, need: Schema) -> Schema:  # its arguments are validated later

@@ -45,7 +45,7 @@ class Work:
         self.failures: dict[str, Failure] = {}
         """Why results have no verdict, where their reviews have failed."""
         self.cannot: tuple[Unsupported, ...] = ()
-        self.review = Review(verdicts=())
+        self.review = Review()
         """The review of the latest order."""
         self._superseded: set[str | None] = set()
 
@@ -56,7 +56,7 @@ class Work:
     def carried_out(self, order: str, results: Sequence[Result]) -> None:
         """Add an order with its results, of which no review says anything yet."""
         self.orders.append(order)
-        self.latest, self.review = results, Review(verdicts=())
+        self.latest, self.review = results, Review()
         self.results |= {each.key: each for each in results}
         self._superseded |= {each.state.subtask.repairs_subtask for each in results}
 
