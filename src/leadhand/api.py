@@ -379,11 +379,14 @@ class Leadhand(InSync):
         Raises NoSuchRun, and UsageError for an empty answer or without a question."""
         runtime, run_id = await self.runtime(), arguments.run_id(run_id)
         _ = await questions.reply(runtime, run_id, text, by=user())
+        runtime.answered.add(run_id)
         return self._run(runtime, await runtime.load(run_id), drive=False)
 
     async def signal(self, run_id: str, name: str, value: Json = None) -> None:
         """Send a signal to a run, as :meth:`Run.signal` does. Raises NoSuchRun, and UsageError if it has ended."""
-        await questions.signal(await self.runtime(), arguments.run_id(run_id), name, value, by=user())
+        runtime, run_id = await self.runtime(), arguments.run_id(run_id)
+        await questions.signal(runtime, run_id, name, value, by=user())
+        runtime.answered.add(run_id)
 
     async def approvals(self) -> list[OpenApproval]:
         """Return the open approvals of all runs in the database, newest first."""

@@ -61,6 +61,7 @@ class Answering:
         """
         runtime, asked = await self._question(question)
         await approvals.answer(runtime, asked, by=user(), approve=True, args=args, always=always, reason=reason)
+        runtime.answered.add(asked.run_id)
 
     async def deny(self, question: OpenApproval | str, *, reason: str = "") -> None:
         """Deny a call or a plan; the lead receives the reason. A plan denied without a reason ends its run.
@@ -69,6 +70,7 @@ class Answering:
         """
         runtime, asked = await self._question(question)
         await approvals.answer(runtime, asked, by=user(), approve=False, reason=reason)
+        runtime.answered.add(asked.run_id)
 
     async def settle_effect(
         self, question: OpenApproval | str, *, happened: bool, summary: str = "", raw: Json = None
@@ -80,6 +82,7 @@ class Answering:
         """
         runtime, asked = await self._question(question)
         await approvals.settle_effect(runtime, asked, by=user(), happened=happened, summary=summary, raw=raw)
+        runtime.answered.add(asked.run_id)
 
 
 class Run(Answering, Generic[ValueT]):
@@ -212,6 +215,8 @@ class Run(Answering, Generic[ValueT]):
 
     async def _continued(self) -> bool:
         """Continue a run that waits although its approvals are answered; return whether it continues."""
+        if self._state.finished is not None:
+            self._runtime.answered.discard(self.run_id)
         mine = self._drives or self.run_id in self._runtime.answered
         if not mine or self._state.status is not RunStatus.WAITING:
             return False
@@ -279,6 +284,7 @@ class Run(Answering, Generic[ValueT]):
         Raises UsageError for an empty answer, and for a run that has no open question.
         """
         _ = await questions.reply(self._runtime, self.run_id, text, by=user())
+        self._runtime.answered.add(self.run_id)
 
     async def signal(self, name: str, value: Json = None) -> None:
         """Send a signal to the flow, which receives its ``value`` from ``run.wait_for(name)``, also later.
@@ -286,6 +292,7 @@ class Run(Answering, Generic[ValueT]):
         Raises UsageError for a run that has ended.
         """
         await questions.signal(self._runtime, self.run_id, name, value, by=user())
+        self._runtime.answered.add(self.run_id)
 
     async def pause(self, reason: str = "") -> None:
         """Pause the run. Finished work is kept; running work starts again when you resume the run."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from refusals import refused
 
+from leadhand.core.work_result import ResultData
 from leadhand.engine.gate import Unresolved, pointed, resolved, schema_flaw, schema_problems
 
 DOCUMENT = {"a": [{"b/c": 1, "d~e": 2}, 3], "": 4, "01": 5, "n": None}
@@ -52,9 +52,10 @@ def test_a_reference_inside_an_argument_is_taken_as_it_is():
     assert resolved({"n": [inner]}, {}) == {"n": [inner]}
 
 
-def test_a_reference_to_what_is_not_needed_leads_nowhere():
-    with refused(Unresolved, "wo-001.0"):
-        resolved({"n": {"$result": {"subtask": "wo-001.0", "path": "/raw"}}}, {})
+def test_a_reference_that_leads_nowhere_is_left_to_a_worker():
+    to = {"$result": {"subtask": "wo-001.0", "path": "/raw/n"}}
+    assert resolved({"n": to, "m": 1}, {}) == {"m": 1}
+    assert resolved({"n": to, "m": 1}, {"wo-001.0": ResultData(summary="2")}) == {"m": 1}
 
 
 def doubling(levels: int, reference: str, anchor: str = "") -> dict[str, Any]:

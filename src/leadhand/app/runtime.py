@@ -87,7 +87,7 @@ class Runtime:
         self._waiting: dict[str, RunState] = {}
         """Runs that wait for people, by when they were used last."""
         self.answered: set[str] = set()
-        """The runs whose approvals were answered here, and that this process has not taken over since."""
+        """The runs of which a caller in Python answered something, and that this process has not taken over since."""
         self._outputs: dict[str, Output] = {}
         self._sleep = SleepWatch()
         self._watching: asyncio.Task[None] | None = None

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from functools import lru_cache
 from itertools import islice
@@ -38,7 +39,7 @@ class Frozen(Generic[_T]):
 
 
 class Unresolved(ValueError):
-    """A reference to another subtask's result cannot be resolved."""
+    """A reference into a document leads nowhere."""
 
 
 _MOST_PROBLEMS = 8
@@ -200,10 +201,8 @@ def pointed(document: Json, pointer: str) -> Json:
 
 
 def resolved(args: dict[str, Json], needs: Mapping[str, ResultData]) -> dict[str, Json]:
-    """Return arguments with every reference into a result replaced by its value, without those to a whole result.
-
-    Raises :class:`Unresolved` if a reference cannot be resolved.
-    """
+    """Return arguments with every reference into a result replaced by its value, without those to a whole result and
+    those that lead nowhere: a worker works them out."""
     values: dict[str, Json] = {}
     for name, value in args.items():
         reference = result_reference(value)
@@ -211,10 +210,9 @@ def resolved(args: dict[str, Json], needs: Mapping[str, ResultData]) -> dict[str
             values[name] = value
             continue
         subtask, path = reference
-        if subtask not in needs:
-            raise Unresolved(f"{name} refers to the result of {subtask}, which does not exist")
-        if path is not None:
-            values[name] = pointed(needs[subtask].model_dump(mode="json"), path)
+        if path is not None and subtask in needs:
+            with suppress(Unresolved):
+                values[name] = pointed(needs[subtask].model_dump(mode="json"), path)
     return values
 
 

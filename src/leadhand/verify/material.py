@@ -90,7 +90,8 @@ def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
     calls = [call for call in result.made if call.ok and call.tool not in delegates]
     said = list(dict.fromkeys(call.said for call in calls if call.said))
     is_code = (worker := state.worker(given.worker)) is not None and worker.loop == "code"
-    was_asked = bool(calls or given.subtask or given.parent) and not result.by and not is_code
+    of_a_flow = given.kind == "ask" and given.counts and not given.final
+    was_asked = bool(calls or given.subtask or given.parent or of_a_flow) and not result.by and not is_code
     written, known = data.summary if result.value is None else result.value, (*said, answer, summary_of(data.raw))
     facts: dict[str, Json] = {
         "name": given.name,

@@ -180,7 +180,6 @@ async def answer(
         always=always,
     )
     await runtime.requests.record(asked.run_id, event, lambda state: _check_open(state, asked))
-    runtime.answered.add(asked.run_id)
 
 
 async def settle_effect(
@@ -199,7 +198,6 @@ async def settle_effect(
         raw=payload,
     )
     await runtime.requests.record(asked.run_id, answer, lambda state: _check_open(state, asked), blobs)
-    runtime.answered.add(asked.run_id)
 
 
 def changed_faults(runtime: Runtime, state: RunState, approval: Approval, args: object) -> list[str]:

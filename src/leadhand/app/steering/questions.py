@@ -30,7 +30,6 @@ async def reply(runtime: Runtime, run_id: str, given: str, *, by: str, question_
     asked, said = checked(await runtime.load(run_id), given, question_id)
     answer = QuestionAnswered(by=by, question_id=asked.id, text=said)
     await runtime.requests.record(run_id, answer, lambda state: _open(state, asked.id))
-    runtime.answered.add(run_id)
     return asked
 
 
@@ -77,7 +76,6 @@ async def signal(runtime: Runtime, run_id: str, name: str, value: Json = None, *
         raise UsageError("the signal has no name", "Name what the flow waits for: run.wait_for(NAME).")
     sent = SignalSent(by=by, name=named, value=json_value(value, "the value of the signal", "Pass a JSON value."))
     await runtime.requests.record(run_id, sent, _check_signal)
-    runtime.answered.add(run_id)
 
 
 def _check_signal(state: RunState) -> None:

@@ -30,7 +30,6 @@ from leadhand.engine.attempts.long_texts import grows, never_ended, next_part, w
 from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.gate import (
     OF_A_SECRET,
-    Unresolved,
     argument_problems,
     json_flaw,
     malformed,
@@ -69,8 +68,6 @@ class Attempt:
             result = self._failed(self._cause(conversation, gave_up(str(error))))
         except (ModelError, FlowError) as error:
             result = self._failed(error.failure)
-        except Unresolved as error:
-            result = self._failed(Failure.of(str(error), "bad_reference", FailureClass.INVALID))
         return result
 
     async def _carry_out(self, conversation: Conversation) -> WorkResult:
