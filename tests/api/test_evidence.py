@@ -17,10 +17,22 @@ from leadhand import (
     ToolError,
     ToolReturn,
     UsageError,
+    Worker,
     tool,
 )
+from leadhand.flows import FlowContext, flow
 from leadhand.hooks import BeforeAnswer, Block, before_answer
-from leadhand.testing.scripted_model import ScriptedModel, all_confirmed, gives, judges, plans, reviews, says, subtask
+from leadhand.testing.scripted_model import (
+    ScriptedModel,
+    all_confirmed,
+    brief_of,
+    gives,
+    judges,
+    plans,
+    reviews,
+    says,
+    subtask,
+)
 
 PAY = subtask("pay", "pay", name="Bob", euros=30)
 
@@ -92,6 +104,31 @@ async def test_an_answer_that_a_hook_withholds_is_not_quoted_beside_it(home: Pat
         answer = await lead.run("Look for book 3")
     assert answer.status is RunStatus.PARTIAL
     assert "4111" not in answer.text + str(answer) + str(answer.document["evidence"]) + str(answer.document["claims"])
+
+
+@flow
+async def sorting(run: FlowContext) -> str:
+    """Look something up, have it sorted, and hand on only the value."""
+    found = await run.call("look", n=3)
+    shelf = await run.ask(SORTER, found=found)
+    draft = await run.ask(Worker("writer", "Write.", loop="reply"), shelf=shelf.value, final=True)
+    return draft.text
+
+
+SORTER = Worker("sorter", "Sort.", output={"type": "object", "properties": {"shelf": {}}}, loop="reply")
+
+
+async def test_a_judge_is_shown_what_the_workers_of_a_flow_wrote_also_where_only_the_value_was_handed_on(
+    home: Path,
+) -> None:
+    model = ScriptedModel(sorter=[gives({"shelf": 7})], writer=[says("It is on shelf 7.")], judge=all_confirmed)
+    async with Leadhand(models=model, tools=[look], flows=[sorting], home=home, check="judge") as lead:
+        answer = await lead.run("Where is book 3?", flow="sorting")
+    assert answer.status is RunStatus.SUCCEEDED
+    (request,) = model.asked("judge")
+    evidence = brief_of(request)["evidence"].values()
+    assert [each["written"] for each in evidence if "written" in each] == [{"shelf": 7}]
+    assert any("returned" in each or "said" in each for each in evidence)
 
 
 async def test_a_failed_run_names_its_cause_and_what_helps_once(home: Path) -> None:
