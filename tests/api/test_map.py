@@ -61,6 +61,17 @@ def test_results_have_the_order_of_the_inputs_and_failed_ones_are_not_ok(tmp_pat
     assert results[1].failure.type == "refused"
 
 
+async def test_a_run_without_a_single_result_has_failed(tmp_path: Path) -> None:
+    async with lead_of(tmp_path) as lead:
+        for items, status in ((["bad", "bad 2"], RunStatus.FAILED), (["bad", "one"], RunStatus.PARTIAL)):
+            assert len([each async for each in lead.map(ECHO, items)]) == len(items)
+            (run,) = await lead.runs(limit=1)
+            assert run.status is status
+            assert len((await (await lead.get(run.run_id)).answer()).gaps) == sum(
+                each.startswith("bad") for each in items
+            )
+
+
 async def test_they_arrive_while_the_others_are_at_work(tmp_path: Path) -> None:
     gate = asyncio.Event()
 

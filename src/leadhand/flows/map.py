@@ -35,7 +35,8 @@ async def _map(run: FlowContext, worker: str, inputs: list[Any]) -> FlowAnswer:
     results: list[Result] = await run.gather(steps, return_failures=True)
     done = sum(each.ok for each in results)
     value = [None if not each.ok else each.text if each.state.value is None else each.state.value for each in results]
-    return FlowAnswer(f"{done:,} of {len(results):,} inputs have a result.", value=value)
+    text = f"{done:,} of {len(results):,} inputs have a result." if done else ""  # without any, the run has failed
+    return FlowAnswer(text, value=value)
 
 
 def fields_of(given: Json) -> dict[str, Json]:

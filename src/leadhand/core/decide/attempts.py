@@ -44,7 +44,8 @@ def issue_step(state: RunState, step: Step, definition: Worker | None = None) ->
         raise do.Refused(f"the step {key} may not use {', '.join(wider)}: the worker {worker.name} does not allow it")
     missing = sorted(set(worker.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
     if missing:
-        raise do.Refused(f"the worker {worker.name} names the tool {missing[0]}, which the run does not have")
+        who = "it calls" if step.kind == "call" else f"the worker {worker.name} names"
+        raise do.Refused(f"{who} the tool {missing[0]}, which the run does not have")
     if state.status is not RunStatus.RUNNING:
         raise do.Refused(f"the run is {state.status}")
     step = step.model_copy(update={"needs": tuple(dict.fromkeys(step.needs))})
