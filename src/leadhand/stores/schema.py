@@ -36,6 +36,7 @@ def _amounts(*names: str, null: str = " NOT NULL") -> str:
 # webhooks: secrets are stored as they are, since they sign.
 # run_texts: ``words`` are those of the events through ``seq``, each once, with a space in between.
 EVERYWHERE = f"""
+CREATE TABLE meta (version BIGINT NOT NULL);
 CREATE TABLE runs (
     run_id TEXT NOT NULL PRIMARY KEY, flow TEXT NOT NULL, request TEXT NOT NULL, searched TEXT NOT NULL,
     status TEXT NOT NULL, model TEXT NOT NULL, created_at BIGINT NOT NULL, finished_at BIGINT,
@@ -98,9 +99,7 @@ CREATE TABLE run_texts (id ROW_ID, run_id TEXT NOT NULL, seq BIGINT NOT NULL, wo
 CREATE INDEX run_texts_of_run ON run_texts (run_id, seq);
 """
 
-# ``commits``: their number; see commit_mark.py.
 IN_FILE = """
-CREATE TABLE meta (version BIGINT NOT NULL, commits BIGINT NOT NULL DEFAULT 0);
 CREATE VIRTUAL TABLE run_words USING fts5(words, content='run_texts', content_rowid='id', detail=none,
     columnsize=0, tokenize='unicode61 remove_diacritics 0');
 CREATE TRIGGER run_texts_added AFTER INSERT ON run_texts BEGIN
@@ -112,7 +111,6 @@ CREATE TRIGGER run_texts_deleted AFTER DELETE ON run_texts BEGIN
 # hosts: ``said`` is an Announcement, ``attempts`` a JSON list, ``limit_us`` the time without a heartbeat after which
 # the host counts as dead.
 ON_SERVER = """
-CREATE TABLE meta (version BIGINT NOT NULL);
 CREATE INDEX run_words ON run_texts USING GIN (array_to_tsvector(string_to_array(words, ' ')));
 CREATE TABLE hosts (
     host TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, said TEXT NOT NULL, since BIGINT NOT NULL,

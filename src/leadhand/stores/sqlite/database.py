@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sqlite3
-import threading
 import time
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -15,8 +13,6 @@ from pathlib import Path
 from leadhand.core.errors import StoreError
 from leadhand.stores.connection import Absent, Connection, Corrupt, Dialect, ReadOnly, Row, Unavailable, Unstorable
 from leadhand.stores.ownership import LockFileHold
-
-from .commit_mark import CommitMark
 
 PATIENCE_S = 2.0
 """Seconds that a statement waits for another process's transaction, which takes milliseconds unless it is stopped."""
@@ -63,14 +59,6 @@ KINDS: dict[str, type[StoreError]] = {"SQLITE_CORRUPT": Corrupt, "SQLITE_BUSY": 
 UNSTORABLE = (OverflowError, UnicodeError, sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError)
 
 
-_OPEN: Counter[str] = Counter()
-"""The sessions of this process, by the name of the file.
-
-While there is one, the process must not open and close the file otherwise: that would release SQLite's locks on it (see
-https://sqlite.org/howtocorrupt.html, 2.2), and another process would then delete the log with what was committed.
-"""
-_OPENING = threading.Lock()
-
 BESIDE = ("", "-wal", "-shm")
 """The endings of the names of a database's files: SQLite writes all three."""
 
@@ -87,27 +75,21 @@ class SqliteDatabase:
 
     def connect(self, *, writes: bool = True) -> SqliteConnection:
         self._check_directory()
-        mark = None
         if writes:
             self._check_writable()
-            mark = CommitMark(self.path)
-        with _OPENING:
-            if mark is not None and not _OPEN[self.name]:
-                mark.check_file()
-            try:
-                raw = session(self.path)
-            except sqlite3.Error as error:
-                raise explained(error, self.name) from error
-            _OPEN[self.name] += 1
-        connection = SqliteConnection(raw, self.name, mark)
+        try:
+            raw = session(self.path)
+        except sqlite3.Error as error:
+            raise explained(error, self.name) from error
+        connection = SqliteConnection(raw, self.name)
         try:
             if not writes and not self._can_read(raw):
                 raw.close()
                 raw = session(f"{self.path.as_uri()}?immutable=1", uri=True)
                 connection = SqliteConnection(raw, self.name)
-            if mark is not None:
-                connection.execute("PRAGMA user_version")  # a file that cannot be read is explained
-                mark.check_number(connection.execute)
+            connection.execute("PRAGMA user_version")  # a file that cannot be read is explained
+            if writes:
+                connection.identify()
             connection.execute(f"PRAGMA {'synchronous = NORMAL' if writes else 'query_only = ON'}")  # see _sync
         except BaseException:
             connection.close()
@@ -128,9 +110,9 @@ class SqliteDatabase:
         return True
 
     def check_exists(self) -> None:
-        """Raise Absent if there is no database at this path, and no mark of one that was lost."""
+        """Raise Absent if there is no database at this path."""
         with suppress(OSError):  # connecting explains a directory that cannot be opened
-            if not self.path.exists() and not self.path.with_name(self.path.name + ".mark").exists():
+            if not self.path.exists():
                 raise Absent(
                     f"there is no database {self.name}",
                     "name another with --home DIR, --database URL, LEADHAND_HOME or LEADHAND_DATABASE_URL, or start a"
@@ -180,12 +162,12 @@ def _is_writable(path: Path) -> bool:
 class SqliteConnection(Connection):
     """A session with a database file; only the thread that opened it may use and close it."""
 
-    def __init__(self, raw: sqlite3.Connection, name: str, mark: CommitMark | None = None) -> None:
+    def __init__(self, raw: sqlite3.Connection, name: str) -> None:
         self._raw = raw
         self._name = name
-        self._mark = mark
+        self._file: os.stat_result | None = None
+        """Which file this is, of a connection that writes."""
         self._log: int | None = None
-        self._closed = False
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         try:
@@ -218,19 +200,30 @@ class SqliteConnection(Connection):
             self.execute("PRAGMA journal_size_limit = 67108864")
             return
 
+    def identify(self) -> None:
+        """Take note of which file the database is: what is written to one that has lost its name would be lost."""
+        self._file = os.stat(self._name)
+
     def begin(self) -> None:
-        if self._mark is not None:
-            self._mark.open()
+        if self._file is not None and not self._is_in_place(self._file):
+            raise StoreError(
+                f"{self._name}, or its -wal file, was deleted or replaced while this process used it",
+                "end every process that uses it, restore it from a backup, and start again",
+            )
         self.execute("BEGIN IMMEDIATE")
 
+    def _is_in_place(self, file: os.stat_result) -> bool:
+        """Whether the database and its log still have their names."""
+        try:
+            log = self._log is None or os.path.samestat(os.fstat(self._log), os.stat(f"{self._name}-wal"))
+            return log and os.path.samestat(file, os.stat(self._name))
+        except FileNotFoundError:
+            return False
+
     def commit(self) -> None:
-        if self._mark is None:
-            super().commit()
-            return
-        ((number,),) = self.execute("UPDATE meta SET commits = commits + 1 RETURNING commits")
         super().commit()
-        self._sync()
-        self._mark.write(number)
+        if self._file is not None:
+            self._sync()
 
     def _sync(self) -> None:
         """Write the log to the disk; SQLite itself would do so while it keeps other processes from writing."""
@@ -281,15 +274,9 @@ class SqliteConnection(Connection):
 
     def close(self) -> None:
         self._raw.close()
-        if not self._closed:
-            self._closed = True
-            with _OPENING:
-                _OPEN[self._name] -= 1
         log, self._log = self._log, None
         if log is not None:
             os.close(log)
-        if self._mark is not None:
-            self._mark.close()
 
 
 def session(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
