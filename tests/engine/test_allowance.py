@@ -134,6 +134,22 @@ async def test_a_call_that_does_not_fit_waits_while_others_may_still_give_back(o
     assert (await most_spent(world)).tokens <= 40_000
 
 
+async def test_a_call_waits_for_what_a_call_of_another_process_has_reserved(open_world: Any):
+    models = FakeModels(many(1), profile=PRICED, usage=Usage(input_tokens=5, output_tokens=5))
+    world = open_world(models, [Bench().measure], limits=Limits(max_tokens=40_000), clock=SystemClock())
+    run_id = await world.start()
+    call = {"attempt": "other/a1", "call_id": "other/t1", "model": "fake"}
+    await world.store.append(run_id, [ModelCallBegan(**call, reserved=Money(tokens=36_000), kept=Money())])
+    driving = world.driving(run_id)
+    await asyncio.sleep(0.3)
+    assert not models.asked
+    await world.store.append(run_id, [ModelCallReturned(**call, usage=Usage(input_tokens=5, nanousd=0))])
+    state = await driving
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert (await most_spent(world)).tokens <= 40_000
+
+
 async def test_what_is_held_back_for_the_answer_is_there_whatever_the_workers_spend(open_world: Any):
     models = FakeModels(many(4), review=down(), hold=a_moment)
     world = open_world(

@@ -33,7 +33,7 @@ class Account(NamedTuple):
         amount, left = event.reserved, self.ceiling.less(self.spent + self.reserved + kept)
         if not amount.fits(left):
             error = refused(amount, scope, left, kept, shared=shared)
-            error.hopeless = shared and not (self.spent + amount).fits(self.ceiling)
+            error.may_fit = amount.fits(self.ceiling.less(self.spent + kept))
             raise error
         return self._replace(reserved=self.reserved + amount)
 

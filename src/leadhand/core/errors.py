@@ -199,16 +199,15 @@ class StaleAttempt(LeadhandError):
 class BudgetRefused(LeadhandError):
     """A reservation exceeds an allowance, so nothing was written.
 
-    ``scope`` is what it exceeds, "" for the run; a ``shared`` one is a budget of many runs. ``hopeless``: it would do
-    so without what others have reserved, too. ``elsewhere``: other living processes have reservations there.
-    ``short_of`` is what the call needs of the run's limits that it exceeds.
+    ``scope`` is what it exceeds, "" for the run; a ``shared`` one is a budget of many runs. It ``may_fit`` once open
+    calls have released what they reserved. ``short_of`` is what the call needs of the run's limits that it exceeds.
     """
 
     code = "exhausted"
     exit_code = 5
 
     scope = ""
-    shared = hopeless = elsewhere = False
+    shared = may_fit = False
     short_of: Money | None = None
 
 

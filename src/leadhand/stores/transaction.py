@@ -227,7 +227,7 @@ class LogTransaction:
             try:
                 row.budget.apply(append.metered)
             except BudgetRefused as refused:
-                refused.elsewhere = refused.shared and self._is_reserved_elsewhere(refused.scope)
+                refused.may_fit &= not refused.shared or self._is_reserved(refused.scope)
                 raise
         self._blobs.update(append.blobs)
         self._jobs += append.jobs
@@ -243,13 +243,14 @@ class LogTransaction:
             raise StaleAttempt(f"attempt {attempt} of run {run_id} must not begin: another has it, or it is over")
         self._begun |= begun
 
-    def _is_reserved_elsewhere(self, scope: str) -> bool:
-        """Whether other living processes have reserved a part of a budget that runs share."""
+    def _is_reserved(self, scope: str) -> bool:
+        """Whether runs that living processes drive have reserved a part of a budget that runs share; what others have
+        reserved is released only when they go on."""
         query = (
             "SELECT DISTINCT runs.owner FROM reservations JOIN runs ON runs.run_id = reservations.run_id"
-            " WHERE reservations.shared LIKE ? AND runs.owner <> ?"
+            " WHERE reservations.shared LIKE ? AND runs.owner IS NOT NULL"
         )
-        owners = {owner for (owner,) in self._connection.execute(query, (f"%{json.dumps(scope)}%", self._hold.host))}
+        owners = {owner for (owner,) in self._connection.execute(query, (f"%{json.dumps(scope)}%",))}
         return bool(owners and self._hold.living(owners, self._connection))
 
     def _create(self, create: Create) -> Entry:

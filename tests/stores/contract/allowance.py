@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -181,6 +182,25 @@ class AllowanceContract(Contract):
         with pytest.raises(BudgetRefused, match="tokens, and the run has 100 left") as refused:
             await store.append("run-1", [began("c1", tokens(101), within=scopes)])
         assert refused.value.scope == ""
+
+    async def test_a_refused_call_may_fit_once_open_calls_are_over_unless_it_is_too_large(
+        self, store: ContextStore
+    ) -> None:
+        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        inner = {"wo-001.0": tokens_at_most(80)}
+        await store.append("run-1", [began("c1", tokens(60), within=inner)])
+
+        async def may_fit(amount: int, **more: Any) -> bool:
+            with pytest.raises(BudgetRefused) as refused:
+                await store.append("run-1", [began("c2", tokens(amount), **more)])
+            return refused.value.may_fit
+
+        assert await may_fit(41)
+        assert not await may_fit(101)
+        assert await may_fit(80, within=inner)
+        assert not await may_fit(71, kept=tokens(30))
+        await store.append("run-1", [returned("c1", None)])
+        assert not await may_fit(41)
 
     @pytest.mark.parametrize(
         ("settled_by", "left"),

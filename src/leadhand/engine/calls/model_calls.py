@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -64,8 +63,6 @@ class ModelCalls:
         self._limits = limits or SharedLimits(store)
         self._store = store
         self._clock = clock
-        self._under_way: Counter[str] = Counter()
-        """How many open calls took from each run and from each shared budget."""
         self._paces: dict[tuple[str, int | None], Pace] = {}
         self._circuits: dict[tuple[str, str], Failure] = {}
         self._away: dict[tuple[str, str], datetime] = {}
@@ -75,8 +72,7 @@ class ModelCalls:
         """Make the call, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
 
         First, an upper bound of the call's cost is reserved from the run's allowance. If it does not fit, the call
-        waits until others of this process, and for a budget of many runs those of other processes, release a
-        reservation; if no other call is open, it is ``exhausted``.
+        waits until others, also of other processes, release a reservation; if that is not enough, it is ``exhausted``.
 
         A model that is ``unavailable`` (an invalid key, a used-up quota, an unknown name) is not called again in this
         run while this process drives it: the circuit is open after one refusal, unless that concerns only one worker.
@@ -164,7 +160,8 @@ class ModelCalls:
             forms = 1
             while True:
                 try:  # each request has a reservation and log entries
-                    reply = await self._reserved(log, call, on_text)
+                    await self._reserve(log, call)
+                    reply = await self._ask(log, call, on_text)
                 except FormRefused:
                     if forms == MOST_FORMS:
                         raise
@@ -185,16 +182,8 @@ class ModelCalls:
             for key in [key for key in marks if key[0] == run_id]:
                 del marks[key]
 
-    async def _reserved(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
-        taken = await self._reserve(log, call)
-        self._under_way.update(taken)
-        try:
-            return await self._ask(log, call, on_text)
-        finally:
-            self._under_way -= Counter(taken)
-
-    async def _reserve(self, log: RunLog, call: ModelCall) -> Sequence[str]:
-        """Record the start of a call with its reservation, and return the scopes that it is taken from."""
+    async def _reserve(self, log: RunLog, call: ModelCall) -> None:
+        """Record the start of a call with its reservation."""
         work, run, sent = call.work, call.work.definition, log.requests.pack(call.request)
         while True:
             now = self._clock.now()  # each day has its own budgets
@@ -212,10 +201,9 @@ class ModelCalls:
             try:
                 await log.append(began, blobs=sent.blobs)
                 log.requests.written(call.call_id, call.request)
-                return [log.run_id, *(allowance.scope for allowance in began.shared)]
+                return
             except BudgetRefused as refused:
-                here = self._under_way[refused.scope if refused.shared else log.run_id]
-                if refused.hopeless or not (here or refused.elsewhere):
+                if not refused.may_fit:
                     failure = Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED, refused.how)
                     raise ModelError(failure.evolve(short_of=refused.short_of)) from refused
                 async with without_slot():
