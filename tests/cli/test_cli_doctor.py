@@ -171,17 +171,6 @@ def test_a_log_with_a_gap_fails(leadhand: Any) -> None:
     assert "leadhand runs delete" in found
 
 
-def test_a_database_that_was_truncated_fails(leadhand: Any) -> None:
-    leadhand("run", "--offline", "--json", "Weather in Paris?")
-    database = leadhand.home / "leadhand.db"
-    database.write_bytes(b"")
-
-    for command in (("runs", "list"), ("run", "--offline", "Weather in Rome?")):
-        leadhand(*command).refused(str(database), code="store")
-    assert str(database) in finding(leadhand, "database", "fail")
-    assert database.read_bytes() == b""
-
-
 def test_a_damaged_page_fails(leadhand: Any) -> None:
     leadhand("run", "--offline", "--json", "Weather in Paris?")
     database = leadhand.home / "leadhand.db"

@@ -54,7 +54,6 @@ def test_a_sound_review_has_no_problems():
     ("review", "named"),
     [
         (None, ()),
-        ({"complete": True}, ("verdicts",)),
         ({"verdicts": [], "complete": False}, ("complete",)),
         ({"verdicts": [ACCEPT, ACCEPT], "complete": True}, ("wo-001.0",)),
         ({"verdicts": [ACCEPT, {**ACCEPT, "subtask": "wo-001.9"}], "complete": True}, ("wo-001.9",)),

@@ -88,7 +88,7 @@ def _word(value: Any) -> str:
             return ""
         case bool():
             return "yes" if value else "no"
-        case {"$result": {"subtask": str() as source}}:
+        case {"$result": {"subtask": str() as source}} | {"$step": str() as source}:
             return f"from {source}"
         case dict():
             return _word([*cast("dict[str, Any]", value).values()])

@@ -234,7 +234,8 @@ def _given(state: RunState, step: StepState, args_shown: Part) -> Part:
     given, subtask, parent = step.step, step.step.subtask, parent_of(step.step)
     name = given.name if subtask is None else subtask.name
     args = subtask.args if subtask is not None else given.input if given.counts or parent is not None else {}
-    named = _label(name, args) if subtask is not None or parent is not None else name
+    is_plain = given.title == given.key.rpartition("/")[2]  # a flow that names its steps distinguishes them so
+    named = _label(name, args) if subtask is not None or parent is not None or is_plain else name
     tool = subtask.tool if subtask is not None else None
     return {
         "name": cut(name),

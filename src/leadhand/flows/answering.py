@@ -164,7 +164,7 @@ class _Answering:
             return fits(result.value) if fits is not None else []
 
         given = {CORRECTS: self.of, "problems": stated}
-        details = Details(title="correction", instructions=instructions("correct"), shows=shows, checks=checks)
+        details = Details(title="Correct the answer", instructions=instructions("correct"), shows=shows, checks=checks)
         return self._asked(writer, f"correct-{self.of}-{part}", given, details, tools=())
 
     def _confirmation(self, parts: Sequence[MissingPart]) -> Pending[Result]:
@@ -179,7 +179,7 @@ class _Answering:
             known = {"calls": [*material.calls], "gaps": [*material.gaps], "missing": missing}
             return {**self._choices, **facts, **known}
 
-        details = Details(title="what is missing", shows=shows)
+        details = Details(title="Confirm what is missing", shows=shows)
         return self._asked(CONFIRM, CONFIRM, {"of": self.of, "missing": missing}, details)
 
     def _asked(

@@ -103,7 +103,7 @@ async def judge_round(
             input={"of": of, "claims": numbers, "evidence": [[*piece] for piece in pieces]},
             details=replace(
                 details,
-                title="judge" if len(asked) == 1 else f"judge, part {number}",
+                title="Judge the claims" if len(asked) == 1 else f"Judge the claims · part {number}",
                 schema=reply_schema(numbers),
             ),
             optional=True,

@@ -63,7 +63,7 @@ async def shape_of_answer(run: FlowContext, answer: FlowAnswer) -> FlowAnswer:
         worker,
         key=SHAPE,
         input={"of": sha([answer.text, digests_of(results)])},
-        details=Details(title="typed answer", shows=shows, checks=checks),
+        details=Details(title="Give the answer its shape", shows=shows, checks=checks),
         optional=True,
         final=True,
     )

@@ -98,8 +98,10 @@ class Progress:
     def _name(self, key: str, part: StepPart) -> str:
         """A step in words: delegated work by its name and who asked for it, unless that is the lead."""
         if "parent" not in part:
-            named = key == part["label"] or key.startswith(f"{part['label']}-")  # its id is made of its name
-            return key if named else f"{key} {part['label']}" if _is_work(part) else part["label"]
+            name, shown = part["name"], part["label"]
+            if key == name or key.startswith(f"{name}-"):  # its id is made of its name
+                return f"{key}{shown.removeprefix(name)}"
+            return f"{key} {shown}" if _is_work(part) else shown
         asked_by = self.view["steps"].get(part["parent"])
         above = "" if asked_by is None or asked_by["worker"] == "lead" else f" (for {asked_by['name']})"
         return f"{part['name']}{above}"

@@ -41,7 +41,7 @@ async def _research(
     findings, writer = Findings(run.state, lead.state), None
     if not lead.ok and findings.found:
         given = {"research": lead, "attempt": lead.attempt}  # one that continued may have found more
-        details = Details(title="answer from what was found", shows=for_answer(findings))
+        details = Details(title="Answer from what was found", shows=for_answer(findings))
         writer = run.step(run.worker(WRITER), key="answer", input=given, details=details, optional=True, final=True)
     found = answer(run.state, findings, None if writer is None else (await writer).state)
     return found._replace(writer=WRITER if max_revisions else None)
