@@ -9,10 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus, Question
 from leadhand.core.decide import decide, due
+from leadhand.core.errors import Refused
 from leadhand.core.evolve import evolve, fold, start
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.limits import Money
@@ -242,7 +243,7 @@ def _check_end(state: RunState) -> None:
     for command in ANY_COMMAND:
         try:
             decide(state, command, state.created_at)
-        except do.Refused:
+        except Refused:
             continue
         raise AssertionError(f"a finished run accepted {command}")
     if state.status is RunStatus.SUCCEEDED:

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from core import moves
 from core.histories import History, Pick, definition, failure
 from core.moves import MOVES, walk
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core.approval import Question
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import RunStatus

@@ -11,7 +11,8 @@ from functools import partial
 from inspect import cleandoc
 from typing import Any, NamedTuple, Protocol
 
-from leadhand.core import commands as do
+from leadhand.core import decide as do
+from leadhand.core.errors import FlowError
 from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import Follows
@@ -213,7 +214,7 @@ class FlowContext(Waits):
         try:
             made = answer_of(await flow(context, **options))
             ended = do.Conclude(step.key, data=ResultData(summary=made.text, value=made.value))
-        except (StepFailed, do.FlowError) as failed:
+        except (StepFailed, FlowError) as failed:
             ended = do.Conclude(step.key, failed.failure)
         self.of.concluded[step.key] = ended
         return await step

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leadhand.core.commands import FlowError
+from leadhand.core.errors import FlowError
 from leadhand.core.ids import order_id
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.relations import is_gated
