@@ -18,7 +18,7 @@ from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
-from leadhand.core.work_order import ProposedSubtask, Step, Subtask
+from leadhand.core.work_order import Step, Subtask
 from leadhand.core.work_result import Judgement, ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
@@ -168,7 +168,7 @@ class FlowContext(Waits):
         return Join(every, return_failures=return_failures)
 
     def order(
-        self, goal: str, subtasks: Sequence[Mapping[str, Any] | ProposedSubtask], *, repairs: str | None = None
+        self, goal: str, subtasks: Sequence[Mapping[str, Any] | Subtask], *, repairs: str | None = None
     ) -> Pending[list[Result]]:
         """Issue a work order; await it for the results of its subtasks, in order, failed ones with ``ok=False``.
 
