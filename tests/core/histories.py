@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from core.invariants import check_budget, check_state, check_step, reserved_total, total
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.decide import decide, due, when_idle
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import Failure, FailureClass, Refused
 from leadhand.core.evolve import evolve, start
 from leadhand.core.ids import model_call_id, tool_call_id
 from leadhand.core.limits import NOTHING, Limits, Money, Usage
@@ -136,7 +136,7 @@ class History:
         """Have a command decided and what follows committed; False when it was refused."""
         try:
             events = decided(self.state, command, self.now, self.policy)
-        except do.Refused as refusal:
+        except Refused as refusal:
             self.refusal = str(refusal)
             return False
         self.write(*events)

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from core.histories import TOOLS, History, Pick, definition, failure
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import FailureClass

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.histories import TOOLS, History, definition
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.ids import tool_call_id
 from leadhand.core.outcome import FlowAnswer, may_be_used

@@ -6,7 +6,7 @@ import pytest
 
 from core.histories import History
 from core.own import asks, assigned, comes_back, current, decided, history_of, page
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.decide import due
 from leadhand.core.errors import FailureClass

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 
 from core.histories import NOON, History, decided, definition, failure
-from core.invariants import differences
+from core.invariants import ATTEMPT, STEP, differences
 from core.moves import histories
 from core.own import Commanded, history_of
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
 from leadhand.core.decide import due
-from leadhand.core.errors import FailureClass
+from leadhand.core.errors import FailureClass, Refused
 from leadhand.core.limits import Money, Usage
 from leadhand.core.outcome import FlowAnswer
-from leadhand.core.run import ATTEMPT, ENDED, RUN, STEP, AttemptStatus, RunStatus
+from leadhand.core.run import ENDED, RUN, AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import needs_failed
@@ -66,7 +66,7 @@ def test_deciding_changes_nothing_by_itself(history: History):
     for command in wanted:
         try:
             first = decided(history.state, command, history.now, history.policy)
-        except do.Refused:
+        except Refused:
             continue
         again = decided(history.state, command, history.now, history.policy)
         assert again == first, "the same state decided differently"
@@ -88,7 +88,7 @@ def test_deciding_changes_nothing_by_itself(history: History):
 )
 def test_a_command_about_something_that_is_not_there_is_refused(command: do.Command):
     history = History()
-    with pytest.raises(do.Refused):
+    with pytest.raises(Refused):
         decided(history.state, command, NOON, history.policy)
 
 
@@ -110,7 +110,7 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
     state = replace(history.state, cancel_by="ann" if status is RunStatus.CANCELLED else None)
     try:
         finished = decided(state, do.End(), history.now, history.policy)[-1]
-    except do.Refused:
+    except Refused:
         return False
     assert isinstance(finished, ev.RunFinished)
     assert finished.status is status
@@ -137,7 +137,7 @@ def test_a_run_does_not_end_in_a_state_that_is_no_end(history: History):
     for command in (do.End(), do.End(FlowAnswer(failure=failure("exhausted", "time")))):
         try:
             finished = decided(history.state, command, history.now, history.policy)[-1]
-        except do.Refused:
+        except Refused:
             continue
         assert isinstance(finished, ev.RunFinished)
         assert finished.status in RUN[history.state.status] & ENDED

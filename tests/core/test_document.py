@@ -13,7 +13,7 @@ from core.histories import History, definition
 from core.invariants import check_list
 from core.moves import histories, walk
 from leadhand.app.document.run_document import run_document, run_line
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.value import iso
@@ -142,7 +142,7 @@ def test_a_list_counts_the_same_subtasks_as_the_page_of_the_run_after_every_even
     check_list("run_1", history.log)
 
 
-def test_a_list_counts_what_a_flow_drops_by_a_judgement_without_its_order():
+def test_a_list_counts_what_a_review_drops():
     history = History(definition(max_steps=1))
     history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="g", subtasks=(LOOK, LOOK))))
     history.decide_all()
@@ -151,7 +151,7 @@ def test_a_list_counts_what_a_flow_drops_by_a_judgement_without_its_order():
     for key in list(history.state.unsettled):
         history.command(do.Settle(step=key))
     dropped = Verdict(subtask="wo-001.1", verdict=VerdictKind.DROP, reason="not needed")
-    assert history.command(do.Judge(Review(verdicts=(dropped,), complete=False)))
+    assert history.command(do.Judge("wo-001", Review(verdicts=(dropped,), complete=False)))
 
     check_list("run_1", history.log)
     assert head_of(history.state)[1:] == (2, 1, 1, 0)

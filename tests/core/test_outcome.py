@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.histories import History, definition
 from core.moves import histories
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass
 from leadhand.core.outcome import all_gaps, concluded, may_be_used, plain_list, source_numbers, sources_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.histories import History, definition
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass
 from leadhand.core.ids import step_of

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.own import DELEGATES, assigned, decided, history_of
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.limits import Ceiling, nanousd
 from leadhand.core.relations import MAX_DEPTH, ancestors, tools_of, tools_of_worker

@@ -13,12 +13,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from core import moves
 from core.histories import History, Pick, definition, failure
 from core.moves import MOVES, walk
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core.approval import Question
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import RunStatus
 from leadhand.core.words.failures import needs_failed
-from leadhand.core.work_order import ProposedSubtask, Step
+from leadhand.core.work_order import Step, Subtask
 from leadhand.core.work_result import CHECKS, Review
 from leadhand.flows.seam.orders import issue
 from leadhand.flows.work_order.roles import RoleName
@@ -113,7 +113,7 @@ class CommandedAtWill(Explored):
         state = self.history.state
         known = list(state.steps)
         proposals = [
-            ProposedSubtask.model_validate(moves.proposal(lambda options: data.draw(st.sampled_from(options)), known))
+            Subtask.model_validate(moves.proposal(lambda options: data.draw(st.sampled_from(options)), known))
             for _ in range(data.draw(st.integers(1, 4)))
         ]
         order = issue(proposals, f"wo-{len(state.orders) + data.draw(st.sampled_from([1, 1, 1, 0, 2])):03d}", "it")

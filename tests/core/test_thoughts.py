@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.histories import History, definition
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core.errors import Failure
 from leadhand.core.outcome import unproven_call
 from leadhand.core.work_order import Subtask, WorkOrder

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from core.histories import definition
 from leadhand.core.ids import subtask_key
-from leadhand.core.work_order import ProposedSubtask, Subtask, WorkOrder, result_reference, tie_problems
+from leadhand.core.work_order import Subtask, WorkOrder, result_reference, tie_problems
 from leadhand.flows.seam.orders import issue, order_problems
 
 RUN = definition()
@@ -82,18 +82,18 @@ def test_a_circle_among_thousands_is_found_without_deep_recursion():
     ],
 )
 def test_a_plan_that_cannot_be_carried_out_is_refused_with_the_reason(proposed: dict[str, Any], named: tuple[str, ...]):
-    problems = order_problems(RUN, (ProposedSubtask.model_validate(proposed),))
+    problems = order_problems(RUN, (Subtask.model_validate(proposed),))
     assert any(all(each in problem for each in named) for problem in problems), problems
 
 
 def test_an_argument_may_be_missing_where_a_need_will_supply_it():
-    proposed = (ProposedSubtask(name="a"), ProposedSubtask(name="b", tool="look", needs=(0,)))
+    proposed = (Subtask(name="a"), Subtask(name="b", tool="look", needs=(0,)))
 
     assert order_problems(RUN, proposed) == []
 
 
 def test_a_subtask_may_need_one_of_an_earlier_order():
-    proposed = (ProposedSubtask(name="a", needs=("wo-001.3",)),)
+    proposed = (Subtask(name="a", needs=("wo-001.3",)),)
 
     assert order_problems(RUN, proposed, known=["wo-001.3"]) == []
     assert order_problems(RUN, proposed, known=["wo-001.2"]) != []
@@ -115,7 +115,7 @@ def test_an_order_cannot_be_changed():
 @settings(max_examples=2 * settings().max_examples)
 @given(st.lists(st.one_of(st.integers(-2, 9), st.text(max_size=4).filter(lambda each: each != "a")), max_size=4))
 def test_indexes_become_keys_and_keys_stay_whatever_a_lead_writes(needs: list[int | str]):
-    made = issue((ProposedSubtask(name="a", needs=tuple(needs)),), "wo-004", "it")
+    made = issue((Subtask(name="a", needs=tuple(needs)),), "wo-004", "it")
 
     expected = [
         f"wo-004.{int(needed)}" if str(needed).isascii() and str(needed).isdigit() else str(needed) for needed in needs
@@ -124,12 +124,12 @@ def test_indexes_become_keys_and_keys_stay_whatever_a_lead_writes(needs: list[in
 
 
 def test_a_reference_to_a_result_follows_its_subtask_to_its_key():
-    proposed = ProposedSubtask(
+    proposed = Subtask(
         name="b",
         needs=(0,),
         args={"n": {"$result": {"subtask": "0", "path": "/raw/n"}}, "m": {"$result": {"subtask": 0}}},
     )
-    made = issue((ProposedSubtask(name="a"), proposed), "wo-002", "it")
+    made = issue((Subtask(name="a"), proposed), "wo-002", "it")
 
     assert made.subtasks[1].args == {
         "n": {"$result": {"subtask": "wo-002.0", "path": "/raw/n"}},
@@ -150,10 +150,10 @@ _JSON = st.recursive(
 def test_a_name_that_is_unique_in_the_plan_means_its_subtask():
     refers = {"place": {"$result": {"subtask": "town", "path": "/raw"}}}
     plan = (
-        ProposedSubtask(name="town"),
-        ProposedSubtask(name="day", needs=("town",), args=refers),
-        ProposedSubtask(name="day", needs=("day",)),
-        ProposedSubtask(name="1", needs=(1,)),
+        Subtask(name="town"),
+        Subtask(name="day", needs=("town",), args=refers),
+        Subtask(name="day", needs=("day",)),
+        Subtask(name="1", needs=(1,)),
     )
     town, first, second, digit = issue(plan, "wo-001", "it").subtasks
     assert (town.needs, first.needs) == ((), ("wo-001.0",))

@@ -10,7 +10,7 @@ from core.histories import History, definition
 from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.core.commands import End, Settle
+from leadhand.core.decide import End, Settle
 from leadhand.core.errors import HOOK_BLOCKED, Failure, FailureClass
 from leadhand.core.events import QuestionAnswered
 from leadhand.core.run import RunStatus

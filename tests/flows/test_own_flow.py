@@ -11,8 +11,7 @@ from refusals import refused
 from flows.scripts import Script
 from leadhand import Worker
 from leadhand.core import events as ev
-from leadhand.core.commands import FlowError
-from leadhand.core.errors import FailureClass, UsageError
+from leadhand.core.errors import FailureClass, FlowError, UsageError
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.tool import Source
 from leadhand.core.work_result import ResultData, WorkResult

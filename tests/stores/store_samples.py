@@ -29,7 +29,7 @@ from leadhand.core.tool import (
     ToolSpec,
     WriteArtifact,
 )
-from leadhand.core.work_order import OpenCall, ProposedSubtask, Step, Subtask, Unsupported, WorkOrder
+from leadhand.core.work_order import OpenCall, Step, Subtask, Unsupported, WorkOrder
 from leadhand.core.work_result import (
     Claim,
     ClaimVerdict,
@@ -139,7 +139,7 @@ ASKS = (
     WriteArtifact(path="notes/day-1.md", digest=f"sha256:{'0' * 64}", size=12),
     SetTodos(todos=(Todo(id="1", content="look around", status="in_progress", priority="high"),)),
 )
-PROPOSED = ProposedSubtask(name="find_hotels", tool="hotel_tool", args={"n": 3}, needs=(0, "wo-001.0"))
+PROPOSED = Subtask(name="find_hotels", tool="hotel_tool", args={"n": 3}, needs=(0, "wo-001.0"))
 MESSAGE = AssistantMessage(
     text="Let me look.",
     tool_calls=(

@@ -14,6 +14,8 @@ Two families::
      ├── StaleAttempt           the attempt is over; its ``once`` call must not begin
      └── BudgetRefused          a reservation does not fit a ceiling                exit code 5
     ToolError                   raised by a tool: a classed Failure on its way into the log
+    FlowError                   raised by a flow, or a function of the user's that it calls, which cannot do its part
+    Refused                     the state of a run does not allow a command; nothing happens
 """
 
 from enum import StrEnum
@@ -231,3 +233,15 @@ class ToolError(Exception):
         if class_ not in list(FailureClass):
             raise UsageError(f"{class_!r} is not a class of failures", f"Choose from: {', '.join(FailureClass)}.")
         self.failure = Failure.of(message, type, FailureClass(class_), next_action, retry_after_s)
+
+
+class FlowError(Exception):
+    """A flow, or a function of the user's that it calls, cannot do its part; ``failure`` says why and what to do."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class Refused(ValueError):
+    """The state does not allow this command; nothing happens."""

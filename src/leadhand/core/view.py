@@ -108,7 +108,7 @@ class Projection:
                 order = event.order
                 issued = {"goal": cut(order.goal), "seq": entry.seq, "total": len(order.subtasks)}
                 values["orders"] = {order.work_order_id: {**issued, "repairs": order.repairs}}
-            case ev.ResultsJudged() if event.work_order_id:
+            case ev.ResultsJudged():
                 missing = [cut(part.name) for part in event.review.missing]
                 review = {"seq": entry.seq, "complete": event.review.complete, "missing": missing}
                 values["orders"] = {event.work_order_id: {"review": review}}

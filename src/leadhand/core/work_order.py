@@ -4,12 +4,19 @@ import operator
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from .ids import subtask_key
 from .value import Json, Value, is_object, unset
+
+
+def _named(needs: Any) -> Any:
+    """Return what a subtask needs as texts: a lead counts its subtasks."""
+    if not isinstance(needs, list | tuple):
+        return needs
+    return [str(each) if type(each) is int else each for each in cast("Collection[Any]", needs)]
 
 
 class Subtask(Value):
@@ -17,13 +24,14 @@ class Subtask(Value):
 
     ``tool`` must be called (None: the worker chooses) with ``args``; an argument may be
     ``{"$result": {"subtask": key, "path": "/raw/lat"}}``; without a path, the worker works it out. ``needs`` and
-    ``repairs_subtask`` are keys. ``expected_output`` is a sentence, or the JSON schema of the ``value`` of the result.
+    ``repairs_subtask`` are keys; a lead that does not know the id of its order ``needs`` indexes and names, too.
+    ``expected_output`` is a sentence, or the JSON schema of the ``value`` of the result.
     """
 
     name: str = Field(min_length=1, max_length=200)
     args: dict[str, Any] = {}
     tool: str | None = None
-    needs: tuple[str, ...] = Field(default=(), exclude_if=unset)
+    needs: Annotated[tuple[str, ...], BeforeValidator(_named)] = Field(default=(), exclude_if=unset)
     expected_output: str | dict[str, Any] | None = Field(default=None, exclude_if=unset)
     worker: str | None = Field(default=None, exclude_if=unset)
     repairs_subtask: str | None = Field(default=None, exclude_if=unset)
@@ -55,23 +63,6 @@ class WorkOrder(Value):
         """The key of each subtask, in order."""
         numbers = range(len(self.subtasks))
         return self.keys or tuple(subtask_key(self.work_order_id, index) for index in numbers)
-
-
-class ProposedSubtask(Value):
-    """A subtask as a lead writes it. The lead does not know the order's id, so ``needs`` may contain plain indexes."""
-
-    name: str = Field(min_length=1, max_length=200, description="short and unique, e.g. check_weather_paris")
-    tool: str | None = Field(default=None, description="the tool to call, by its exact name")
-    args: dict[str, Any] = Field(default={}, description="arguments that match the tool's schema")
-    needs: tuple[int | str, ...] = Field(
-        default=(),
-        description="indexes or names of subtasks of this plan, or keys such as wo-001.0, whose results it uses",
-    )
-    expected_output: str | dict[str, Any] | None = Field(
-        default=None,
-        description="only if the tool's result is not enough: what the worker should write, or its JSON schema",
-    )
-    worker: str | None = None
 
 
 class Unsupported(Value):
@@ -106,13 +97,15 @@ def result_reference(value: object) -> tuple[str, str | None] | None:
 
 
 def tie_problems(order: WorkOrder, known: Collection[str]) -> list[str]:
-    """Return what is wrong with the ties between an order's subtasks, one sentence each: unknown needs, references to
-    what is not needed, and a cycle. ``known`` are the keys of subtasks of earlier orders."""
+    """Return what is wrong with the ties between an order's subtasks, one sentence each: unknown needs and repairs,
+    references to what is not needed, and a cycle. ``known`` are the keys of subtasks of earlier orders."""
     found: list[str] = []
     own = dict(zip(order.subtask_keys, order.subtasks, strict=True))
     for key, subtask in own.items():
         strange = (needed for needed in subtask.needs if needed not in own and needed not in known)
         found += [f"{key} ({subtask.name}) needs {needed!r}, which is not a subtask" for needed in strange]
+        if subtask.repairs_subtask is not None and subtask.repairs_subtask not in known:
+            found.append(f"{key} ({subtask.name}) repairs {subtask.repairs_subtask!r}, which is not a subtask")
         for name, value in subtask.args.items():
             reference = result_reference(value)
             if reference is not None and reference[0] not in subtask.needs:

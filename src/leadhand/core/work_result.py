@@ -12,7 +12,7 @@ from .errors import Failure
 from .text import is_blank
 from .tool import Source
 from .value import Json, Value, compact_json, unset
-from .work_order import ProposedSubtask, Unsupported
+from .work_order import Subtask, Unsupported
 
 LONGEST_SUMMARY = 300
 """Characters of what a tool returned that are the summary of a result, if the tool gives none."""
@@ -83,7 +83,7 @@ class Verdict(Value):
     subtask: str = Field(description="its key, e.g. wo-001.0")
     verdict: VerdictKind
     reason: str = Field(default="", max_length=1_000)
-    replacement: ProposedSubtask | None = None
+    replacement: Subtask | None = None
 
 
 class Review(Value):
@@ -95,7 +95,7 @@ class Review(Value):
 
     verdicts: tuple[Verdict, ...] = ()
     complete: bool = False
-    missing: tuple[ProposedSubtask, ...] = ()
+    missing: tuple[Subtask, ...] = ()
     cannot: tuple[Unsupported, ...] = ()
     answer: str | None = None
 

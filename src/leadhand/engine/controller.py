@@ -13,10 +13,9 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Itera
 from datetime import timedelta
 from typing import Any
 
-from leadhand.core import commands as do
-from leadhand.core.commands import FlowError
+from leadhand.core import decide as do
 from leadhand.core.decide import due, run_out, when_idle
-from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced
+from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced, FlowError, Refused
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
 from leadhand.core.evolve import apply_entry, draft, fold
 from leadhand.core.ids import step_of
@@ -174,7 +173,7 @@ class Controller:
                 command = do.DecideRequest(self._policy.changed_workers(state))
             try:
                 events = self._policy.decide(state, command, now)
-            except do.Refused as refusal:
+            except Refused as refusal:
                 refused = str(refusal)
                 continue
             for event in events:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core.approval import Approval
 from leadhand.core.state import RunState
 from leadhand.core.value import Json

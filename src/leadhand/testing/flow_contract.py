@@ -17,12 +17,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Question
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.decide import due, when_idle
-from leadhand.core.errors import Failure, FailureClass, UsageError
+from leadhand.core.errors import Failure, FailureClass, Refused, UsageError
 from leadhand.core.evolve import evolve, replay
 from leadhand.core.ids import model_call_id, tool_call_id
 from leadhand.core.relations import tools_of_worker
@@ -139,7 +139,7 @@ class FlowContract:
         for command in commands:
             try:
                 events = policy.decide(state, command, _NOW)
-            except do.Refused as refused:
+            except Refused as refused:
                 raise AssertionError(f"the flow returned a command that is refused: {refused}") from refused
             if events:
                 return events

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
-from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.artifact import confined
-from leadhand.core.errors import UsageError
+from leadhand.core.errors import Refused, UsageError
 from leadhand.core.evolve import foreseen
 from leadhand.core.ids import step_of_call
 from leadhand.core.relations import MAX_DEPTH, ancestors, call_of, child_id, children_of, parent_of, tools_of
@@ -42,27 +42,29 @@ def waits(state: RunState, attempt: AttemptState) -> bool:
     )
 
 
-def answer(state: RunState, call_id: str, now: datetime) -> list[ev.AnyEvent]:
-    """Answer an open call: grant everything that it asks for, say why not, or give it the results of its children.
+class Answer(NamedTuple):
+    """Answer an open call of a parked attempt: grant everything that it asks for, say why not, or give it the results
+    of its children."""
 
-    Raises Refused if it is not open, or its children are not settled.
-    """
-    step = state.steps.get(step_of_call(call_id))
-    attempt = step.attempt if step is not None else None
-    call = step.open_call(call_id) if step is not None else None
-    if step is None or attempt is None or call is None or call_id in attempt.answers:
-        raise do.Refused(f"{call_id} is not open")
-    if given := children_of(state, call_id):
-        return [_results_of(call_id, given)]
-    granted: list[ev.AnyEvent] = []
-    returned, children = step.returned(call_id), 0
-    for ask in returned.asks if returned is not None else ():
-        after = foreseen(state, granted, now) if granted else state  # it is judged beside those before it
-        if problem := _problem(after, step, ask):
-            return [ev.CallAnswered(call_id=call_id, ok=False, content=problem)]
-        granted.append(_granted(after, step, attempt, ask, child_id(call_id, children)))
-        children += isinstance(ask, Delegate)
-    return granted if children else [*granted, ev.CallAnswered(call_id=call_id, ok=True, content="")]
+    call_id: str
+
+    def decide(self, state: RunState, now: datetime) -> list[ev.AnyEvent]:
+        call_id, step = self.call_id, state.steps.get(step_of_call(self.call_id))
+        attempt = step.attempt if step is not None else None
+        call = step.open_call(call_id) if step is not None else None
+        if step is None or attempt is None or call is None or call_id in attempt.answers:
+            raise Refused(f"{call_id} is not open")
+        if given := children_of(state, call_id):
+            return [_results_of(call_id, given)]
+        granted: list[ev.AnyEvent] = []
+        returned, children = step.returned(call_id), 0
+        for ask in returned.asks if returned is not None else ():
+            after = foreseen(state, granted, now) if granted else state  # it is judged beside those before it
+            if problem := _problem(after, step, ask):
+                return [ev.CallAnswered(call_id=call_id, ok=False, content=problem)]
+            granted.append(_granted(after, step, attempt, ask, child_id(call_id, children)))
+            children += isinstance(ask, Delegate)
+        return granted if children else [*granted, ev.CallAnswered(call_id=call_id, ok=True, content="")]
 
 
 def _granted(state: RunState, step: StepState, attempt: AttemptState, ask: Ask, child: str) -> ev.AnyEvent:
@@ -171,7 +173,7 @@ def _child(parent: StepState, attempt: AttemptState, ask: Delegate, step_id: str
 def _results_of(call_id: str, children: Sequence[StepState]) -> ev.CallAnswered:
     """Answer a call with the results of its children. Raises Refused until all of them are settled."""
     if not all(child.closed for child in children):
-        raise do.Refused(f"{call_id} is not settled")
+        raise Refused(f"{call_id} is not settled")
     causes = {child.step.name: _cause(child) for child in children if not child.ok}
     if causes:
         named = [f"{name}: {cause}" for name, cause in causes.items()]

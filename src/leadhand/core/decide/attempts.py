@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from leadhand.core import commands as do
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, policy_of
-from leadhand.core.errors import MAX_TURNS, Failure, FailureClass
+from leadhand.core.errors import MAX_TURNS, Failure, FailureClass, Refused
 from leadhand.core.evolve.steps import WORKER, can_continue
 from leadhand.core.ids import attempt_id, step_of
 from leadhand.core.relations import is_gated, is_work, tools_of_worker
@@ -23,33 +23,42 @@ from leadhand.core.worker import WILDCARDS, Worker, with_more
 from .retries import CUT, TOO_LONG, retry_after_s
 
 
-def issue_step(state: RunState, step: Step, definition: Worker | None = None) -> list[ev.AnyEvent]:
-    """Create a step of a flow, within the rights of its worker."""
-    key = step.step_id
-    if key in state.steps:
-        raise do.Refused(f"the step {key} already exists")
-    if step.subtask is not None:
-        if not may_begin(state, step.subtask):
-            raise do.Refused(f"{key} cannot begin before its order")
-    elif not key or ("/" in key and step.parent is None) or key.startswith("wo-"):
-        raise do.Refused(f"{key!r} is not a valid step id: it must not contain / or begin with wo-")
-    worker = state.worker(step.worker) or definition
-    if worker is None:
-        raise do.Refused(f"the step {key} names the worker {step.worker!r}, which the flow does not define")
-    unknown = [needed for needed in step.needs if needed not in state.steps]
-    if unknown:
-        raise do.Refused(f"the step {key} needs {unknown[0]!r}, which does not exist")
-    wider = sorted(set(step.tools or ()) - tools_of_worker(state, worker))
-    if wider:
-        raise do.Refused(f"the step {key} may not use {', '.join(wider)}: the worker {worker.name} does not allow it")
-    missing = sorted(set(worker.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
-    if missing:
-        who = "it calls" if step.kind == "call" else f"the worker {worker.name} names"
-        raise do.Refused(f"{who} the tool {missing[0]}, which the run does not have")
-    if state.status is not RunStatus.RUNNING:
-        raise do.Refused(f"the run is {state.status}")
-    step = step.model_copy(update={"needs": tuple(dict.fromkeys(step.needs))})
-    return [*define(state, (worker,)), ev.StepIssued(step=step)]
+class IssueStep(NamedTuple):
+    """Give work to a worker, within its rights: the step starts when everything that it ``needs`` is completed.
+
+    ``definition`` is that of the worker, if the run does not know it. A step that carries out a subtask begins before
+    the first order, which adopts it under its key.
+    """
+
+    step: Step
+    definition: Worker | None = None
+
+    def decide(self, state: RunState, _now: datetime) -> list[ev.AnyEvent]:
+        step, key = self.step, self.step.step_id
+        if key in state.steps:
+            raise Refused(f"the step {key} already exists")
+        if step.subtask is not None:
+            if not may_begin(state, step.subtask):
+                raise Refused(f"{key} cannot begin before its order")
+        elif not key or ("/" in key and step.parent is None) or key.startswith("wo-"):
+            raise Refused(f"{key!r} is not a valid step id: it must not contain / or begin with wo-")
+        worker = state.worker(step.worker) or self.definition
+        if worker is None:
+            raise Refused(f"the step {key} names the worker {step.worker!r}, which the flow does not define")
+        unknown = [needed for needed in step.needs if needed not in state.steps]
+        if unknown:
+            raise Refused(f"the step {key} needs {unknown[0]!r}, which does not exist")
+        wider = sorted(set(step.tools or ()) - tools_of_worker(state, worker))
+        if wider:
+            raise Refused(f"the step {key} may not use {', '.join(wider)}: the worker {worker.name} does not allow it")
+        missing = sorted(set(worker.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
+        if missing:
+            who = "it calls" if step.kind == "call" else f"the worker {worker.name} names"
+            raise Refused(f"{who} the tool {missing[0]}, which the run does not have")
+        if state.status is not RunStatus.RUNNING:
+            raise Refused(f"the run is {state.status}")
+        step = step.model_copy(update={"needs": tuple(dict.fromkeys(step.needs))})
+        return [*define(state, (worker,)), ev.StepIssued(step=step)]
 
 
 def may_begin(state: RunState, subtask: Subtask) -> bool:
@@ -76,44 +85,54 @@ def define(state: RunState, workers: Sequence[Worker]) -> list[ev.AnyEvent]:
     return found
 
 
-def start(state: RunState, key: str) -> list[ev.AnyEvent]:
-    """Schedule the next attempt at a step that may start, or whose open calls are answered."""
-    step = state.steps.get(key)
-    if step is not None and step.attempt is not None and key in state.parked and step.attempt.answered:
-        # A parked attempt is not a failure, so the next one counts as an attempt but not as a retry.
-        return [ev.AttemptScheduled(attempt=attempt_id(key, step.attempt.number + 1), continues=step.attempt.attempt)]
-    if step is None or key not in state.ready:
-        raise do.Refused(f"{key} cannot start")
-    if state.status is not RunStatus.RUNNING:
-        raise do.Refused(f"the run is {state.status}")
-    stopped = step.stopped.attempt if step.stopped is not None else None
-    return [ev.AttemptScheduled(attempt=attempt_id(key, step.attempts + 1), continues=stopped)]
+class Start(NamedTuple):
+    """Schedule the next attempt at a step: its first one, a retry, or the continuation of a parked one."""
+
+    step: str
+
+    def decide(self, state: RunState, _now: datetime) -> list[ev.AnyEvent]:
+        key, step = self.step, state.steps.get(self.step)
+        if step is not None and step.attempt is not None and key in state.parked and step.attempt.answered:
+            # A parked attempt is not a failure, so the next one counts as an attempt but not as a retry.
+            return [
+                ev.AttemptScheduled(attempt=attempt_id(key, step.attempt.number + 1), continues=step.attempt.attempt)
+            ]
+        if step is None or key not in state.ready:
+            raise Refused(f"{key} cannot start")
+        if state.status is not RunStatus.RUNNING:
+            raise Refused(f"the run is {state.status}")
+        stopped = step.stopped.attempt if step.stopped is not None else None
+        return [ev.AttemptScheduled(attempt=attempt_id(key, step.attempts + 1), continues=stopped)]
 
 
-def settle(state: RunState, key: str, now: datetime) -> list[ev.AnyEvent]:
-    """Judge what the current attempt of a step returned: accept it, retry, give up, or ask a person."""
-    step = state.steps.get(key)
-    attempt = step.attempt if step is not None else None
-    if step is None or attempt is None or attempt.status is not AttemptStatus.RETURNED or attempt.result is None:
-        raise do.Refused(f"{key} has no result to judge")
-    unseen = step.indeterminate_calls
-    if unseen and state.cancel_by is None and state.definition.approve is not ApprovalPolicy.NEVER:
-        # Only a person can find out whether the call happened, so it is neither repeated nor dropped silently.
-        questions = tuple(
-            OpenCall(call_id=f"{call.call_id}{EFFECT}", kind="effect", tool=call.tool, args=call.args)
-            for call in unseen
-        )
-        return [ev.AttemptParked(attempt=attempt.attempt, open_calls=questions)]
-    failure = failure_of(state, step, attempt.result)
-    again = None if failure is None or state.cancel_by is not None else _retry(state, step, attempt, failure, now)
-    if failure is None or again is None:
-        return [settled(step, attempt.attempt, failure)]
-    deadline = state.work_deadline if is_work(state, step) else state.deadline
-    if deadline is not None and again.not_before is not None and again.not_before >= deadline:
-        limit = f"the run's time limit ({state.definition.limits.timeout_s:g} s)"
-        message = f"{failure.message}; {limit} ends before the next attempt"
-        return [settled(step, attempt.attempt, out_of_time(message, failure.retry_after_s))]
-    return [settled(step, attempt.attempt, failure, final=False), again]
+class Settle(NamedTuple):
+    """Judge what the current attempt at a step returned: accept it, retry, give up, or ask a person."""
+
+    step: str
+
+    def decide(self, state: RunState, now: datetime) -> list[ev.AnyEvent]:
+        key, step = self.step, state.steps.get(self.step)
+        attempt = step.attempt if step is not None else None
+        if step is None or attempt is None or attempt.status is not AttemptStatus.RETURNED or attempt.result is None:
+            raise Refused(f"{key} has no result to judge")
+        unseen = step.indeterminate_calls
+        if unseen and state.cancel_by is None and state.definition.approve is not ApprovalPolicy.NEVER:
+            # Only a person can find out whether the call happened, so it is neither repeated nor dropped silently.
+            questions = tuple(
+                OpenCall(call_id=f"{call.call_id}{EFFECT}", kind="effect", tool=call.tool, args=call.args)
+                for call in unseen
+            )
+            return [ev.AttemptParked(attempt=attempt.attempt, open_calls=questions)]
+        failure = failure_of(state, step, attempt.result)
+        again = None if failure is None or state.cancel_by is not None else _retry(state, step, attempt, failure, now)
+        if failure is None or again is None:
+            return [settled(step, attempt.attempt, failure)]
+        deadline = state.work_deadline if is_work(state, step) else state.deadline
+        if deadline is not None and again.not_before is not None and again.not_before >= deadline:
+            limit = f"the run's time limit ({state.definition.limits.timeout_s:g} s)"
+            message = f"{failure.message}; {limit} ends before the next attempt"
+            return [settled(step, attempt.attempt, out_of_time(message, failure.retry_after_s))]
+        return [settled(step, attempt.attempt, failure, final=False), again]
 
 
 def _retry(
@@ -143,12 +162,17 @@ def settled(step: StepState, attempt: str, failure: Failure | None, *, final: bo
     return ev.StepSettled(step=step.key, attempt=attempt, ok=failure is None, final=final, failure=failure)
 
 
-def lost(state: RunState, attempt: str, failure: Failure) -> list[ev.AnyEvent]:
-    """End an attempt that did not return. Raises Refused if it is neither scheduled nor running."""
-    key = step_of(attempt)
-    if key not in state.live or under_way(state, key).attempt != attempt:
-        raise do.Refused(f"{attempt} is not running")
-    return [_lost(key, attempt, failure)]
+class Lose(NamedTuple):
+    """End an attempt that did not return because its process died or its deadline passed."""
+
+    attempt: str
+    failure: Failure
+
+    def decide(self, state: RunState, _now: datetime) -> list[ev.AnyEvent]:
+        attempt, key = self.attempt, step_of(self.attempt)
+        if key not in state.live or under_way(state, key).attempt != attempt:
+            raise Refused(f"{attempt} is not running")
+        return [_lost(key, attempt, self.failure)]
 
 
 def _lost(key: str, attempt: str, failure: Failure) -> ev.AttemptReturned:
@@ -163,18 +187,24 @@ def time_is_up(state: RunState, step: StepState) -> Failure:
     return out_of_time(message)
 
 
-def conclude(state: RunState, key: str, failure: Failure | None, data: ResultData | None = None) -> list[ev.AnyEvent]:
-    """End a step: that of a flow inside of another one, or for the reason in ``failure`` one that waits or runs."""
-    step = state.steps.get(key)
-    if step is not None and step.is_inner:
-        return [ev.StepSettled(step=key, ok=failure is None, data=data, failure=failure)]
-    if step is None or failure is None:
-        raise do.Refused(f"{key} is not a flow that runs")
-    if key in state.blocked or key in state.ready:
-        return [settled(step, "", failure)]
-    attempt, why = under_way(state, key), unseen_effect(step) or failure
-    ended = [_lost(key, attempt.attempt, why)] if key in state.live else []
-    return [*ended, settled(step, attempt.attempt, why)]
+class Conclude(NamedTuple):
+    """End a step for the reason in ``failure``; that of a flow inside of another one with what that flow came to."""
+
+    step: str
+    failure: Failure | None = None
+    data: ResultData | None = None
+
+    def decide(self, state: RunState, _now: datetime) -> list[ev.AnyEvent]:
+        key, failure, step = self.step, self.failure, state.steps.get(self.step)
+        if step is not None and step.is_inner:
+            return [ev.StepSettled(step=key, ok=failure is None, data=self.data, failure=failure)]
+        if step is None or failure is None:
+            raise Refused(f"{key} is not a flow that runs")
+        if key in state.blocked or key in state.ready:
+            return [settled(step, "", failure)]
+        attempt, why = under_way(state, key), unseen_effect(step) or failure
+        ended = [_lost(key, attempt.attempt, why)] if key in state.live else []
+        return [*ended, settled(step, attempt.attempt, why)]
 
 
 def failure_of(state: RunState, step: StepState, result: WorkResult) -> Failure | None:
@@ -197,5 +227,5 @@ def under_way(state: RunState, key: str) -> AttemptState:
     """Return the unsettled attempt of a step. Raises Refused if every attempt is settled."""
     step = state.steps.get(key)
     if step is None or step.attempt is None:
-        raise do.Refused(f"{key} has no running attempt")
+        raise Refused(f"{key} has no running attempt")
     return step.attempt

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
 
-from leadhand.core import commands as do
 from leadhand.core import events as ev
-from leadhand.core.errors import CODE_FAILED, RAN_OUT
+from leadhand.core.errors import CODE_FAILED, RAN_OUT, Refused
 from leadhand.core.ids import step_of
 from leadhand.core.relations import descendants, open_approvals
 from leadhand.core.run import UNSUCCESSFUL, AttemptStatus, RunStatus
@@ -19,37 +21,38 @@ from leadhand.core.worker import Worker
 from .attempts import define
 
 
-def decide_request(state: RunState, today: Mapping[str, Worker]) -> list[ev.AnyEvent]:
-    """Decide the oldest pending request of a person. Raises Refused when no request is pending.
+class DecideRequest(NamedTuple):
+    """Decide the oldest pending request of a person. ``workers`` are those of steps that the flow defines otherwise
+    today, by step: a retry is carried out by them."""
 
-    ``today`` are workers that the flow defines otherwise today, by the steps that they carry out.
-    """
-    if not state.pending_requests:
-        raise do.Refused("no request is pending")
-    request = state.pending_requests[0]
-    what, by = request.what, request.by or "somebody"
-    reason = why_refused(state, request)
-    if reason:
-        return [ev.RequestDecided(what=what, by=by, declined=reason)]
-    events: list[ev.AnyEvent] = []
-    if state.finished is not None:
-        events.append(ev.RunStatusSet(status=RunStatus.RUNNING, by=by))
-    if what == "retry":
-        keys = request.steps or tuple(repeated(state, confirmed=request.confirmed))
-        changed = {key: today[key] for key in keys if key in today}
-        workers = {key: worker.name for key, worker in changed.items()}
-        fresh = define(state, [*{each.name: each for each in changed.values()}.values()])
-        decided = ev.RequestDecided(what=what, by=by, steps=keys, args=request.args, workers=workers)
-        return [*events, *fresh, decided]
-    step = state.steps[request.steps[0]]
-    if what == "skip":
-        doubted = step.indeterminate_calls
-        failure = skipped(by, request.reason, doubted[0].tool if doubted else "")
-        return [*events, ev.StepSettled(step=step.key, ok=False, failure=failure, by=by)]
-    given = step.step.subtask
-    value = request.raw if given is not None and given.output_schema else None
-    data = ResultData(summary=request.summary, raw=request.raw, value=value)
-    return [*events, ev.StepSettled(step=step.key, ok=True, data=data, by=by)]
+    workers: Mapping[str, Worker] = MappingProxyType({})
+
+    def decide(self, state: RunState, _now: datetime) -> list[ev.AnyEvent]:
+        if not state.pending_requests:
+            raise Refused("no request is pending")
+        request = state.pending_requests[0]
+        what, by = request.what, request.by or "somebody"
+        if reason := why_refused(state, request):
+            return [ev.RequestDecided(what=what, by=by, declined=reason)]
+        events: list[ev.AnyEvent] = []
+        if state.finished is not None:
+            events.append(ev.RunStatusSet(status=RunStatus.RUNNING, by=by))
+        if what == "retry":
+            keys = request.steps or tuple(repeated(state, confirmed=request.confirmed))
+            changed = {key: self.workers[key] for key in keys if key in self.workers}
+            workers = {key: worker.name for key, worker in changed.items()}
+            fresh = define(state, [*{each.name: each for each in changed.values()}.values()])
+            decided = ev.RequestDecided(what=what, by=by, steps=keys, args=request.args, workers=workers)
+            return [*events, *fresh, decided]
+        step = state.steps[request.steps[0]]
+        if what == "skip":
+            doubted = step.indeterminate_calls
+            failure = skipped(by, request.reason, doubted[0].tool if doubted else "")
+            return [*events, ev.StepSettled(step=step.key, ok=False, failure=failure, by=by)]
+        given = step.step.subtask
+        value = request.raw if given is not None and given.output_schema else None
+        data = ResultData(summary=request.summary, raw=request.raw, value=value)
+        return [*events, ev.StepSettled(step=step.key, ok=True, data=data, by=by)]
 
 
 def repeated(state: RunState, *, confirmed: bool = False) -> list[str]:

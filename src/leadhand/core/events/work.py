@@ -78,11 +78,10 @@ class OrderIssued(EventBase):
 
 
 class ResultsJudged(EventBase):
-    """A review judged results: of the order ``work_order_id``, if any. A result without a verdict is not accepted, and
-    may be judged again."""
+    """A review judged the results of an order. A result without a verdict is not accepted."""
 
     about: ClassVar[str] = "work_order_id"
-    work_order_id: str = ""
+    work_order_id: str
     review: Review
 
 

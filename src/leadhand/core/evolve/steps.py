@@ -180,20 +180,17 @@ def subtask_step(key: str, subtask: Subtask) -> Step:
 
 
 def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
-    if event.work_order_id:
-        order = state.orders[event.work_order_id]
-        state.orders[event.work_order_id] = order._replace(review=event.review)
-        state.settled[f"~{event.work_order_id}"] = state.seq
+    state.orders[event.work_order_id] = state.orders[event.work_order_id]._replace(review=event.review)
+    state.settled[f"~{event.work_order_id}"] = state.seq
     for verdict in event.review.verdicts:
         step = state.steps[verdict.subtask]
         if step.by:
             continue  # a person's decision takes precedence
         status, failure = step.status, step.failure
-        if step.order:
-            if verdict.verdict is VerdictKind.DROP:
-                status = StepStatus.DROPPED
-            elif verdict.verdict is not VerdictKind.ACCEPT and status is StepStatus.COMPLETED:
-                status = StepStatus.FAILED
+        if verdict.verdict is VerdictKind.DROP:
+            status = StepStatus.DROPPED
+        elif verdict.verdict is not VerdictKind.ACCEPT and status is StepStatus.COMPLETED:
+            status = StepStatus.FAILED
         if status is not step.status and failure is None:
             reason = verdict.reason or REJECTED
             failure = Failure.of(reason, "found_wanting", FailureClass.INSUFFICIENT, more_steps(state))

@@ -7,8 +7,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection
 
-from leadhand.core.commands import FlowError
-from leadhand.core.errors import LeadhandError
+from leadhand.core.errors import FlowError, LeadhandError
 from leadhand.core.events import Entry, StepSettled
 from leadhand.core.evolve import fold
 from leadhand.core.ids import split_attempt, step_of

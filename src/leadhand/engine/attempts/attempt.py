@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from leadhand.core.artifact import BLOB_ABOVE
-from leadhand.core.commands import FlowError
 from leadhand.core.decide.retries import TOO_LONG
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import Failure, FailureClass, FlowError
 from leadhand.core.events import NoteEmitted
 from leadhand.core.outcome import unproven_call
 from leadhand.core.text import is_blank

@@ -19,9 +19,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from leadhand.core.commands import FlowError
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, UserMessage
-from leadhand.core.errors import Failure, FailureClass, ToolError
+from leadhand.core.errors import Failure, FailureClass, FlowError, ToolError
 from leadhand.core.state import ModelTurn
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState

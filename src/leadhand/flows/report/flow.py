@@ -17,8 +17,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field
 from pydantic_core import to_jsonable_python
 
-from leadhand.core.commands import FlowError
-from leadhand.core.errors import Failure, FailureClass, UsageError
+from leadhand.core.errors import Failure, FailureClass, FlowError, UsageError
 from leadhand.core.events import Entry
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.state import RunState, StepState

@@ -11,13 +11,14 @@ from functools import partial
 from inspect import cleandoc
 from typing import Any, NamedTuple, Protocol
 
-from leadhand.core import commands as do
+from leadhand.core import decide as do
+from leadhand.core.errors import FlowError
 from leadhand.core.ids import attempt_id, order_id, subtask_key
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
-from leadhand.core.work_order import ProposedSubtask, Step, Subtask
+from leadhand.core.work_order import Step, Subtask
 from leadhand.core.work_result import Judgement, ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
@@ -167,7 +168,7 @@ class FlowContext(Waits):
         return Join(every, return_failures=return_failures)
 
     def order(
-        self, goal: str, subtasks: Sequence[Mapping[str, Any] | ProposedSubtask], *, repairs: str | None = None
+        self, goal: str, subtasks: Sequence[Mapping[str, Any] | Subtask], *, repairs: str | None = None
     ) -> Pending[list[Result]]:
         """Issue a work order; await it for the results of its subtasks, in order, failed ones with ``ok=False``.
 
@@ -213,7 +214,7 @@ class FlowContext(Waits):
         try:
             made = answer_of(await flow(context, **options))
             ended = do.Conclude(step.key, data=ResultData(summary=made.text, value=made.value))
-        except (StepFailed, do.FlowError) as failed:
+        except (StepFailed, FlowError) as failed:
             ended = do.Conclude(step.key, failed.failure)
         self.of.concluded[step.key] = ended
         return await step

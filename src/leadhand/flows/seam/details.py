@@ -8,7 +8,7 @@ from typing import Any
 
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json
-from leadhand.core.work_order import ProposedSubtask
+from leadhand.core.work_order import Subtask
 from leadhand.flows.flow import Code, Given
 
 Checks = Callable[[RunState, StepState, Given], Sequence[str]]
@@ -33,7 +33,7 @@ class Details:
     schema: dict[str, Any] | None = None
     checks: Checks | None = None
     keeps: Callable[[RunState, StepState, Given], Json] = lambda _state, _step, said: said.value
-    proposes: Callable[[Json], Sequence[ProposedSubtask]] = lambda _said: ()
+    proposes: Callable[[Json], Sequence[Subtask]] = lambda _said: ()
     draft: Callable[[Json], bool] | None = None
     code: Code | None = None
     children: Details | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import count, zip_longest
+from itertools import count
 from typing import Any
 
 from leadhand.core.evolve.steps import WORKER
@@ -12,9 +12,8 @@ from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import Json, is_object, object_of, text_of
+from leadhand.core.value import Json, is_object
 from leadhand.core.work_order import (
-    ProposedSubtask,
     Subtask,
     WorkOrder,
     reference_to,
@@ -40,31 +39,29 @@ WORK = Worker(
 
 
 def issue(
-    plan: Sequence[ProposedSubtask],
+    plan: Sequence[Subtask],
     order: str,
     goal: str,
     repairs: str | None = None,
     *,
     workers: Sequence[Worker] = (),
-    instead_of: Sequence[str | None] = (),
     keys: tuple[str, ...] = (),
 ) -> WorkOrder:
     """Return ``plan`` as the order with the id ``order``; indexes and unique names in ``needs`` and ``$result`` become
     keys.
 
     A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
-    ``instead_of`` has the subtasks that are repaired, to which the others no longer refer, ``keys`` other keys than
-    those by number.
+    To those that are repaired, the others no longer refer. ``keys`` are other keys than those by number.
     """
     outputs = {worker.name: worker.output for worker in workers}
-    named = [each.name for each in plan]
-    moved = {of: keys[n] if n < len(keys) else subtask_key(order, n) for n, of in enumerate(instead_of)}
+    named, repaired = [each.name for each in plan], [each.repairs_subtask for each in plan]
+    moved = {of: keys[n] if n < len(keys) else subtask_key(order, n) for n, of in enumerate(repaired)}
 
-    def key(reference: int | str) -> str:
-        text = str(reference).removeprefix(f"{order}.")
+    def key(reference: str) -> str:
+        text = reference.removeprefix(f"{order}.")
         if not (text.isascii() and text.isdigit()):
             if named.count(text) != 1:
-                return moved.get(str(reference), str(reference))
+                return moved.get(reference, reference)
             text = str(named.index(text))
         return keys[int(text)] if int(text) < len(keys) else subtask_key(order, int(text))
 
@@ -74,16 +71,12 @@ def issue(
         repairs=repairs,
         keys=keys,
         subtasks=tuple(
-            Subtask.model_validate(
-                {
-                    **dict(proposed),
-                    "args": _keyed(proposed.args, key),
-                    "needs": tuple(dict.fromkeys(map(key, (*proposed.needs, *references(proposed.args))))),
-                    "expected_output": proposed.expected_output or outputs.get(proposed.worker or ""),
-                    "repairs_subtask": repaired,
-                }
+            each.evolve(
+                args=_keyed(each.args, key),
+                needs=tuple(dict.fromkeys(map(key, (*each.needs, *references(each.args))))),
+                expected_output=each.expected_output or outputs.get(each.worker or ""),
             )
-            for proposed, repaired in zip_longest(plan, instead_of)
+            for each in plan
         ),
     )
 
@@ -97,7 +90,7 @@ def _keyed(args: dict[str, Json], key: Callable[[str], str]) -> dict[str, Json]:
 def asked_order(
     state: RunState,
     goal: str,
-    subtasks: Sequence[Mapping[str, Any] | ProposedSubtask],
+    subtasks: Sequence[Mapping[str, Any] | Subtask],
     repairs: str | None,
     asked: Mapping[str, WorkOrder],
 ) -> WorkOrder:
@@ -105,13 +98,11 @@ def asked_order(
 
     ``asked`` are the orders that the pass has asked for. Raises ValueError for an order that cannot be carried out.
     """
-    written = [object_of(encoded({"subtasks": each})[0]["subtasks"]) for each in subtasks]
-    instead_of = [text_of(each.pop("repairs_subtask", None)) or None for each in written]
-    proposed = [ProposedSubtask.model_validate(each) for each in written]
+    proposed = [Subtask.model_validate(encoded({"subtasks": each})[0]["subtasks"]) for each in subtasks]
 
     def issued(key: str, keys: tuple[str, ...] = ()) -> WorkOrder:
         workers = state.definition.declared
-        return issue(proposed, key, goal, repairs, workers=workers, instead_of=instead_of, keys=keys)
+        return issue(proposed, key, goal, repairs, workers=workers, keys=keys)
 
     for key in [key for key in state.orders if key not in asked]:
         known = state.orders[key].order
@@ -119,7 +110,7 @@ def asked_order(
             return known
     number = len({*state.orders, *asked}) + 1
     earlier = {key for each in asked.values() for key in each.subtask_keys}
-    problems = order_problems(state.definition, proposed, earlier, number, instead_of)
+    problems = order_problems(state.definition, proposed, earlier, number)
     if len(asked) >= (most := state.definition.limits.max_steps):
         problems.append(f"the run is limited to {most} orders")
     if problems:
@@ -148,10 +139,9 @@ def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
 
 def order_problems(
     definition: RunDefinition,
-    proposed: Sequence[ProposedSubtask],
+    proposed: Sequence[Subtask],
     known: Collection[str] = (),
     number: int = 1,
-    instead_of: Sequence[str | None] = (),
 ) -> list[str]:
     """Return why subtasks cannot be the order with this ``number``, one sentence each: unknown tools and workers,
     missing arguments, unknown needs and cycles. ``known`` are the keys of subtasks of earlier orders.
@@ -159,7 +149,7 @@ def order_problems(
     Arguments are validated against the schema elsewhere. The model that reads the problems knows its subtasks by their
     indexes: the order has no id yet.
     """
-    order = issue(proposed, order_id(number), "-", instead_of=instead_of)
+    order = issue(proposed, order_id(number), "-")
     found = [
         f"{key} ({subtask.name}) {problem}"
         for key, subtask in zip(order.subtask_keys, order.subtasks, strict=True)

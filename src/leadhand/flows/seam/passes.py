@@ -19,7 +19,7 @@ from itertools import islice, takewhile
 from types import FrameType
 from typing import Any, TypeVar, cast
 
-from leadhand.core.commands import Command, IssueStep
+from leadhand.core.decide import Command, IssueStep
 from leadhand.core.decide.attempts import may_begin
 from leadhand.core.evolve.steps import subtask_step
 from leadhand.core.outcome import FlowAnswer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Generator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from leadhand.core.commands import Command
+from leadhand.core.decide import Command
 from leadhand.core.state import RunState
 from leadhand.core.worker import Worker as Recorded
 

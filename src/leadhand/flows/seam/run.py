@@ -11,11 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core.approval import Question
-from leadhand.core.commands import Command, FlowError
-from leadhand.core.decide import decide, ended_attempts, ending
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.decide import Command, decide, ended_attempts, ending
+from leadhand.core.errors import Failure, FailureClass, FlowError
 from leadhand.core.events import AnyEvent
 from leadhand.core.evolve import foreseen
 from leadhand.core.ids import step_of
@@ -185,7 +184,7 @@ class FunctionRun:
         """Return the events that follow from a command; a run ends with the answer of its flow. Raises Refused."""
         if isinstance(command, do.End):
             failure = command.answer.failure
-            command = do.End(self.answer(foreseen(state, ended_attempts(state, failure), now), failure))
+            command = do.End(self.answer(foreseen(state, ended_attempts(state, failure, now), now), failure))
         return decide(state, command, now)
 
     def answer(self, state: RunState, failure: Failure | None = None) -> FlowAnswer:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, TypeVar
 
-from leadhand.core import commands as do
+from leadhand.core import decide as do
 from leadhand.core.approval import Approval, ApprovalStatus, Question
 from leadhand.core.ids import attempt_id
 from leadhand.core.relations import is_gated

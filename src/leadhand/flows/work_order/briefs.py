@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from leadhand.core.outcome import FlowAnswer, all_gaps, source_numbers, sources_of
 from leadhand.core.state import RunState
-from leadhand.core.work_order import ProposedSubtask
+from leadhand.core.work_order import Subtask
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.facts import CONTEXT, asked, earlier_facts, today
 from leadhand.flows.flow import result_facts
@@ -51,7 +51,7 @@ def _about(state: RunState) -> dict[str, Any]:
     return {**today(state), **earlier_facts(state), **asked(state), **data}
 
 
-def plan(state: RunState, before: Sequence[ProposedSubtask], heard: Mapping[str, Any]) -> dict[str, Any]:
+def plan(state: RunState, before: Sequence[Subtask], heard: Mapping[str, Any]) -> dict[str, Any]:
     """Return the brief of a plan: the tools and the request. The brief of a further page says where to continue."""
     page: dict[str, Any] = {"most": page_size(state)}
     facts = {**choices(state), **_about(state), **{name: value for name, value in heard.items() if value}}

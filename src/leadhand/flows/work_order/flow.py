@@ -17,7 +17,7 @@ from leadhand.core.errors import Failure
 from leadhand.core.outcome import FlowAnswer, failure_gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of
-from leadhand.core.work_order import ProposedSubtask
+from leadhand.core.work_order import Subtask
 from leadhand.flows.context_budget import context_budget, fitting, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
@@ -28,7 +28,7 @@ from leadhand.flows.seam.results import Result
 
 from . import briefs, planning, reviewing
 from .roles import COMPOSER, ROLES, Plan, RoleName, parse
-from .work import Wanted, Work, repair
+from .work import Work, repair
 
 
 async def work_order(run: FlowContext) -> FlowAnswer:
@@ -39,19 +39,18 @@ async def work_order(run: FlowContext) -> FlowAnswer:
     plan, first = planned
     work = Work(run)
     work.note_cannot(plan.cannot)
-    answer = await _answered(run, work, plan, first, [(each, None) for each in plan.subtasks])
+    answer = await _answered(run, work, plan, first, plan.subtasks)
     missing = await _missing(run, work, answer)
     if not missing or not await planning.is_approved(run, work, plan.goal, missing, first):
         return answer
     return await _answered(run, work, plan, first, missing)
 
 
-async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wanted: Wanted) -> FlowAnswer:
+async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wanted: Sequence[Subtask]) -> FlowAnswer:
     """Carry out an order, and the repairs that its review leads to, and return the answer."""
     while wanted:
         repairs = work.orders[-1] if work.orders else None
-        asked = [{**dict(each), "repairs_subtask": of} for each, of in wanted]
-        issued = run.order(plan.goal, asked, repairs=repairs)
+        issued = run.order(plan.goal, wanted, repairs=repairs)
         work.carried_out(issued.key, await issued)
         work.reviewed(await reviewing.review(run, work))
         await run.reviewed(issued.key, work.review)
@@ -63,7 +62,7 @@ async def _answered(run: FlowContext, work: Work, plan: Plan, first: Result, wan
     return await _compose(run, work)
 
 
-async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted:
+async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Sequence[Subtask]:
     """Return what the judge misses in an answer and the lead confirms, as subtasks; if the lead names no call that can
     be made, their workers choose their tools."""
     asked = run.state.definition
@@ -72,14 +71,14 @@ async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Wanted:
     from leadhand.flows.answering import judged  # a run without a judge does not import it
 
     found = await judged(run, stated(run.of, answer), choices={"tools": briefs.choices(run.state)["tools"]})
-    wanted: list[ProposedSubtask] = []
+    wanted: list[Subtask] = []
     for gap, said in found.missing:
         call = {"name": gap.name[:200], "tool": said.get("tool"), "args": object_of(said.get("args"))}
-        subtask, _ = parse(ProposedSubtask, call)
+        subtask, _ = parse(Subtask, call)
         if subtask is None or not subtask.tool or order_problems(asked, [subtask], work.results):
-            subtask = ProposedSubtask(name=gap.name[:200], expected_output=gap.name)
+            subtask = Subtask(name=gap.name[:200], expected_output=gap.name)
         wanted.append(subtask)
-    return [(each, None) for each in wanted]
+    return wanted
 
 
 # --- the answer ------------------------------------------------------------------------------------------------------

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leadhand.core.commands import FlowError
+from leadhand.core.errors import FlowError
 from leadhand.core.ids import order_id
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.relations import is_gated
 from leadhand.core.run import RunDefinition
 from leadhand.core.value import Json, object_of
-from leadhand.core.work_order import ProposedSubtask, Unsupported
+from leadhand.core.work_order import Subtask, Unsupported
 from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
@@ -21,7 +21,7 @@ from leadhand.flows.seam.results import Approved, Result
 
 from . import briefs, schemas
 from .roles import PLANNER, Plan, RoleName, instructions, parse, proposed, with_role
-from .work import Wanted, Work
+from .work import Work
 
 ANSWERED = """\
 You asked the person about this request. `answered` has your questions and the answers: plan with them."""
@@ -50,7 +50,7 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
             return FlowAnswer(whole.answer, uses=[first], writer=RoleName.COMPOSE)
         if not whole.subtasks or not is_gated(run.state):
             return whole, first
-        shown = shown_plan(run, whole, order_id(1), [(each, None) for each in whole.subtasks])
+        shown = shown_plan(run, whole, order_id(1), whole.subtasks)
         if any(each["plan"] == shown for each in denied):
             raise FlowError(made_again())
         said = await run.approve(shown, key=page_id(1, number), of=first)
@@ -61,16 +61,15 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
             raise FlowError(failure)
 
 
-def shown_plan(run: FlowContext, plan: Plan, order: str, wanted: Wanted) -> dict[str, Any]:
+def shown_plan(run: FlowContext, plan: Plan, order: str, wanted: Sequence[Subtask]) -> dict[str, Any]:
     """Return a plan as people are shown it, as JSON data: the ``wanted`` subtasks as they are issued."""
-    workers, instead_of = run.state.definition.declared, [of for _, of in wanted]
-    issued = issue([each for each, _ in wanted], order, plan.goal, workers=workers, instead_of=instead_of)
+    issued = issue(wanted, order, plan.goal, workers=run.state.definition.declared)
     subtasks = [each.model_dump(mode="json", exclude_defaults=True) for each in issued.subtasks]
     cannot = [each.model_dump(mode="json") for each in plan.cannot]
     return {"goal": plan.goal, "subtasks": subtasks, **({"cannot": cannot} if cannot else {})}
 
 
-async def is_approved(run: FlowContext, work: Work, goal: str, wanted: Wanted, first: Result) -> bool:
+async def is_approved(run: FlowContext, work: Work, goal: str, wanted: Sequence[Subtask], first: Result) -> bool:
     """Whether a repair may be carried out: a person is asked about calls that nobody has approved."""
     if not run.state.definition.approve_plan:
         return True
@@ -99,7 +98,7 @@ async def _planned(run: FlowContext, number: int, heard: Mapping[str, Any]) -> t
         step = _page(run, number, pages, whole.subtasks, heard)
         async with run.reading(step, "subtasks") as written:
             async for value in written:
-                subtask = issue((ProposedSubtask.model_validate(value),), order_id(1), "-").subtasks[0]
+                subtask = issue((Subtask.model_validate(value),), order_id(1), "-").subtasks[0]
                 if not step.done:
                     run.begin_subtask(len(whole.subtasks) + written.index, subtask)
         pages.append(await step)
@@ -115,7 +114,7 @@ async def _planned(run: FlowContext, number: int, heard: Mapping[str, Any]) -> t
 
 
 def _page(
-    run: FlowContext, number: int, pages: Sequence[Result], before: Sequence[ProposedSubtask], heard: Mapping[str, Any]
+    run: FlowContext, number: int, pages: Sequence[Result], before: Sequence[Subtask], heard: Mapping[str, Any]
 ) -> Pending[Result]:
     part = len(pages) + 1
     known = {"denied": DENIED, "answered": ANSWERED}
@@ -133,7 +132,7 @@ def _page(
     return run.step(PLANNER, key=page_id(part, number), input=given, details=details, optional=True)
 
 
-def plan_problems(definition: RunDefinition, before: Sequence[ProposedSubtask], value: Json) -> list[str]:
+def plan_problems(definition: RunDefinition, before: Sequence[Subtask], value: Json) -> list[str]:
     """Return why a page of a plan cannot be used; ``before`` are the subtasks of the pages before it."""
     page, found = parse(Plan, value)
     if page is None:
@@ -156,7 +155,7 @@ def plan_problems(definition: RunDefinition, before: Sequence[ProposedSubtask], 
     return order_problems(definition, (*before, *page.subtasks))
 
 
-def _does(subtask: ProposedSubtask) -> Sequence[Json]:
+def _does(subtask: Subtask) -> Sequence[Json]:
     return subtask.tool, subtask.args, [*subtask.needs], subtask.expected_output
 
 

@@ -148,7 +148,8 @@ def review_problems(work: Work, results: Sequence[Result], value: Json, *, whole
         elif each.verdict is VerdictKind.REPLAN and instead is None:
             found.append(f"{key}: a replan needs a replacement")
         elif instead is not None:
-            problems = order_problems(work.definition, (instead,), work.results, number, (key,))
+            repair = instead.evolve(repairs_subtask=key)
+            problems = order_problems(work.definition, (repair,), work.results, number)
             found += [f"the replacement of {key}: {problem}" for problem in problems]
     for each in review.missing:
         found += order_problems(work.definition, (each,), work.results, number)

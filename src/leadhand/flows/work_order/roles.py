@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, Value, list_of, object_of, objects_of
-from leadhand.core.work_order import ProposedSubtask, Unsupported
+from leadhand.core.work_order import Subtask, Unsupported
 from leadhand.core.work_result import Review
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import instructions_in
@@ -33,7 +33,7 @@ class Plan(Value):
     """
 
     goal: str = Field(default="", description="the request in one line")
-    subtasks: tuple[ProposedSubtask, ...] = ()
+    subtasks: tuple[Subtask, ...] = ()
     cannot: tuple[Unsupported, ...] = Field(default=(), description="parts of the request that no tool covers")
     more: bool = Field(default=False, description="the request needs more subtasks, which follow on the next page")
     answer: str = Field(default="", description="the answer itself, if the request needs no tool")
@@ -72,9 +72,9 @@ def parse(shape: type[_V], value: Json) -> tuple[_V | None, list[str]]:
         return None, [f"{where}: {what}" for where, what in faults[:8]]
 
 
-def proposed(value: Json) -> list[ProposedSubtask]:
+def proposed(value: Json) -> list[Subtask]:
     """Return the subtasks that a plan, one element of a plan, or a review proposes."""
     said = object_of(value)
     replaced = [each["replacement"] for each in objects_of(said.get("verdicts")) if each.get("replacement")]
     every = (*list_of(said.get("subtasks")), *replaced, *list_of(said.get("missing")))
-    return [ProposedSubtask.model_validate(each) for each in every]
+    return [Subtask.model_validate(each) for each in every]

@@ -7,14 +7,13 @@ Nothing here is read from the state of the run, which is further on than its flo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 from leadhand.core.errors import RAN_OUT, Failure, FailureClass
 from leadhand.core.outcome import gap
 from leadhand.core.run import Gap
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import ASK_AGAIN, more_steps
-from leadhand.core.work_order import ProposedSubtask, Unsupported, references
+from leadhand.core.work_order import Subtask, Unsupported, references
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.orders import order_problems
@@ -26,8 +25,6 @@ UNJUDGED = "the result could not be evaluated"
 
 NEW_REASON = frozenset({FailureClass.TRANSIENT, FailureClass.LOST, FailureClass.RATE_LIMITED})
 """Failures after which the same call is worth a retry; after any other, it would fail again."""
-Wanted: TypeAlias = Sequence[tuple[ProposedSubtask, str | None]]
-"""The subtasks of an order that is to be issued, each with the key of the one that it is done instead of, if any."""
 
 
 class Work:
@@ -134,29 +131,29 @@ def needs_verdict(result: Result) -> bool:
 # --- repair orders ---------------------------------------------------------------------------------------------------
 
 
-def repair(work: Work) -> Wanted:
+def repair(work: Work) -> list[Subtask]:
     """Return what repeats what the latest order left open, and adds what its review found missing.
 
     ``retry`` repeats the subtask, ``replan`` replaces it. A subtask is not repeated unchanged after a failure that
     would only occur again, nor if it needs one that has failed and is not repeated.
     """
-    again: dict[str, ProposedSubtask] = {}
+    again: dict[str, Subtask] = {}
     for verdict in work.review.verdicts:
         before = work.results[verdict.subtask]
-        same = ProposedSubtask.model_validate(before.state.subtask.model_dump(exclude={"repairs_subtask"}))
-        subtask = {VerdictKind.RETRY: same, VerdictKind.REPLAN: verdict.replacement}.get(verdict.verdict)
+        choice = {VerdictKind.RETRY: before.state.subtask, VerdictKind.REPLAN: verdict.replacement}
+        subtask = choice.get(verdict.verdict)
         if subtask is not None and _is_worth_it(work, before, subtask):
-            again[before.key] = subtask
+            again[before.key] = subtask.evolve(repairs_subtask=before.key)
     while blocked := [key for key, each in again.items() if not _is_possible(work, each, again)]:
         again = {key: each for key, each in again.items() if key not in blocked}
     number = len(work.orders) + 1
-    if again and order_problems(work.definition, [*again.values()], work.results, number, [*again]):
+    if again and order_problems(work.definition, [*again.values()], work.results, number):
         again = {}  # replacements need each other
     missing = [each for each in work.review.missing if _is_new(work, each)]
-    return [*((each, key) for key, each in again.items()), *((each, None) for each in missing)]
+    return [*again.values(), *(each.evolve(repairs_subtask=None) for each in missing)]
 
 
-def _is_worth_it(work: Work, before: Result, subtask: ProposedSubtask) -> bool:
+def _is_worth_it(work: Work, before: Result, subtask: Subtask) -> bool:
     """Whether a repetition can end differently: it makes another call, or the failure was temporary."""
     given, failure, tool = before.state.subtask, before.failure, work.run.state.tools.get(subtask.tool or "")
     if before.state.acted and (tool is None or tool.effect is Effect.ONCE):
@@ -168,13 +165,13 @@ def _is_worth_it(work: Work, before: Result, subtask: ProposedSubtask) -> bool:
     return failure.class_ in NEW_REASON or failure.class_ is FailureClass.BLOCKED
 
 
-def _is_possible(work: Work, subtask: ProposedSubtask, again: Mapping[str, ProposedSubtask]) -> bool:
+def _is_possible(work: Work, subtask: Subtask, again: Mapping[str, Subtask]) -> bool:
     """Whether there will be a result of each subtask that one needs, also of those to which its arguments refer."""
     needed = map(str, (*subtask.needs, *references(subtask.args)))
     return all(key in again or work.may_be_used(key) for key in needed)
 
 
-def _is_new(work: Work, subtask: ProposedSubtask) -> bool:
+def _is_new(work: Work, subtask: Subtask) -> bool:
     """Whether a call was not made before in this run, so that it can give something new; False also where a rejected
     subtask did something irreversible with the same tool, so that it might be repeated in other words."""
     return subtask.tool is None or not any(
