@@ -16,7 +16,7 @@ export function Report({ store }: { store: RunStore }) {
   const document = store.document.value;
   const task = taskOf(document);
   if (task === null || document === null) return <Answer store={store} />;
-  const latest = task.drafts.findLast((draft) => draft.text);
+  const latest = task.drafts.at(-1);
   const writing = writtenNow(store, task);
   if (!writing && !latest) {
     return (
@@ -46,7 +46,7 @@ function writtenNow(store: RunStore, task: ReportTask): string {
   if (live === null || isOver(store.live.view.run.status)) return "";
   const key = live.attempt.slice(0, live.attempt.lastIndexOf("/a"));
   const lane = store.live.byKey.get(key);
-  const loaded = task.drafts.some((draft) => draft.key === key && draft.text);
+  const loaded = task.drafts.some((draft) => draft.key === key);
   return lane !== undefined && (isOpen(lane.status) || lane.status === "completed" && !loaded)
     ? live.text
     : "";
@@ -61,9 +61,8 @@ function Latest({ draft, task }: { draft: Draft; task: ReportTask }) {
           {name}
           {draft.verdict === "APPROVED" && ", approved"}
           {draft.verdict === "NEEDS_REVISION" && ", with open findings"}
-          {draft.unreviewed.length > 0 && `, unreviewed: ${draft.unreviewed.join(", ")}`}
         </p>
-        <AnswerTools text={task.final_report ?? draft.text ?? ""} />
+        <AnswerTools text={task.final_report ?? draft.text} />
       </div>
       <ReportText draft={draft} task={task} />
     </article>

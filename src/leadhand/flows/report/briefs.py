@@ -16,8 +16,7 @@ from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import Given as Result
 from leadhand.flows.passages import Passage, returned_passages
 
-from .draft import Draft
-from .report import Report
+from .report import Draft, Report
 from .shapes import MOST_QUESTIONS, Findings, Plan
 from .stages import REVIEWER, WRITER, Stage
 
@@ -54,8 +53,7 @@ def _for_writer(report: Report, revised: Draft | None) -> dict[str, Any]:
         facts["draft"] = revised.text
         facts["problems"] = fitting(problems, (room - tokens(revised.text)) // 2) or problems[:1]
         cited = [name for each in revised.claims for name in each.cites]
-    names = {passage.id: name for name, passage in passages.items()}
-    order = [*cited, *(names[id_] for id_ in in_turns(item.passages for item in report.found.values()))]
+    order = [*cited, *(report.names[id_] for id_ in in_turns(item.passages for item in report.found.values()))]
     return {**facts, "passages": shown_passages(passages, order, room - tokens(facts))}
 
 
