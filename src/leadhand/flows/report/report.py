@@ -54,7 +54,8 @@ class Report:
 
     def cited(self, finding: Finding) -> list[str]:
         """Return the names of the passages that a finding names."""
-        return [self.names[id_] for id_ in finding.passages if id_ in self.names]
+        names = self.names
+        return [names[id_] for id_ in finding.passages if id_ in names]
 
     @property
     def missing(self) -> list[str]:

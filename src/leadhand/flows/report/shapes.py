@@ -129,7 +129,7 @@ class CitedPassage(Passage):
 class ReportFeedback(Value):
     """The verdict on a draft."""
 
-    verdict: Verdict | None = Field(description="Null while there is none, and if a review gave none.")
+    verdict: Verdict | None = Field(description="Null before the first review, and if a review gave no verdict.")
     findings: tuple[ReportFinding, ...]
 
 
