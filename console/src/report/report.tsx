@@ -1,6 +1,6 @@
 // The Report tab: what the researchers do, the draft while it is written, then the report with the verdicts on its claims.
 
-import { Answer, AnswerTools, Earlier, Gaps, WrittenDraft } from "../run/answer.tsx";
+import { Answer, AnswerTools, Earlier, Gaps, withSources, WrittenDraft } from "../run/answer.tsx";
 import { Beside } from "../run/beside.tsx";
 import { workerLink } from "../run/selection.ts";
 import type { RunStore } from "../run/store.ts";
@@ -10,6 +10,7 @@ import { STATUS_WORDS } from "../run/words.ts";
 import { count } from "../formats.ts";
 import { StatusGlyph } from "../ui/status.tsx";
 import { ReportText } from "./report_text.tsx";
+import type { RunDocument } from "../wire.ts";
 import { type Draft, type ReportTask, taskOf } from "./task.ts";
 
 export function Report({ store }: { store: RunStore }) {
@@ -28,7 +29,9 @@ export function Report({ store }: { store: RunStore }) {
   }
   return (
     <>
-      {writing ? <WrittenDraft text={writing} /> : <Latest draft={latest!} task={task} />}
+      {writing
+        ? <WrittenDraft text={writing} />
+        : <Latest draft={latest!} task={task} sources={document.sources} />}
       {!writing && <Beside document={document} />}
       {!writing && <Gaps document={document} store={store} />}
       <details>
@@ -52,8 +55,15 @@ function writtenNow(store: RunStore, task: ReportTask): string {
     : "";
 }
 
-function Latest({ draft, task }: { draft: Draft; task: ReportTask }) {
-  const name = task.final_report === null ? `Draft ${draft.number}` : "Final report";
+interface LatestProps {
+  readonly draft: Draft;
+  readonly task: ReportTask;
+  readonly sources: RunDocument["sources"];
+}
+
+function Latest({ draft, task, sources }: LatestProps) {
+  const { final_report } = task;
+  const name = final_report === null ? `Draft ${draft.number}` : "Final report";
   return (
     <article class="answer report" aria-label={name}>
       <div class="report-head">
@@ -62,7 +72,9 @@ function Latest({ draft, task }: { draft: Draft; task: ReportTask }) {
           {draft.verdict === "APPROVED" && ", approved"}
           {draft.verdict === "NEEDS_REVISION" && ", with open findings"}
         </p>
-        <AnswerTools text={task.final_report ?? draft.text} />
+        <AnswerTools
+          text={final_report === null ? draft.text : withSources(final_report, sources)}
+        />
       </div>
       <ReportText draft={draft} task={task} />
     </article>

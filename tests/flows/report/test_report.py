@@ -56,9 +56,8 @@ def test_a_sound_draft_is_approved_at_once_and_its_sources_are_numbered(home: Pa
     assert task["feedback"] == {"verdict": "APPROVED", "findings": []}
     assert [each.get("cites") for each in task["claims"]] == [None, None, ["aaaaaaaa.1"], None, ["bbbbbbbb.1"]]
     assert {each["verdict"] for each in task["claims"]} == {ClaimVerdict.NOT_CHECKED}
-    assert task["final_report"].startswith(answer.text)
-    assert "1. [Source a](https://example.org/a)" in task["final_report"]
-    assert "https://example.org/b#:~:text=The%20installation%20costs" in task["final_report"]
+    assert task["final_report"] == answer.text
+    assert "https://example.org/b#:~:text=The%20installation%20costs" in task["passages"]["bbbbbbbb.1"]["link"]
     assert {each["agent"] for each in task["events"]} == {"planner", "researcher", "writer", "reviewer"}
 
 
