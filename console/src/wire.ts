@@ -282,6 +282,7 @@ export interface components {
     readonly CitedPassage: {
       readonly id: string;
       readonly link: string;
+      readonly name: string;
       readonly published: string;
       readonly source: string;
       readonly text: string;
@@ -963,20 +964,14 @@ export interface components {
     readonly ReportDraft: {
       readonly claims: readonly components["schemas"]["Claim"][];
       readonly doubts: readonly components["schemas"]["Doubt"][];
-      readonly error: string | null;
       readonly findings: readonly components["schemas"]["ReportFinding"][];
       readonly key: string;
       readonly number: number;
-      readonly research: readonly string[];
-      readonly revises: string | null;
-      readonly status: components["schemas"]["StepStatus"];
-      readonly text: string | null;
-      readonly unreviewed: readonly string[];
+      readonly text: string;
       readonly verdict: components["schemas"]["leadhand__flows__report__shapes__Verdict"] | null;
     };
     readonly ReportFeedback: {
       readonly findings: readonly components["schemas"]["ReportFinding"][];
-      readonly unreviewed: readonly string[];
       readonly verdict: components["schemas"]["leadhand__flows__report__shapes__Verdict"] | null;
     };
     readonly ReportFinding: {

@@ -1,6 +1,6 @@
 // The Report tab: what the researchers do, the draft while it is written, then the report with the verdicts on its claims.
 
-import { Answer, AnswerTools, Earlier, Gaps, WrittenDraft } from "../run/answer.tsx";
+import { Answer, AnswerTools, Earlier, Gaps, withSources, WrittenDraft } from "../run/answer.tsx";
 import { Beside } from "../run/beside.tsx";
 import { workerLink } from "../run/selection.ts";
 import type { RunStore } from "../run/store.ts";
@@ -10,13 +10,14 @@ import { STATUS_WORDS } from "../run/words.ts";
 import { count } from "../formats.ts";
 import { StatusGlyph } from "../ui/status.tsx";
 import { ReportText } from "./report_text.tsx";
+import type { RunDocument } from "../wire.ts";
 import { type Draft, type ReportTask, taskOf } from "./task.ts";
 
 export function Report({ store }: { store: RunStore }) {
   const document = store.document.value;
   const task = taskOf(document);
   if (task === null || document === null) return <Answer store={store} />;
-  const latest = task.drafts.findLast((draft) => draft.text);
+  const latest = task.drafts.at(-1);
   const writing = writtenNow(store, task);
   if (!writing && !latest) {
     return (
@@ -28,7 +29,9 @@ export function Report({ store }: { store: RunStore }) {
   }
   return (
     <>
-      {writing ? <WrittenDraft text={writing} /> : <Latest draft={latest!} task={task} />}
+      {writing
+        ? <WrittenDraft text={writing} />
+        : <Latest draft={latest!} task={task} sources={document.sources} />}
       {!writing && <Beside document={document} />}
       {!writing && <Gaps document={document} store={store} />}
       <details>
@@ -46,14 +49,21 @@ function writtenNow(store: RunStore, task: ReportTask): string {
   if (live === null || isOver(store.live.view.run.status)) return "";
   const key = live.attempt.slice(0, live.attempt.lastIndexOf("/a"));
   const lane = store.live.byKey.get(key);
-  const loaded = task.drafts.some((draft) => draft.key === key && draft.text);
+  const loaded = task.drafts.some((draft) => draft.key === key);
   return lane !== undefined && (isOpen(lane.status) || lane.status === "completed" && !loaded)
     ? live.text
     : "";
 }
 
-function Latest({ draft, task }: { draft: Draft; task: ReportTask }) {
-  const name = task.final_report === null ? `Draft ${draft.number}` : "Final report";
+interface LatestProps {
+  readonly draft: Draft;
+  readonly task: ReportTask;
+  readonly sources: RunDocument["sources"];
+}
+
+function Latest({ draft, task, sources }: LatestProps) {
+  const { final_report } = task;
+  const name = final_report === null ? `Draft ${draft.number}` : "Final report";
   return (
     <article class="answer report" aria-label={name}>
       <div class="report-head">
@@ -61,9 +71,10 @@ function Latest({ draft, task }: { draft: Draft; task: ReportTask }) {
           {name}
           {draft.verdict === "APPROVED" && ", approved"}
           {draft.verdict === "NEEDS_REVISION" && ", with open findings"}
-          {draft.unreviewed.length > 0 && `, unreviewed: ${draft.unreviewed.join(", ")}`}
         </p>
-        <AnswerTools text={task.final_report ?? draft.text ?? ""} />
+        <AnswerTools
+          text={final_report === null ? draft.text : withSources(final_report, sources)}
+        />
       </div>
       <ReportText draft={draft} task={task} />
     </article>

@@ -21,8 +21,8 @@ export function ReportText({ draft, task }: { draft: Draft; task: ReportTask }) 
   const [shown, setShown] = useState<Shown | null>(null);
   const opener = useRef<HTMLElement | null>(null);
   const content = useMemo(() => {
-    const text = draft.text ?? "";
-    const named = passagesOf(draft, task);
+    const { text } = draft;
+    const named = new Map(Object.values(task.passages).map((each) => [each.name, each]));
     const numbers = sourceNumbers(text, named);
     const marks = claimMarks(draft.claims, task, show);
     const body = <Markdown text={marked(text, marks)} top={2} annotate={annotation(marks, cite)} />;
@@ -75,23 +75,10 @@ export function ReportText({ draft, task }: { draft: Draft; task: ReportTask }) 
   );
 }
 
-/** The passages that a draft can cite, by their names in it: p1, p2, … */
-type Named = ReadonlyMap<string, Passage | undefined>;
-
-/** Return the passages that a draft can cite: those of its research in order, each once. */
-export function passagesOf(
-  { research }: Pick<Draft, "research">,
-  task: Pick<ReportTask, "research" | "passages">,
-): Named {
-  const found = new Map(task.research.map(({ key, passages }) => [key, passages]));
-  const ids = new Set(research.flatMap((key) => found.get(key) ?? []));
-  return new Map([...ids].map((id, at) => [`p${at + 1}`, task.passages[id]]));
-}
-
 /** Return the number of the source of each passage that a draft cites, by id: the first source is 1. */
 export function sourceNumbers(
   draft: string,
-  named: Named,
+  named: ReadonlyMap<string, Passage>,
 ): ReadonlyMap<string, number> {
   const sources = new Map<string, number>();
   const numbers = new Map<string, number>();

@@ -13,18 +13,16 @@ export function Revisions({ store }: { store: RunStore }) {
   return (
     <div class="revisions">
       {drafts.toReversed().map((draft) => {
-        const before = drafts.find(({ key }) => key === draft.revises);
+        const before = drafts.find(({ number }) => number === draft.number - 1);
         return (
           <section key={draft.key} class="revision" aria-labelledby={`revision-${draft.number}`}>
             <h3 id={`revision-${draft.number}`}>
-              <StatusGlyph status={draft.status} />{" "}
               <a href={workerLink(draft.key)}>
                 {before ? `Revision: draft ${draft.number}` : `Draft ${draft.number}`}
               </a>
             </h3>
-            {draft.error && <p class="tone-bad">{draft.error}</p>}
             <DraftReviews draft={draft} />
-            {before?.text && draft.text && (
+            {before && (
               <Changes
                 names={[`draft ${before.number}`, `draft ${draft.number}`]}
                 before={before.text}
@@ -45,15 +43,12 @@ const VERDICTS = {
 
 function DraftReviews({ draft }: { draft: Draft }) {
   const [glyph, words] = draft.verdict === null
-    ? ["pending", draft.unreviewed.length > 0 ? "No verdict" : "Not reviewed"]
+    ? ["pending", "No verdict"]
     : VERDICTS[draft.verdict];
   return (
     <div class="draft-reviews">
       <p>
         Verdict: <StatusGlyph status={glyph!} /> <strong>{words}</strong>
-        {draft.unreviewed.length > 0 && (
-          <span class="tone-asks">, unreviewed: {draft.unreviewed.join(", ")}</span>
-        )}
       </p>
       {draft.findings.length > 0 && (
         <ol class="findings">

@@ -76,7 +76,7 @@ function FinalAnswer({ document, store }: { document: RunDocument; store: RunSto
       {answer
         ? (
           <>
-            <AnswerTools text={answer} />
+            <AnswerTools text={withSources(answer, sources)} />
             {text}
           </>
         )
@@ -105,6 +105,14 @@ function TypedAnswer({ value }: { value: unknown }) {
       <JsonView value={value} label="value" />
     </section>
   );
+}
+
+/** Return an answer as Markdown with the sources that it cites by their numbers. */
+export function withSources(answer: string, sources: readonly CitedSource[]): string {
+  const lines = sources.map(({ title, url }, at) =>
+    [`${at + 1}.`, title, /^https?:/.test(url) ? `<${url}>` : url].filter(Boolean).join(" ")
+  );
+  return lines.length > 0 ? `${answer}\n\n## Sources\n\n${lines.join("\n")}` : answer;
 }
 
 /** Copy the answer, or read it without the rest of the run. */

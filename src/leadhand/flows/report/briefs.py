@@ -16,8 +16,7 @@ from leadhand.flows.facts import earlier_facts, today
 from leadhand.flows.flow import Given as Result
 from leadhand.flows.passages import Passage, returned_passages
 
-from .draft import Draft
-from .report import Report
+from .report import Draft, Report
 from .shapes import MOST_QUESTIONS, Findings, Plan
 from .stages import REVIEWER, WRITER, Stage
 
@@ -44,7 +43,7 @@ def shown_to(report: Report, stage: Stage, draft: Draft | None, more: Mapping[st
 
 def _for_writer(report: Report, revised: Draft | None) -> dict[str, Any]:
     """Return what a draft is written from; of a revision, the draft before it and what has to change in it."""
-    state, passages, cited = report.run.state, report.passages, list[str]()
+    state, names, cited = report.run.state, report.names, list[str]()
     room = context_budget(state, WRITER)
     facts: dict[str, Any] = {"most_words": state.definition.limits.max_output_tokens // TOKENS_PER_WORD}
     if revised is None:
@@ -54,9 +53,8 @@ def _for_writer(report: Report, revised: Draft | None) -> dict[str, Any]:
         facts["draft"] = revised.text
         facts["problems"] = fitting(problems, (room - tokens(revised.text)) // 2) or problems[:1]
         cited = [name for each in revised.claims for name in each.cites]
-    names = {passage.id: name for name, passage in passages.items()}
     order = [*cited, *(names[id_] for id_ in in_turns(item.passages for item in report.found.values()))]
-    return {**facts, "passages": shown_passages(passages, order, room - tokens(facts))}
+    return {**facts, "passages": shown_passages(report.passages, order, room - tokens(facts))}
 
 
 def _for_stage(report: Report, stage: Stage, draft: Draft) -> dict[str, Any]:

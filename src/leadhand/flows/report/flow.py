@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, cast
 
@@ -35,9 +36,8 @@ from leadhand.flows.seam.run import FunctionRun
 
 from .agents import BoundAgent, worker_of
 from .briefs import research_problems, shown_to, with_passages
-from .draft import Draft
 from .offline import RULES
-from .report import Report
+from .report import Draft, Report
 from .shapes import Plan, ResearchedQuestion, Section, Task, Verdict
 from .stages import PLANNER, RESEARCHER, WRITER, Stage, stages_of
 from .task import answer_of, report_task
@@ -49,7 +49,7 @@ class ReportFlow(FunctionFlow):
     """The report flow of a process with these ``agents``."""
 
     def __init__(self, agents: Mapping[str, BoundAgent] = NOTHING) -> None:
-        super().__init__(self._write, "report", RULES, self._workers_of, unfinished=self._unfinished)
+        super().__init__(self._write, "report", RULES, self._workers_of)
         self.agents = agents
 
     def _workers_of(self, options: Any) -> Sequence[Worker]:
@@ -77,19 +77,10 @@ class ReportFlow(FunctionFlow):
         return {**options, "agents": [complete(each) for each in cast("Sequence[Any]", stages)]}
 
     def task(self, state: RunState, entries: Sequence[Entry]) -> Task | None:
-        report = self._report(state)
-        return report and report_task(report, entries)
-
-    def _unfinished(self, state: RunState) -> FlowAnswer:
-        report = self._report(state)
-        return answer_of(report) if report else FlowAnswer(uses=())
-
-    def _report(self, state: RunState) -> Report | None:
-        """Return what a report has so far: the values of a pass over its log."""
-        run = FunctionRun(self, state.definition)
-        now = run.advanced(state)
+        """Return the task of a run: the values of a pass over its log."""
+        now = FunctionRun(self, state.definition).advanced(state)
         now.close()
-        return now.kept
+        return now.kept and report_task(now.kept, entries)
 
     async def _write(
         self,
@@ -100,9 +91,10 @@ class ReportFlow(FunctionFlow):
     ) -> FlowAnswer:
         """Write a report: plan, research in parallel, write with citations, review and revise."""
         report = run.of.kept = Report(run, stages_of(agents, review=review), max_revisions)
+        run.of.unfinished = partial(answer_of, report)
         await self._prepare(report)
         draft = await self._draft(report) if report.passages else None
-        while draft is not None and draft.text:
+        while draft is not None:
             await self._carry_out_all(report, report.rounds, draft)
             if draft.verdict is not Verdict.NEEDS_REVISION or len(report.drafts) > max_revisions:
                 break
@@ -110,7 +102,7 @@ class ReportFlow(FunctionFlow):
         if (last := report.last) is not None:
             await self._carry_out_all(report, report.after, last)
             await last.judge(again=True)
-        return answer_of(report)
+        return answer_of(report, run.state)
 
     async def _prepare(self, report: Report) -> None:
         """Carry out the stages before the writer: those that plan, until a person approves the plan if somebody has to,
@@ -128,7 +120,7 @@ class ReportFlow(FunctionFlow):
             denied.append({"plan": plan, "reason": said.reason})
             if (failure := denial(said.reason, said.by, len(denied), late=said.late)) is not None:
                 raise FlowError(failure)
-            report.results, report.found = {}, {}
+            report.results, report.found, report.passages = {}, {}, {}
         for stage in report.before[first:]:
             await self._carry_out(report, stage)
 
@@ -140,12 +132,12 @@ class ReportFlow(FunctionFlow):
             await self._carry_out(report, stage, draft)
         await draft.judge()
 
-    async def _draft(self, report: Report, revised: Draft | None = None) -> Draft:
-        """Return a draft; ``revised`` is the one before it, which it revises."""
-        step = self._asked(report, report.writer, report.writer.key(len(report.drafts) + 1), revised)
-        report.drafts.append(draft := Draft(report.run, step, report.passages, report.missing, revised))
-        report.take(report.writer, await _result(report, step), draft)
-        return draft
+    async def _draft(self, report: Report, revised: Draft | None = None) -> Draft | None:
+        """Return a draft, None if its writer fails; ``revised`` is the one before it, which it revises."""
+        number = 1 if revised is None else revised.number + 1
+        written = await _result(report, self._asked(report, report.writer, report.writer.key(number), revised))
+        report.take(report.writer, written)
+        return report.last if report.last is not revised else None
 
     async def _carry_out(
         self, report: Report, stage: Stage, draft: Draft | None = None, more: Mapping[str, Any] = NOTHING
@@ -183,7 +175,7 @@ class ReportFlow(FunctionFlow):
     ) -> Pending[Result]:
         """Ask the worker of a stage. Its input is what a new result of it depends on."""
         given = {**more} if "question" in more else {"from": [*report.results.values()], **more}
-        given |= {} if draft is None else {"draft": draft.step.result, "of": draft.digest}
+        given |= {} if draft is None else {"draft": draft.written, "of": draft.digest}
 
         def shows(_: RunState, __: StepState) -> dict[str, Any]:
             if stage.agent:
@@ -194,7 +186,7 @@ class ReportFlow(FunctionFlow):
             return await self.agents[stage.agent or ""].carry_out(desk)
 
         title = key if stage.built_in is None else more.get("heading") or key.replace("-", " ")
-        about: dict[str, Any] = {"judges": draft.step.key} if draft is not None and stage.judges else {}
+        about: dict[str, Any] = {"judges": draft.written.key} if draft is not None and stage.judges else {}
         if "research" in stage.gives and not stage.agent:
             about |= {"checks": research_problems, "keeps": with_passages}
         details = Details(title=title, shows=shows, code=code, **about)

@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from leadhand.core.run import StepStatus
 from leadhand.core.value import Json, Value
 from leadhand.core.work_result import Claim, Doubt
 from leadhand.flows.passages import Passage
@@ -123,29 +122,25 @@ class TaskEvent(Value):
 class CitedPassage(Passage):
     """A passage that the report can cite."""
 
+    name: str = Field(description="What a draft cites it by: p1, p2, …")
     link: str = Field(description="The address that opens the source at the passage.")
 
 
 class ReportFeedback(Value):
     """The verdict on a draft."""
 
-    verdict: Verdict | None
+    verdict: Verdict | None = Field(description="Null before the first review, and if a review gave no verdict.")
     findings: tuple[ReportFinding, ...]
-    unreviewed: tuple[str, ...] = Field(description="The reviews that gave no verdict.")
 
 
 class ReportDraft(ReportFeedback):
-    """A draft with the verdict on it."""
+    """A draft with the verdict on it; ``key`` is the step that wrote it."""
 
     key: str
-    number: int
-    status: StepStatus
-    revises: str | None = Field(description="The draft that this one revises.")
-    research: tuple[str, ...] = Field(description="The steps whose findings it uses.")
-    text: str | None
+    number: int = Field(description="The first draft is 1; each one after it revises the one before it.")
+    text: str
     claims: tuple[Claim, ...] = Field(description="They cite passages by their ids.")
     doubts: tuple[Doubt, ...]
-    error: str | None
 
 
 class Task(BaseModel):

@@ -3,71 +3,61 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.outcome import FlowAnswer, failure_gap, gap, gap_of
-from leadhand.core.run import Gap, StepStatus
-from leadhand.core.state import StepState
-from leadhand.flows.passages import Numbered, Passage, body, numbered
+from leadhand.core.run import Gap
+from leadhand.core.state import RunState, StepState
+from leadhand.core.text import line
+from leadhand.flows.passages import Passage, body, numbered
 from leadhand.flows.progress_lines import progress_lines
 
 from . import shapes
-from .draft import Draft
-from .report import Report
+from .report import Draft, Report
 from .shapes import Verdict
 
 _HEADINGS = re.compile(r"\A(?:\s*#+ [^\n]*\n)+")
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 _WEB = ("https://", "http://")
 
 
-def answer_of(report: Report) -> FlowAnswer:
-    """Return the answer of a run as it is now: its latest draft, or without one, its findings."""
-    last, (written, sources), found = report.last, _written(report), report.found.values()
-    judged, text = report.run.state.definition.check != "off", body(written, sources)
+def answer_of(report: Report, state: RunState) -> FlowAnswer:
+    """Return the answer of a run in a state: its latest draft, or without one, its findings."""
+    last, found = report.last, report.found.values()
+    written = findings_as_text(report) if last is None else last.text
+    sources = numbered(written, report.passages)
+    judged, text = state.definition.check != "off", body(written, sources)
     return FlowAnswer(
         text=text,
         uses=[each for key, each in report.results.items() if any(item.passages for item in found if item.key == key)],
-        gaps=[*_gaps(report)],
+        gaps=[*_gaps(report, state)],
         sources=[(each.title, each.url) for each in sources],
         judgement=last.judgement(text) if last is not None and judged else None,
         passages=report.passages,
     )
 
 
-def _written(report: Report) -> tuple[str, list[Numbered]]:
-    """Return the text of a report with the names of passages, and the sources that it cites."""
-    text = findings_as_text(report) if report.last is None else report.last.text
-    return text, numbered(text, report.passages)
-
-
-def _gaps(report: Report) -> Iterator[Gap]:
+def _gaps(report: Report, state: RunState) -> Iterator[Gap]:
     """Yield what the report lacks, besides research that failed."""
-    steps, last = report.run.state.steps, report.last
+    steps, last = state.steps, report.last
     for item in (each for each in report.found.values() if not each.findings and each.key in steps):
         if (step := steps[item.key]).ok:
-            said = f"; {step.step.worker}: {shortened(item.summary)}" if item.summary else ""
+            said = f"; {step.step.worker}: {line(item.summary, 100)}" if item.summary else ""
             reason = f"no source answers it{said}"  # what the summary states has no source either
             yield gap(step, FailureClass.INSUFFICIENT, reason, "ask more precisely, or give sources of your own")
     failed = (steps[key] for key, each in report.run.of.steps.items() if key in steps and not each.optional)
-    yield from (gap_of(report.run.state, each) for each in failed if each.closed and not each.ok and not each.counts)
+    yield from (gap_of(state, each) for each in failed if each.closed and not each.ok and not each.counts)
     if last is None:
         return
     if last.said and last.verdict is Verdict.NEEDS_REVISION:
-        said = ((shortened(each.text or ""), each.problem) for each in last.said)
+        said = ((line(each.text or "", 100), each.problem) for each in last.said)
         reason = "; ".join(f"“{text}”: {problem}" if text else problem for text, problem in said)
         action = f"allow more revisions (max_revisions was {report.max_revisions})"
         yield Gap(name="what the review asks for", class_=FailureClass.INSUFFICIENT, reason=reason, next_action=action)
-    yield from (not_done(steps[key].step.name, steps[key]) for key in _unreviewed(report, last) if steps[key].ok)
-
-
-def _unreviewed(report: Report, draft: Draft) -> list[str]:
-    """Return the reviews of a draft that are finished and gave no verdict."""
-    steps = report.run.state.steps
-    return [key for key, said in draft.reviews.items() if said is None and key in steps and steps[key].closed]
+    reviews = [steps[key] for key, verdict in last.reviews.items() if verdict is None and key in steps]
+    yield from (not_done(each.step.name, each) for each in reviews if each.ok)
 
 
 def not_done(name: str, step: StepState, more: str = "") -> Gap:
@@ -78,57 +68,37 @@ def not_done(name: str, step: StepState, more: str = "") -> Gap:
 
 def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.Task:
     """Return the task of a run; ``entries`` are its log, from which its events are."""
-    passages, finished = report.passages, report.run.state.finished
-    text, sources = _written(report)
-    drafts = [_draft(report, each) for each in report.drafts]
+    finished, drafts = report.run.state.finished, [_draft(each) for each in report.drafts]
     task = shapes.Task(
         topic=report.run.request,
+        final_report=(finished and finished.answer) or None,
         plan=report.plan,
         research=tuple(report.found.values()),
         revisions=max(len(drafts) - 1, 0),
         stages=tuple(report.stages),
         drafts=tuple(drafts),
-        passages={each.id: shapes.CitedPassage(**dict(each), link=link_to(each)) for each in passages.values()},
+        passages={
+            each.id: shapes.CitedPassage(**dict(each), name=name, link=link_to(each))
+            for name, each in report.passages.items()
+        },
         events=tuple(map(shapes.TaskEvent.model_validate, progress_lines(entries))),
     )
-    if (last := next((each for each in reversed(drafts) if each.text), None)) is not None:
-        task.draft, task.claims = last.text, last.claims
-        task.feedback = shapes.ReportFeedback(verdict=last.verdict, findings=last.findings, unreviewed=last.unreviewed)
-    if finished is not None and text:
-        task.final_report = f"{finished.answer}\n\n{source_list(sources, passages)}".strip()
+    if drafts:
+        task.draft, task.claims, task.feedback = drafts[-1].text, drafts[-1].claims, drafts[-1]
     return task
 
 
-def _draft(report: Report, draft: Draft) -> shapes.ReportDraft:
-    judgement, step = draft.judgement(draft.text), report.run.state.steps.get(draft.step.key)
+def _draft(draft: Draft) -> shapes.ReportDraft:
+    judgement = draft.judgement(draft.text)
     return shapes.ReportDraft(
-        key=draft.step.key,
-        status=StepStatus.PENDING if step is None else step.status,
-        error=step.failure.message if step is not None and step.failure is not None else None,
-        verdict=draft.verdict,
-        findings=tuple(draft.problems),
-        unreviewed=tuple(_unreviewed(report, draft)),
+        key=draft.written.key,
         number=draft.number,
-        revises=None if draft.before is None else draft.before.step.key,
-        research=tuple(key for key, each in report.results.items() if key in report.found and each.ok),
-        text=draft.text or None,
+        text=draft.text,
         claims=judgement.claims,
         doubts=judgement.doubts,
+        verdict=draft.verdict,
+        findings=tuple(draft.problems),
     )
-
-
-# --- Markdown --------------------------------------------------------------------------------------------------------
-
-
-def source_list(sources: Sequence[Numbered], passages: Mapping[str, Passage]) -> str:
-    """Return the sources as a numbered list with links to the passages that the report cites; "" without sources."""
-    lines = ["## Sources", ""] if sources else []
-    for number, source in enumerate(sources, start=1):
-        where = "" if not source.url or source.url.startswith(_WEB) else f" ({source.url})"
-        lines.append(f"{number}. {markdown_link(source.title or source.url or 'untitled', source.url)}{where}")
-        cited = (passages[name] for name in source.passages)
-        lines += [f"   - {markdown_link(f'“{shortened(_prose(each), 120)}”', link_to(each))}" for each in cited]
-    return "\n".join(lines)
 
 
 def findings_as_text(report: Report) -> str:
@@ -144,29 +114,7 @@ def link_to(passage: Passage) -> str:
     """Return the address of a passage: of a web page with a text fragment, so that it opens at the passage."""
     if not passage.url.startswith(_WEB):
         return passage.url
-    words = _prose(passage).split()
+    words = (_HEADINGS.sub("", passage.text).strip() or passage.text).split()
     ends = [words] if len(words) <= 10 else [words[:5], words[-5:]]
     text = ",".join(quote(" ".join(each), safe="").replace("-", "%2D") for each in ends)
     return f"{passage.url}{'' if '#' in passage.url else '#'}:~:text={text}"
-
-
-def markdown_link(label: str, url: str) -> str:
-    """Return a link if the URL is one of the web; otherwise only the label: a source may name any URL."""
-    address = quote(url, safe=":/?#[]@!$&'*+,;=%~-._")
-    return f"[{escaped(label)}]({address})" if url.startswith(_WEB) else escaped(label)
-
-
-def escaped(text: str) -> str:
-    """Return a text on one line in which nothing is Markdown."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
-
-
-def shortened(text: str, most: int = 100) -> str:
-    """Return the first words of a text, on one line."""
-    text = " ".join(text.split())
-    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
-
-
-def _prose(passage: Passage) -> str:
-    """Return the text of a passage without the headings above it."""
-    return _HEADINGS.sub("", passage.text).strip() or passage.text

@@ -14,13 +14,16 @@ from leadhand.flows.report.task import not_done
 from leadhand.flows.seam.results import Result
 
 from .findings import Findings
-from .workers import LEAD, WRITER
+from .workers import LEAD
 
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
 
 
-def answer(state: RunState, findings: Findings, writer: StepState | None) -> FlowAnswer:
-    """Return the answer of the lead, or that of the ``writer``; without one, what was found is listed."""
+def answer(state: RunState, writer: StepState | None) -> FlowAnswer:
+    """Return the answer of the lead, or that of the ``writer``; without one, what was found so far is listed."""
+    if LEAD not in state.steps:
+        return FlowAnswer(uses=())
+    findings = Findings(state)
     written = next((each for each in (findings.lead, writer) if each is not None and each.ok), None)
     text, passages, gaps = findings.text(written), findings.passages, [*_gaps(state, findings, writer)]
     cited = numbered(text, passages)
@@ -39,15 +42,6 @@ def answer(state: RunState, findings: Findings, writer: StepState | None) -> Flo
         sources=[(each.title, each.url) for each in cited],
         passages=named or None,
     )
-
-
-def unfinished(state: RunState) -> FlowAnswer:
-    """Return the answer of a run that ends before its flow does: the latest one, or what was found so far."""
-    lead = state.steps.get(LEAD)
-    if lead is None:
-        return FlowAnswer(uses=())
-    writers = [each for each in state.steps.values() if each.step.worker == WRITER and each.scheduled > lead.scheduled]
-    return answer(state, Findings(state, lead), next(reversed(writers), None))
 
 
 def _gaps(state: RunState, findings: Findings, writer: StepState | None) -> Iterator[Gap]:

@@ -17,7 +17,7 @@ from leadhand.flows.passages import Passage, WrittenFile, digest_of, unfenced
 from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
 
 from .replies import written_out
-from .workers import SUBAGENT, WRITER, Found
+from .workers import LEAD, SUBAGENT, WRITER, Found
 
 MOST_FILES = 50
 """Paths of earlier files in the brief of a lead; filesystem_tree lists all of them."""
@@ -28,9 +28,9 @@ Shows = Callable[[RunState, StepState], dict[str, Any]]
 class Findings:
     """What a run has found out: the ``passages`` by what a text cites them by, their ids and the paths of files."""
 
-    def __init__(self, state: RunState, lead: StepState) -> None:
-        below = [state.steps[key] for key in descendants(state, lead.key)]
-        self.lead = lead
+    def __init__(self, state: RunState) -> None:
+        self.lead = lead = state.steps[LEAD]
+        below = [state.steps[key] for key in descendants(state, LEAD)]
         self.subagents = [each for each in below if each.step.worker == SUBAGENT]
         """In the order in which they were started."""
         self.answered = [each for each in self.subagents if each.ok]

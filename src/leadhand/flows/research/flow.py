@@ -16,8 +16,10 @@ from leadhand.core.outcome import FlowAnswer
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.pending import Pending
+from leadhand.flows.seam.results import Result
 
-from .answer import answer, unfinished
+from .answer import answer
 from .findings import Findings, for_answer, for_lead, for_subagent
 from .offline import RULES
 from .replies import subagent_problems, with_files, with_passages
@@ -37,14 +39,15 @@ async def _research(
     With ``max_revisions`` 0, what contradicts the evidence is not corrected; otherwise the end of every flow does.
     """
     details = Details(title=LEAD, shows=for_lead, keeps=with_files, children=SUBAGENTS)
+    writer: Pending[Result] | None = None
+    run.of.unfinished = lambda state: answer(state, writer and state.steps.get(writer.key))
     lead = await run.step(run.worker(LEAD), key=LEAD, input={}, details=details, optional=True, final=True)
-    findings, writer = Findings(run.state, lead.state), None
-    if not lead.ok and findings.found:
+    if not lead.ok and (findings := Findings(run.state)).found:
         given = {"research": lead, "attempt": lead.attempt}  # one that continued may have found more
         details = Details(title="Answer from what was found", shows=for_answer(findings))
         writer = run.step(run.worker(WRITER), key="answer", input=given, details=details, optional=True, final=True)
-    found = answer(run.state, findings, None if writer is None else (await writer).state)
-    return found._replace(writer=WRITER if max_revisions else None)
+        await writer
+    return run.of.unfinished(run.state)._replace(writer=WRITER if max_revisions else None)
 
 
-research = FunctionFlow(_research, "research", RULES, workers, plans=False, reads_artifacts=True, unfinished=unfinished)
+research = FunctionFlow(_research, "research", RULES, workers, plans=False, reads_artifacts=True)

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from leadhand.core.errors import UsageError
 from leadhand.core.events import Entry
-from leadhand.core.outcome import FlowAnswer
 from leadhand.core.state import RunState
 from leadhand.core.value import shown
 from leadhand.core.worker import Worker as Recorded
@@ -32,9 +31,8 @@ class FunctionFlow:
 
     ``plans``: its runs make a plan that a person can approve; ``reads_artifacts``: they can read the files that earlier
     runs of this flow wrote under ``memory/``; ``offline`` are the rules of the built-in model, by worker. ``workers``
-    are those of a built-in flow, or with some options (None: the workers that the function names). ``unfinished``
-    returns the answer of a run that ends before its function returns, ``own`` are the workers of the program that it
-    knows by name.
+    are those of a built-in flow, or with some options (None: the workers that the function names), ``own`` are the
+    workers of the program that it knows by name.
     """
 
     def __init__(
@@ -46,7 +44,6 @@ class FunctionFlow:
         *,
         plans: bool = True,
         reads_artifacts: bool = False,
-        unfinished: Callable[[RunState], FlowAnswer] | None = None,
         own: Mapping[str, Worker] | None = None,
     ) -> None:
         if not inspect.iscoroutinefunction(function):
@@ -55,7 +52,7 @@ class FunctionFlow:
         self.name = name or function.__name__.replace("_", "-")
         self.description = inspect.getdoc(function) or ""
         self._offline = {each if isinstance(each, str) else each.name: rule for each, rule in (offline or {}).items()}
-        self.plans, self.reads_artifacts, self.unfinished = plans, reads_artifacts, unfinished
+        self.plans, self.reads_artifacts = plans, reads_artifacts
         self._own, self._workers = own, workers
         self.Options = _options_of(self.name, function, RESERVED if workers is None else ())
         self.__wrapped__ = function

@@ -79,7 +79,9 @@ class Pass:
         self.answer: FlowAnswer | None = None
         """What the function has returned, until its end has judged it."""
         self.kept: Any = None
-        """What a built-in flow keeps of the pass, for doors and for a run that ends early."""
+        """What a built-in flow keeps of the pass for doors."""
+        self.unfinished: Callable[[RunState], FlowAnswer] | None = None
+        """Returns the answer of a built-in flow if the run ends before its function returns."""
         self._equals: dict[Identity, dict[str, str]] = {}
         self.numbered: Counter[str] = Counter()
         """How often each key of a question, an approval or a note was used."""

@@ -191,7 +191,7 @@ class FunctionRun:
         """Return the answer of the run if it ends now, for the reason in ``failure`` or because its flow failed."""
         try:
             now = self._pass if self._pass is not None else self.advanced(state)
-            unfinished, error = self.flow.unfinished, now.main.error
+            unfinished, error = now.unfinished, now.main.error
             if failure is None and error is not None and not isinstance(error, StepFailed):
                 failure = self._fault(error)
             answer = answer_now(now, state, None if unfinished is None or now.main.done else unfinished(state))
