@@ -22,11 +22,12 @@ from leadhand.core.evolve import evolve, start
 from leadhand.core.ids import model_call_id, tool_call_id
 from leadhand.core.limits import NOTHING, Limits, Money, Usage
 from leadhand.core.outcome import unproven_call
+from leadhand.core.references import references
 from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import AttemptStatus, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
-from leadhand.core.work_order import OpenCall, result_reference
+from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import Check, ResultData, WorkResult
 from leadhand.engine.work import kept_after
 from leadhand.flows.closing import policy_of
@@ -244,7 +245,7 @@ class History:
         call_id = tool_call_id(_step(attempt), 0, position)
         subtask = self.state.steps[_step(attempt)].step.subtask
         ordered = subtask.args if subtask is not None and subtask.tool == tool.name else {}
-        args = {"n": 1, **{name: value for name, value in ordered.items() if result_reference(value) is None}}
+        args = {"n": 1, **{name: value for name, value in ordered.items() if not references(value)}}
         self.write(
             ev.ToolCallBegan(attempt=attempt.attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect)
         )

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from core.histories import definition
 from leadhand.core.ids import subtask_key
-from leadhand.core.work_order import Subtask, WorkOrder, result_reference, tie_problems
+from leadhand.core.references import references_in, renamed
+from leadhand.core.work_order import Subtask, WorkOrder, tie_problems
 from leadhand.flows.seam.orders import issue, order_problems
 
 RUN = definition()
@@ -162,18 +163,22 @@ def test_a_name_that_is_unique_in_the_plan_means_its_subtask():
     assert digit.needs == ("wo-001.1",), "a number is an index"
 
 
+def named(value: Any) -> list[tuple[str, str | None]]:
+    """What a value refers to, from the outside in."""
+    inner = value.get("$result") if isinstance(value, dict) else None
+    if isinstance(inner, dict) and isinstance(inner.get("subtask"), (str, int)):
+        path = inner.get("path")
+        return [(str(inner["subtask"]), path if isinstance(path, str) else None)]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [each for part in parts for each in named(part)]
+
+
 @settings(max_examples=2 * settings().max_examples)
 @given(_JSON)
 def test_only_what_names_a_subtask_is_a_reference(value: Any):
-    inner = value.get("$result") if isinstance(value, dict) else None
-    names = isinstance(inner, dict) and isinstance(inner.get("subtask"), (str, int))
-
-    reference = result_reference(value)
-
-    assert (reference is not None) == names
-    if reference is not None:
-        path = inner.get("path") if isinstance(inner, dict) else None
-        assert reference[1] == (path if isinstance(path, str) else None)
+    assert [*references_in(value)] == named(value)
+    renamed_value = renamed(value, lambda subtask: f"{subtask}.0")
+    assert [*references_in(renamed_value)] == [(f"{subtask}.0", path) for subtask, path in named(value)]
 
 
 @pytest.mark.parametrize(

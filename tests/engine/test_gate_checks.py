@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from leadhand.core.references import Unresolved, pointed, references, renamed, resolved
 from leadhand.core.work_result import ResultData
-from leadhand.engine.gate import Unresolved, pointed, resolved, schema_flaw, schema_problems
+from leadhand.engine.gate import schema_flaw, schema_problems
 
 DOCUMENT = {"a": [{"b/c": 1, "d~e": 2}, 3], "": 4, "01": 5, "n": None}
 
@@ -45,11 +46,16 @@ def test_what_does_not_fit_a_schema_is_said_in_one_sentence_each_and_at_most_eig
     assert len(schema_problems(schema, ["x"] * 99)) == 8
 
 
-def test_a_reference_inside_an_argument_is_taken_as_it_is():
-    """Only a whole argument can be a reference."""
-    inner = {"$result": {"subtask": "wo-001.0", "path": "/raw"}}
+def test_a_reference_stands_anywhere_in_an_argument():
+    to = {"$result": {"subtask": "0", "path": "/raw/n"}}
+    args = {"record": {"n": [to, 1]}, "m": "text"}
 
-    assert resolved({"n": [inner]}, {}) == {"n": [inner]}
+    assert references(args) == ["0"]
+    args = renamed(args, lambda name: f"wo-001.{name}")
+    assert references(args) == ["wo-001.0"]
+    needs = {"wo-001.0": ResultData(summary="7", raw={"n": 7})}
+    assert resolved(args, needs) == {"record": {"n": [7, 1]}, "m": "text"}
+    assert resolved(args, {}) == {"m": "text"}, "a part that leads nowhere leaves the whole argument to a worker"
 
 
 def test_a_reference_that_leads_nowhere_is_left_to_a_worker():

@@ -48,7 +48,7 @@ class Approval(Value):
     whether a call happened that started and whose end was not recorded, ``plan`` whether the plan in ``args`` may be
     carried out. ``asked_for`` names the subtask, ``origins`` the source of each argument. At ``expires_at`` it counts
     as denied. ``by_hand``: a person chose the arguments, so an approval of the tool for the whole run does not cover
-    it. ``hook`` changed the call or asks for approval, for ``hook_reason``.
+    it. Who approved it ``edited`` the arguments. ``hook`` changed the call or asks for approval, for ``hook_reason``.
     """
 
     approval_id: str
@@ -64,6 +64,7 @@ class Approval(Value):
     expires_at: datetime | None = None
     status: ApprovalStatus = ApprovalStatus.PENDING
     by: str = ""
+    edited: bool = Field(default=False, exclude_if=operator.not_)
     reason: str = ""
     by_hand: bool = False
     hook: str = Field(default="", exclude_if=operator.not_)

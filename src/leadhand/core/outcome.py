@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from .errors import Failure, FailureClass
 from .events import RunFinished
+from .references import references
 from .run import CitedSource, Gap, RunDefinition, RunStatus
 from .state import RunState, StepState
 from .text import is_blank
@@ -14,7 +15,7 @@ from .tool import INDETERMINATE, CallState
 from .value import Json, is_list, is_object
 from .words import failures as words
 from .words.failures import unproven, written_call
-from .work_order import Subtask, result_reference
+from .work_order import Subtask
 from .work_result import ClaimVerdict, Judgement, ResultData, VerdictKind
 
 
@@ -51,7 +52,7 @@ def unproven_call(subtask: Subtask, calls: Iterable[CallState], approved: Contai
     id of the call), by a hook, or by the worker after the tool refused the ordered arguments. Otherwise the failure of
     the ordered call, or that it was not made.
     """
-    ordered = {name: value for name, value in subtask.args.items() if result_reference(value) is None}
+    ordered = {name: value for name, value in subtask.args.items() if not references(value)}
     mine = [call for call in reversed([*calls]) if call.tool == subtask.tool]
     failed = [(call.failure, _same_arguments(ordered, call.args)) for call in mine if call.failure is not None]
     refusal = next((failure for failure, as_ordered in failed if as_ordered), None)

@@ -1,7 +1,7 @@
 """Work orders and steps: plans, their validation, and the units of work."""
 
 import operator
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, Literal, cast
@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BeforeValidator, Field
 
 from .ids import subtask_key
-from .value import Json, Value, is_object, unset
+from .references import references
+from .value import Value, is_object, unset
 
 
 def _named(needs: Any) -> Any:
@@ -22,8 +23,8 @@ def _named(needs: Any) -> Any:
 class Subtask(Value):
     """One part of a work order.
 
-    ``tool`` must be called (None: the worker chooses) with ``args``; an argument may be
-    ``{"$result": {"subtask": key, "path": "/raw/lat"}}``; without a path, the worker works it out. ``needs`` and
+    ``tool`` must be called (None: the worker chooses) with ``args``; an argument may refer to results
+    (:mod:`leadhand.core.references`). ``needs`` and
     ``repairs_subtask`` are keys; a lead that does not know the id of its order ``needs`` indexes and names, too.
     ``expected_output`` is a sentence, or the JSON schema of the ``value`` of the result.
     """
@@ -72,30 +73,6 @@ class Unsupported(Value):
     reason: str = Field(min_length=1, max_length=1_000)
 
 
-def references(args: Mapping[str, Json]) -> list[str]:
-    """Return the subtasks to whose results arguments refer."""
-    return [found[0] for value in args.values() if (found := result_reference(value)) is not None]
-
-
-def reference_to(subtask: str, path: str | None) -> Json:
-    """Return an argument that refers to a result, as a whole if ``path`` is None."""
-    return {"$result": {"subtask": subtask} if path is None else {"subtask": subtask, "path": path}}
-
-
-def result_reference(value: object) -> tuple[str, str | None] | None:
-    """Return the subtask and JSON pointer of an argument that refers to a result; None for any other argument.
-
-    Without a pointer, a worker has to work the argument out from the result.
-    """
-    match value:
-        case {"$result": {"subtask": str() | int() as subtask, "path": str() as path}}:
-            return str(subtask), path
-        case {"$result": {"subtask": str() | int() as subtask}}:
-            return str(subtask), None
-        case _:
-            return None
-
-
 def tie_problems(order: WorkOrder, known: Collection[str]) -> list[str]:
     """Return what is wrong with the ties between an order's subtasks, one sentence each: unknown needs and repairs,
     references to what is not needed, and a cycle. ``known`` are the keys of subtasks of earlier orders."""
@@ -107,9 +84,8 @@ def tie_problems(order: WorkOrder, known: Collection[str]) -> list[str]:
         if subtask.repairs_subtask is not None and subtask.repairs_subtask not in known:
             found.append(f"{key} ({subtask.name}) repairs {subtask.repairs_subtask!r}, which is not a subtask")
         for name, value in subtask.args.items():
-            reference = result_reference(value)
-            if reference is not None and reference[0] not in subtask.needs:
-                found.append(f"{key} ({subtask.name}): {name} refers to {reference[0]}, which is not among its needs")
+            others = (each for each in references(value) if each not in subtask.needs)
+            found += [f"{key} ({subtask.name}): {name} refers to {of}, which is not among its needs" for of in others]
     try:
         TopologicalSorter({key: subtask.needs for key, subtask in own.items()}).prepare()
     except CycleError as error:

@@ -1,9 +1,7 @@
 """Checks of results, arguments and proposed calls: schemas, conditions, references between results."""
 
 import json
-import re
 from collections.abc import Mapping
-from contextlib import suppress
 from copy import deepcopy
 from functools import lru_cache
 from itertools import islice
@@ -11,12 +9,11 @@ from typing import Any, Generic, TypeVar, cast
 from urllib.parse import unquote
 
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.references import Unresolved, pointed, references
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, is_list, is_object, json_problem
 from leadhand.core.words.failures import ANOTHER_MODEL
-from leadhand.core.work_order import references, result_reference
-from leadhand.core.work_result import ResultData
 from leadhand.core.worker import output_schema
 from leadhand.ports import Work
 
@@ -36,10 +33,6 @@ class Frozen(Generic[_T]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Frozen) and cast("Frozen[Any]", other).value is self.value
-
-
-class Unresolved(ValueError):
-    """A reference into a document leads nowhere."""
 
 
 _MOST_PROBLEMS = 8
@@ -175,45 +168,10 @@ def argument_problems(tool: ToolSpec, args: Mapping[str, Json], *, complete: boo
                 found.append(
                     f"{name} is not an argument of {tool.name}; its arguments are {', '.join(properties) or 'none'}"
                 )
-        elif result_reference(value) is None:
+        elif not references(value):
             inner = {**properties[name], "$defs": tool.parameters.get("$defs", {})}
             found += [f"{name}: {problem}" for problem in schema_problems(inner, value)]
     return found
-
-
-_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
-
-
-def pointed(document: Json, pointer: str) -> Json:
-    """Return the value that a JSON pointer (RFC 6901) points at. Raises :class:`Unresolved` if it points nowhere."""
-    if pointer and not pointer.startswith("/"):
-        raise Unresolved(f"{pointer!r} is not a JSON pointer: it must begin with a slash")
-    here: Any = document
-    for part in pointer.split("/")[1:] if pointer else []:
-        step = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(here, dict) and step in here:
-            here = cast("dict[str, Any]", here)[step]
-        elif isinstance(here, list) and _INDEX.fullmatch(step) and int(step) < len(cast("list[Any]", here)):
-            here = cast("list[Any]", here)[int(step)]
-        else:
-            raise Unresolved(f"nothing found at {pointer}")
-    return here
-
-
-def resolved(args: dict[str, Json], needs: Mapping[str, ResultData]) -> dict[str, Json]:
-    """Return arguments with every reference into a result replaced by its value, without those to a whole result and
-    those that lead nowhere: a worker works them out."""
-    values: dict[str, Json] = {}
-    for name, value in args.items():
-        reference = result_reference(value)
-        if reference is None:
-            values[name] = value
-            continue
-        subtask, path = reference
-        if path is not None and subtask in needs:
-            with suppress(Unresolved):
-                values[name] = pointed(needs[subtask].model_dump(mode="json"), path)
-    return values
 
 
 def proposed_problems(work: Work, value: Json) -> list[str]:

@@ -8,10 +8,13 @@ from datetime import datetime
 
 from leadhand.core import decide as do
 from leadhand.core.approval import Approval
+from leadhand.core.ids import tool_call_id
+from leadhand.core.references import references_in
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
-from leadhand.core.work_order import OpenCall, result_reference
+from leadhand.core.work_order import OpenCall
 from leadhand.engine.work import is_by_hand
+from leadhand.flows.facts import clarified_request
 
 
 def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
@@ -46,8 +49,8 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approv
         effect=tool.effect,
         asked_for=step.name if step.parent is None else key,
         origins={
-            name: f"the hook {call.hook}" if name in call.changed else _origin(state, key, name, value)
-            for name, value in call.args.items()
+            name: f"the hook {call.hook}" if name in call.changed else _origin(state, key, name, call)
+            for name in call.args
         },
         cost_usd=tool.cost_usd,
         by_hand=call.kind == "approval" and is_by_hand(state, step),
@@ -75,18 +78,20 @@ def _retried_by(state: RunState, key: str, name: str, value: Json) -> str:
     return step.by_hand if planned.args.get(name) != value else ""
 
 
-def _origin(state: RunState, key: str, name: str, value: Json) -> str:
+def _origin(state: RunState, key: str, name: str, call: OpenCall) -> str:
     """Return the origin of an argument: a person's retry, the request, a result, the plan, or the worker's model."""
+    value = call.args[name]
     retry = _retried_by(state, key, name, value)
     if retry:
         return f"a retry by {retry}"
-    if _is_said(value, state.definition.request):
+    if _is_said(value, clarified_request(state)):
         return "the request"
     subtask = state.steps[key].step.subtask
     planned = subtask.args.get(name) if subtask is not None else None
-    reference = result_reference(planned)
-    if reference is not None:
-        return f"the result of {reference[0]} ({reference[1] or 'worked out by the model'})"
+    if found := [*references_in(planned)]:
+        as_planned = call.call_id == tool_call_id(key, 0, 0)  # the call of the plan, which no model has written
+        results = (f"{of} ({path if as_planned else 'worked out by the model'})" for of, path in dict.fromkeys(found))
+        return f"the result of {', '.join(results)}"
     if subtask is not None and name in subtask.args and planned == value:
         return "the lead's plan"
     return "the worker's model"

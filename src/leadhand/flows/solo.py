@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leadhand.core.conversation import ToolMessage
+from leadhand.core.references import references
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import GIVE_UP
 from leadhand.core.value import object_of, objects_of, text_of
-from leadhand.core.work_order import result_reference
 from leadhand.core.worker import Worker as Recorded
 
 from .facts import earlier_facts, today
@@ -61,7 +61,7 @@ def _offline(facts: Mapping[str, Any], request: OfflineRequest) -> Reply | None:
     returned = [json.loads(each.content) for each in request.messages if isinstance(each, ToolMessage)]
     for each in objects_of(planned.get("subtasks"))[len(returned) :]:
         args = object_of(each.get("args"))
-        return Call(text_of(each.get("tool")), {key: arg for key, arg in args.items() if result_reference(arg) is None})
+        return Call(text_of(each.get("tool")), {key: arg for key, arg in args.items() if not references(arg)})
     if returned:
         return compose({**facts, "results": returned}, request)
     return request.give_up("; ".join(text_of(each.get("reason")) for each in objects_of(planned.get("cannot"))))

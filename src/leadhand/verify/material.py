@@ -13,7 +13,6 @@ from leadhand.core.relations import call_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, compact_json, is_object, texts_in
-from leadhand.core.work_order import Subtask
 from leadhand.core.work_result import Claim, summary_of
 
 LONGEST_ERROR = 300
@@ -127,12 +126,11 @@ def calls_of(state: RunState) -> Iterator[Json]:
     """Yield the calls of a run: those with an effect and those that failed with their arguments, the others without;
     those that a person did not allow; and the functions of a flow, whose effects nobody knows."""
     for step in state.steps.values():
-        given = step.step.subtask
         for call in step.made:
             facts: dict[str, Any] = {"tool": call.tool, "effect": call.effect.value, "ok": call.ok}
             if not call.ok or call.effect is not Effect.PURE:
                 facts = {**facts, "args": call.args, **({} if call.ok else {"error": call.error[:LONGEST_ERROR]})}
-                facts |= {"approval": note} if (note := approval_note(state, call, given)) else {}
+                facts |= {"approval": note} if (note := approval_note(state, call)) else {}
             yield facts
         if step.step.kind == "do" and step.closed:
             yield {"tool": step.step.name, "effect": "unknown", "ok": step.ok}
@@ -142,11 +140,10 @@ def calls_of(state: RunState) -> Iterator[Json]:
             yield {"tool": each.tool, "effect": each.effect.value, "ok": False, "args": each.args, "error": error}
 
 
-def approval_note(state: RunState, call: CallState, subtask: Subtask | None) -> str:
+def approval_note(state: RunState, call: CallState) -> str:
     """Return what a person decided about a call, for a model; "" if nobody changed it or gave a reason."""
     approval = state.approvals.get(call.call_id)
-    changed = subtask is not None and call.args != subtask.args
-    if approval is None or not approval.by or not (changed or approval.reason):
+    if approval is None or not approval.by or not (approval.edited or approval.reason):
         return ""
-    said = " with these arguments in place of the ordered ones" if changed else ""
+    said = " with these arguments in place of the ordered ones" if approval.edited else ""
     return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"

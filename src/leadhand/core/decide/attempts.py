@@ -11,12 +11,13 @@ from leadhand.core.approval import EFFECT, policy_of
 from leadhand.core.errors import MAX_TURNS, Failure, FailureClass, Refused
 from leadhand.core.evolve.steps import WORKER, can_continue
 from leadhand.core.ids import attempt_id, step_of
+from leadhand.core.references import references
 from leadhand.core.relations import is_gated, is_work, tools_of_worker
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.words.failures import indeterminate, out_of_time, to_raise
-from leadhand.core.work_order import OpenCall, Step, Subtask, references
+from leadhand.core.work_order import OpenCall, Step, Subtask
 from leadhand.core.work_result import ResultData, WorkResult
 from leadhand.core.worker import WILDCARDS, Worker, with_more
 

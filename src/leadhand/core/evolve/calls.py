@@ -125,8 +125,9 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
 
 def _decide(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
     status = ApprovalStatus.APPROVED if event.approve else ApprovalStatus.DENIED
-    args = approval.args if event.args is None else event.args
-    answered = approval.evolve(status=status, args=args, by=event.by, reason=event.reason)
+    edited = event.args is not None
+    args = event.args if edited else approval.args
+    answered = approval.evolve(status=status, args=args, edited=edited, by=event.by, reason=event.reason)
     _close(state, answered, CallAnswer(ok=event.approve, content=event.reason, args=event.args))
 
 

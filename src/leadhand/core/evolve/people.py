@@ -7,12 +7,13 @@ from typing import Any
 from leadhand.core import events as ev
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.ids import step_of
+from leadhand.core.references import references
 from leadhand.core.relations import blocked_by, children_of, descendants, open_approvals
 from leadhand.core.run import StepStatus
 from leadhand.core.state import ModelTurn, RunState
 from leadhand.core.value import FrozenDict
 from leadhand.core.words.failures import skipped
-from leadhand.core.work_order import Step, references
+from leadhand.core.work_order import Step
 from leadhand.core.work_result import Verdict, VerdictKind
 
 from . import steps

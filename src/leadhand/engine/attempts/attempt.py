@@ -16,6 +16,7 @@ from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import Failure, FailureClass, FlowError
 from leadhand.core.events import NoteEmitted
 from leadhand.core.outcome import unproven_call
+from leadhand.core.references import resolved
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
@@ -33,7 +34,6 @@ from leadhand.engine.gate import (
     json_flaw,
     malformed,
     proposed_problems,
-    resolved,
     schema_problems,
 )
 from leadhand.engine.hooks import Hooks

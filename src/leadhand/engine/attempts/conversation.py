@@ -8,11 +8,11 @@ from functools import lru_cache
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
 from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import FailureClass
+from leadhand.core.references import resolved
 from leadhand.core.state import Compacted, ModelTurn
 from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, compact_json
 from leadhand.engine.attempts.conversation_turn import REPEATED, Turn
-from leadhand.engine.gate import resolved
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work
 from leadhand.ports.tool_limits import OF_RUN

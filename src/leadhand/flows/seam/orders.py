@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from leadhand.core.evolve.steps import WORKER
 from leadhand.core.ids import order_id, subtask_key
+from leadhand.core.references import references, renamed, resolved
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
-from leadhand.core.text import did_you_mean
+from leadhand.core.text import did_you_mean, listed
 from leadhand.core.value import Json, is_object
-from leadhand.core.work_order import (
-    Subtask,
-    WorkOrder,
-    reference_to,
-    references,
-    result_reference,
-    tie_problems,
-)
+from leadhand.core.work_order import Subtask, WorkOrder, tie_problems
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.flows.facts import CONTEXT, asked, today
 from leadhand.flows.flow import instructions_in, result_facts
@@ -72,19 +66,13 @@ def issue(
         keys=keys,
         subtasks=tuple(
             each.evolve(
-                args=_keyed(each.args, key),
+                args=renamed(each.args, key),
                 needs=tuple(dict.fromkeys(map(key, (*each.needs, *references(each.args))))),
                 expected_output=each.expected_output or outputs.get(each.worker or ""),
             )
             for each in plan
         ),
     )
-
-
-def _keyed(args: dict[str, Json], key: Callable[[str], str]) -> dict[str, Json]:
-    found = {name: result_reference(value) for name, value in args.items()}
-    keyed = {name: reference_to(key(of[0]), of[1]) for name, of in found.items() if of is not None}
-    return {**args, **keyed} if keyed else args
 
 
 def asked_order(
@@ -194,12 +182,11 @@ def _task(state: RunState, name: str, tool: str | None, args: Any, expected: Jso
 def work(state: RunState, step: StepState) -> dict[str, Any]:
     """Return the brief of one subtask: the subtask and the results that it needs."""
     given = step.subtask
-    references = {name: found for name, value in given.args.items() if (found := result_reference(value)) is not None}
-    whole = {name: subtask for name, (subtask, path) in references.items() if path is None}
-    stated = {name: value for name, value in given.args.items() if name not in whole}
+    stated = resolved(given.args, {key: data for key in given.needs if (data := state.steps[key].data) is not None})
     facts = _task(state, given.name, given.tool, stated, given.expected_output)
-    if whole:
-        facts["work_out"] = {name: f"choose it by the result of {subtask} in needs" for name, subtask in whole.items()}
+    if left := {name: value for name, value in given.args.items() if name not in stated}:
+        sources = {name: listed([*dict.fromkeys(references(value))]) for name, value in left.items()}
+        facts["work_out"] = {name: f"choose it by the result of {source} in needs" for name, source in sources.items()}
     if given.needs or not given.args:  # else the lead has worked out the days that the arguments name
         facts |= today(state)
     if given.needs:

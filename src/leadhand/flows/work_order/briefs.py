@@ -102,7 +102,7 @@ def reviewed(state: RunState, each: Result, numbers: Numbers) -> dict[str, Any]:
         found["sources"] = [numbers[source.title, source.url] for source in each.sources]
     calls: list[dict[str, Any]] = []
     for call in each.state.made:
-        more = {"error": call.error, "approval": approval_note(state, call, given)}
+        more = {"error": call.error, "approval": approval_note(state, call)}
         shown = {"tool": call.tool, "args": call.args, "ok": call.ok}
         calls.append(shown | {name: text for name, text in more.items() if text})
     facts = {

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand.core.errors import FailureClass
+from leadhand.core.references import references
 from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, objects_of, text_of
-from leadhand.core.work_order import result_reference
 from leadhand.flows.offline.calls import HOW, Calls
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, render, reported
 
@@ -37,7 +37,7 @@ def work(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     name, given = text_of(subtask.get("tool")), object_of(subtask.get("args"))
     if all(tool.name != name for tool in request.tools):
         return request.give_up(f"the built-in rules only call the tool that a subtask names: {name or 'it names none'}")
-    return Call(name, {key: value for key, value in given.items() if result_reference(value) is None})
+    return Call(name, {key: value for key, value in given.items() if not references(value)})
 
 
 def review(facts: Mapping[str, Any], request: OfflineRequest) -> dict[str, Any]:

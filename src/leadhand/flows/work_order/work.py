@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from leadhand.core.errors import RAN_OUT, Failure, FailureClass
+from leadhand.core.ids import tool_call_id
 from leadhand.core.outcome import gap
+from leadhand.core.references import references
 from leadhand.core.run import Gap
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import ASK_AGAIN, more_steps
-from leadhand.core.work_order import Subtask, Unsupported, references
+from leadhand.core.work_order import Subtask, Unsupported
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.orders import order_problems
@@ -113,14 +115,16 @@ def ran_out(results: Sequence[Result]) -> bool:
 
 
 def is_exact(result: Result) -> bool:
-    """Whether exactly the ordered call was made, and succeeded.
+    """Whether exactly the ordered call was made, with the values to which it refers, and succeeded.
 
     Irreversible calls, and what was expected in words, need a verdict.
     """
     given, made = result.state.subtask, result.state.made
     if not result.ok or result.state.acted or given.expected_output:
         return False
-    return len(made) == 1 and made[0].args == given.args and made[0].tool == given.tool
+    call = made[0] if len(made) == 1 else None
+    by_leadhand = call is not None and call.call_id == tool_call_id(result.key, 0, 0) and not call.changed_by
+    return call is not None and call.tool == given.tool and (by_leadhand or call.args == given.args)
 
 
 def needs_verdict(result: Result) -> bool:
