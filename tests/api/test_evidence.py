@@ -106,6 +106,30 @@ async def test_an_answer_that_a_hook_withholds_is_not_quoted_beside_it(home: Pat
     assert "4111" not in answer.text + str(answer) + str(answer.document["evidence"]) + str(answer.document["claims"])
 
 
+async def test_a_call_that_failed_and_was_retried_is_listed_with_both_ends(home: Path) -> None:
+    full = True
+
+    @tool(effect="once", approval="auto")
+    async def mail(person: str) -> ToolReturn:
+        """Mail a person."""
+        if full:
+            raise ToolError("the mailbox is full", class_=FailureClass.UNAVAILABLE)
+        return ToolReturn(summary=f"mailed {person}")
+
+    model = ScriptedModel(lenient=True, plan=[plans(subtask("mail", "mail", person="Ann"))])
+    async with Leadhand(models=model, tools=[mail], home=home, check="judge") as lead:
+        run = await lead.start("Mail Ann")
+        assert [each.ok for each in (await run.answer()).done] == [False]
+        full = False
+        await run.retry(confirmed=True)
+        answer = await run.answer()
+    assert answer.status is RunStatus.SUCCEEDED
+    assert [(each.tool, each.ok) for each in answer.done] == [("mail", False), ("mail", True)]
+    (request,) = model.asked("judge")
+    assert [each["ok"] for each in brief_of(request)["calls"]] == [False, True]
+    assert brief_of(request)["evidence"]["wo-001.0"]["said"] == ["mailed Ann"]
+
+
 @flow
 async def sorting(run: FlowContext) -> str:
     """Look something up, have it sorted, and hand on only the value."""

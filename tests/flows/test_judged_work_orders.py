@@ -116,6 +116,26 @@ def test_a_part_that_the_judge_misses_is_not_ordered_unless_the_lead_confirms_it
     assert orders(answer) == [["Paris"]]
 
 
+def test_a_call_that_two_missing_parts_name_is_made_once(tmp_path: Path) -> None:
+    part = {"tool": "measure", "args": {"place": "Rome"}, "reason": "it is missing"}
+    also = {"part": "Rome", "request": "Rome"}
+    confirm = [gives({"missing": [{"n": 1, **part}, {"n": 2, **part}]}), confirmed()]
+    second = reviews(accept=["wo-002.0"], answer=BOTH)
+    answer = answered(tmp_path, scripted(judge(missing=(ROME, also)), WRITTEN, second, confirm=confirm))
+
+    assert orders(answer) == [["Paris"], ["Rome"]]
+    assert (answer.status, answer.gaps) == (RunStatus.SUCCEEDED, ())
+    assert answer.document["work_orders"][1]["goal"] == ROME["part"]
+
+
+def test_a_missing_part_whose_call_was_made_is_not_missing(tmp_path: Path) -> None:
+    part = {"n": 1, "tool": "measure", "args": {"place": "Paris"}, "reason": "it is missing"}
+    answer = answered(tmp_path, scripted(judge(missing=(ROME,)), WRITTEN, confirm=[gives({"missing": [part]})]))
+
+    assert orders(answer) == [["Paris"]]
+    assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, PARIS_ONLY, ())
+
+
 def test_a_part_that_cannot_be_ordered_any_more_is_a_gap(tmp_path: Path) -> None:
     model = scripted(judge(missing=(ROME,)), WRITTEN, confirm=[confirmed("it is missing")])
     answer = answered(tmp_path, model, max_steps=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -57,6 +58,12 @@ replies = anything | st.fixed_dictionaries(
 )
 
 
+def words(text: str) -> str:
+    """The words and numbers of a text, without what stands between them."""
+    found = re.findall(r"[^\W_]+", plain(text))
+    return " ".join(["", *found, ""])
+
+
 @given(replies)
 def test_a_reply_counts_only_as_far_as_code_can_check_it(reply: Any) -> None:
     found = checked_reply(reply, CLAIMS, EVIDENCE, REQUEST)
@@ -67,20 +74,21 @@ def test_a_reply_counts_only_as_far_as_code_can_check_it(reply: Any) -> None:
     for claim in CLAIMS:
         verdict, own = found.verdicts[claim.n], doubted.get(claim.n)
         given_ = said.get(str(claim.n))
+        given_ = given_.strip().lower() if isinstance(given_, str) else given_
         if verdict is not V.UNCONFIRMED or given_ != "contradicted":
             assert verdict == (given_ if isinstance(given_, str) and given_ in [*V] else V.NOT_CHECKED)
         if own is None:
             continue
-        assert plain(own.part) in plain(claim.text)
+        assert words(own.part) in words(claim.text)
         assert own.verdict is verdict
         if own.quote is not None:
             facts = EVIDENCE[own.evidence or ""]
             shown = json.dumps(facts, ensure_ascii=False, separators=(",", ":")) + "\n".join(texts_in(facts))
-            assert plain(own.quote) in plain(shown)
+            assert words(own.quote) in words(shown)
         if verdict is V.CONTRADICTED:
             reasons = [each for each in reply["doubts"] if isinstance(each, dict) and each.get("action")]
             assert own.quote is not None or reasons
-    assert all(plain(each.request) in plain(REQUEST) for each in found.missing)
+    assert all(words(each.request) in words(REQUEST) for each in found.missing)
 
 
 PROOF = {"claim": 1, "part": "costs €104.50", "why": "no", "evidence": "wo-001.0", "quote": '"price_eur":104.5'}
@@ -93,6 +101,14 @@ PROOF = {"claim": 1, "part": "costs €104.50", "why": "no", "evidence": "wo-001
         ({"part": "COSTS\n€104.50"}, V.CONTRADICTED),
         ({"quote": "“price_eur”:104.5"}, V.CONTRADICTED),
         ({"quote": "best  seller"}, V.CONTRADICTED),
+        ({"quote": '"price_eur": 104.5'}, V.CONTRADICTED),
+        ({"quote": "104.5"}, V.CONTRADICTED),
+        ({"part": "**costs** €104.50"}, V.CONTRADICTED),
+        ({"action": None}, V.CONTRADICTED),
+        ({"quote": "104"}, V.UNCONFIRMED),
+        ({"quote": "4.5"}, V.UNCONFIRMED),
+        ({"quote": "e"}, V.UNCONFIRMED),
+        ({"part": "costs €104.5"}, V.UNCONFIRMED),
         ({"quote": None, "action": True}, V.CONTRADICTED),
         ({"quote": "nowhere", "evidence": None, "action": True}, V.CONTRADICTED),
         ({"quote": None}, V.UNCONFIRMED),

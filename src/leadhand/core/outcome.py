@@ -85,9 +85,7 @@ def _folded(value: Json) -> Json:
 def made_calls(step: StepState) -> tuple[CallState, ...]:
     """Return the calls of a step without their data, those that began and whose end was not seen among them."""
     ordered = step.step.subtask.args if step.step.subtask is not None else None
-    kept = {call.call_id for call in step.made}  # of an attempt that may continue
-    fresh = (call for call in (*step.evidence, *step.running) if call.call_id not in kept)
-    return (*step.made, *(call.short(ordered) for call in fresh))
+    return (*step.made, *(call.short(ordered) for call in (*step.evidence, *step.running)))
 
 
 def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[CallState]) -> ResultData:

@@ -179,7 +179,7 @@ class _Answering:
             known = {"calls": [*material.calls], "gaps": [*material.gaps], "missing": missing}
             return {**self._choices, **facts, **known}
 
-        details = Details(title="Confirm what is missing", shows=shows)
+        details = Details(title="Confirm what is missing", shows=shows, keeps=_undone)
         return self._asked(CONFIRM, CONFIRM, {"of": self.of, "missing": missing}, details)
 
     def _asked(
@@ -203,6 +203,19 @@ class _Answering:
                 worker = state.worker(each.step.worker)
                 return "" if worker is None or worker.loop == "code" else each.step.worker
         return ""
+
+
+def _undone(state: RunState, _step: StepState, said: Returned) -> Json:
+    """Return the parts that a lead says are missing, without those whose call was made, and each call once: two parts
+    may mean the same."""
+    calls = [(call.tool, call.args) for each in state.steps.values() for call in each.made if call.ok]
+    missing: list[Json] = []
+    for part in objects_of(object_of(said.value).get("missing")):
+        call = text_of(part.get("tool")), object_of(part.get("args"))
+        if not call[0] or call not in calls:
+            missing.append(part)
+            calls.append(call)
+    return {"missing": missing}
 
 
 def _numbered(answer: FlowAnswer) -> FlowAnswer:

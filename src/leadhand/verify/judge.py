@@ -7,6 +7,7 @@ words of the claim and a quotation of the evidence, and a missing part quotes th
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from pydantic import ConfigDict, Field, ValidationError
 
 from leadhand.core.errors import UsageError
-from leadhand.core.value import Json, Value, compact_json, list_of, object_of, texts_in
+from leadhand.core.value import Json, Value, compact_json, list_of, object_of, text_of, texts_in
 from leadhand.core.work_result import DOUBTED, Check, Claim, ClaimVerdict, Doubt
 from leadhand.core.worker import Worker
 
@@ -36,6 +37,10 @@ _BEST = (
     ClaimVerdict.UNCONFIRMED,
 )
 """Of the verdicts on a claim by parts of the evidence, the first of these counts: unconfirmed is only what all say."""
+_SIGNS = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|(?<=\w)-|-(?!\d)|(?<![^\W_])_+|_+(?![^\W_])|[^\w.,-]")
+"""What is not a part of a word or a number."""
+_WITHIN = re.compile("[0-9a-z\u00df-\u024f\u0370-\u052f.,-]")
+"""What stands beside a part of a word or of a number; scripts without spaces have no such signs."""
 _TEXT = {"type": "string"}
 _V = TypeVar("_V", bound=Value)
 
@@ -216,7 +221,7 @@ def checked_reply(value: Json, claims: Sequence[Claim], evidence: Mapping[str, J
     verdicts: dict[int, ClaimVerdict] = {}
     doubts, undone = list[Doubt](), list[ClaimDoubt]()
     for claim in claims:
-        verdict = said.get(str(claim.n))
+        verdict = text_of(said.get(str(claim.n))).strip().lower()
         verdict = ClaimVerdict(verdict) if verdict in _BEST else ClaimVerdict.NOT_CHECKED
         if verdict in DOUBTED:
             own = [each for each in reasons if each.claim == claim.n] or [ClaimDoubt(claim=claim.n)]
@@ -248,7 +253,16 @@ def _doubt(claim: Claim, reason: ClaimDoubt, evidence: Mapping[str, Json], *, co
 
 
 def _is_in(part: str, text: str) -> bool:
-    return bool(plain(part)) and plain(part) in plain(text)
+    """Whether a text has these words and numbers, whole ones: JSON and Markdown write them with other signs."""
+    wanted, words = _bare(part), _bare(text)
+    found = (words[: match.start()][-1:] + words[match.end() :][:1] for match in re.finditer(re.escape(wanted), words))
+    if not wanted:  # a sign alone
+        return bool(plain(part)) and plain(part) in plain(text)
+    return any(not _WITHIN.search(around) for around in found)
+
+
+def _bare(text: str) -> str:
+    return " ".join(_SIGNS.sub(" ", plain(text)).split())
 
 
 def _holds(evidence: Mapping[str, Json], reason: ClaimDoubt) -> bool:
@@ -260,9 +274,10 @@ def _holds(evidence: Mapping[str, Json], reason: ClaimDoubt) -> bool:
 
 
 def _valid(shape: type[_V], values: Json) -> Iterator[_V]:
+    """Yield the values that have a shape; a null is a field that was left out."""
     for value in list_of(values):
         try:
-            yield shape.model_validate(value)
+            yield shape.model_validate({name: each for name, each in object_of(value).items() if each is not None})
         except ValidationError:
             continue
 

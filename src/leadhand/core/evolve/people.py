@@ -37,6 +37,7 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
             step = step._replace(stopped=None)  # another task begins afresh
         if key in event.workers:
             given = given.model_copy(update={"worker": event.workers[key]})
+        goes_on = {each.call_id for each in step.calls} if step.stopped is not None else ()
         by_hand = event.by if key in again and (event.args is not None or step.acted) else step.by_hand
         fresh = step._replace(
             step=given,
@@ -48,6 +49,7 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
             verdict=None,
             by="",
             by_hand=by_hand,
+            made=tuple(each for each in step.made if each.call_id not in goes_on),
         )
         put(state, fresh)
 

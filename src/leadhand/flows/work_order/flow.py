@@ -28,7 +28,7 @@ from leadhand.flows.seam.results import Result
 
 from . import briefs, planning, reviewing
 from .roles import COMPOSER, ROLES, Plan, RoleName, parse
-from .work import Work, repair
+from .work import Work, is_new, repair
 
 
 async def work_order(run: FlowContext) -> FlowAnswer:
@@ -41,6 +41,7 @@ async def work_order(run: FlowContext) -> FlowAnswer:
     work.note_cannot(plan.cannot)
     answer = await _answered(run, work, plan, first, plan.subtasks)
     missing = await _missing(run, work, answer)
+    plan = plan.evolve(goal="; ".join(each.name for each in missing))
     if not missing or not await planning.is_approved(run, work, plan.goal, missing, first):
         return answer
     return await _answered(run, work, plan, first, missing)
@@ -78,7 +79,7 @@ async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Sequence
         if subtask is None or not subtask.tool or order_problems(asked, [subtask], work.results):
             subtask = Subtask(name=gap.name[:200], expected_output=gap.name)
         wanted.append(subtask)
-    return wanted
+    return [each for each in wanted if is_new(work, each)]
 
 
 # --- the answer ------------------------------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ def repair(work: Work) -> list[Subtask]:
     number = len(work.orders) + 1
     if again and order_problems(work.definition, [*again.values()], work.results, number):
         again = {}  # replacements need each other
-    missing = [each for each in work.review.missing if _is_new(work, each)]
+    missing = [each for each in work.review.missing if is_new(work, each)]
     return [*again.values(), *(each.evolve(repairs_subtask=None) for each in missing)]
 
 
@@ -175,7 +175,7 @@ def _is_possible(work: Work, subtask: Subtask, again: Mapping[str, Subtask]) -> 
     return all(key in again or work.may_be_used(key) for key in needed)
 
 
-def _is_new(work: Work, subtask: Subtask) -> bool:
+def is_new(work: Work, subtask: Subtask) -> bool:
     """Whether a call was not made before in this run, so that it can give something new; False also where a rejected
     subtask did something irreversible with the same tool, so that it might be repeated in other words."""
     return subtask.tool is None or not any(
