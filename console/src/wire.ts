@@ -37,6 +37,7 @@ export interface components {
       readonly by: string;
       readonly by_hand: boolean;
       readonly cost_usd: number | null;
+      readonly edited?: boolean;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
       readonly hook?: string;
@@ -82,6 +83,7 @@ export interface components {
       readonly call_id: string;
       readonly cost_usd: number | null;
       readonly driven: boolean;
+      readonly edited?: boolean;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
       readonly hook?: string;

@@ -20,7 +20,7 @@ from leadhand import (
     Worker,
     tool,
 )
-from leadhand.flows import FlowContext, flow
+from leadhand.flows import FlowContext, StepFailed, flow
 from leadhand.hooks import BeforeAnswer, Block, before_answer
 from leadhand.testing.scripted_model import (
     ScriptedModel,
@@ -104,6 +104,36 @@ async def test_an_answer_that_a_hook_withholds_is_not_quoted_beside_it(home: Pat
         answer = await lead.run("Look for book 3")
     assert answer.status is RunStatus.PARTIAL
     assert "4111" not in answer.text + str(answer) + str(answer.document["evidence"]) + str(answer.document["claims"])
+
+
+@flow
+async def offering(run: FlowContext, pieces: int = 10) -> str:
+    """Look for two books, of which one may be missing, and make an offer."""
+    await run.call("look", n=3)
+    try:
+        await run.call("fetch")
+    except StepFailed as failed:
+        failed.waive()
+    draft = await run.ask(Worker("writer", "Write.", loop="reply"), pieces=pieces, final=True)
+    return draft.text
+
+
+@tool
+async def fetch() -> str:
+    """Fetch what is not there."""
+    raise ToolError("it is not there", class_=FailureClass.UNAVAILABLE)
+
+
+async def test_a_judge_is_shown_the_options_of_a_flow_and_the_gaps_that_a_person_sees(home: Path) -> None:
+    model = ScriptedModel(writer=[says("```markdown\n30 pieces, from shelf 7.\n```")], judge=all_confirmed)
+    async with Leadhand(models=model, tools=[look, fetch], flows=[offering], home=home, check="judge") as lead:
+        answer = await lead.run("An offer, please.", flow="offering", pieces=30)
+    (request,) = model.asked("judge")
+    context = brief_of(request)["context"]
+    assert context["options"] == {"pieces": 30}
+    assert "gaps" not in context
+    assert (answer.status, answer.gaps) == (RunStatus.SUCCEEDED, ())
+    assert answer.text == "30 pieces, from shelf 7."
 
 
 async def test_a_call_that_failed_and_was_retried_is_listed_with_both_ends(home: Path) -> None:

@@ -183,7 +183,7 @@ async def tone(run: FlowContext):
 '''
 
 
-@pytest.mark.parametrize(("said", "text"), [("2", "formal"), ("friendly", "friendly"), ("3", "3")])
+@pytest.mark.parametrize(("said", "text"), [("2", "formal"), ("Friendly", "friendly")])
 def test_the_number_of_a_choice_answers_a_question(leadhand: CommandLine, tmp_path: Path, said: str, text: str):
     file = tmp_path / f"tone_{said}.py"  # a module of its own
     flows = ("--flows", str(file))

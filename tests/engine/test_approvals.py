@@ -392,6 +392,27 @@ async def test_the_question_shows_all_that_a_person_needs_to_answer_it(open_worl
     assert [question.origins[name] for name in ("to", "note")] == ["the request", "the lead's plan"]
 
 
+async def test_what_a_model_made_of_a_reference_that_leads_nowhere_is_not_said_to_be_from_the_result(open_world: Any):
+    @tool(effect="once")
+    async def transfer(amount: int, to: str) -> str:
+        """Transfer money."""
+        return "done"
+
+    nowhere = {"$result": {"subtask": "0", "path": "/raw/email"}}
+    pay = {**ask("pay", "transfer", amount=3, to=nowhere), "needs": [0]}
+    models = FakeModels(plan(ask("a", "look", n=7), pay), work=calls(("transfer", {"amount": 3, "to": "Eve"})))
+    world = open_world(models, [Bench().look, transfer])
+    state = await world.run("send what is due")
+
+    (question,) = state.approvals.values()
+    assert question.origins["to"] == "the result of wo-001.0 (worked out by the model)"
+    assert models.facts("work")[0]["work_out"].keys() == {"to"}
+    await world.answer("run_1", args={"amount": 3, "to": "Ann"})
+    state = await world.take_over("run_1")
+    (answered,) = state.approvals.values()
+    assert (answered.edited, answered.args["to"], answered.origins["to"]) == (True, "Ann", answered.by)
+
+
 async def test_a_yes_that_is_said_after_the_time_is_up_is_no_yes(open_world: Any):
     bench = Bench()
     world = open_world(sending(), [bench.send()], limits=Limits(approval_timeout_s=3_600))

@@ -136,7 +136,10 @@ def test_an_answer_that_a_review_wrote_is_used_beside_parts_beyond_every_tool():
 def test_a_review_that_calls_an_order_incomplete_for_what_no_tool_can_do_is_accepted():
     script = Script(look("a"), cannot=[{"what": "book a flight", "reason": "no tool books"}])
     script.done("wo-001.0")
-    assert script.problems("review-wo-001-0", {"verdicts": accept("wo-001.0"), "complete": False}) == []
+    said = {"verdicts": accept("wo-001.0"), "complete": False, "answer": "It is 1."}
+    assert script.problems("review-wo-001-0", said) == []
+    script.think("review-wo-001-0", said)
+    assert (script.finished.status, script.finished.answer) == (RunStatus.PARTIAL, "It is 1.")
     other = Script(look("a"))
     other.done("wo-001.0")
     assert other.problems("review-wo-001-0", {"verdicts": accept("wo-001.0"), "complete": False})

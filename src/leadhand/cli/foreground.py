@@ -43,6 +43,7 @@ from leadhand.core.events import Entry, QuestionAsked
 from leadhand.core.relations import open_plan
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.value import compact_json
 from leadhand.flows.map import MAP, line_of
 from leadhand.mapping import Mapped
 from leadhand.ports import ContextStore
@@ -212,7 +213,11 @@ async def print_result(run: Run, output: Output) -> None:
         write("".join(f"{clean(line)}\n" for line in plan_lines(plan.args)))
     elif (finished := run.state.finished) is not None and run.state.definition.flow == MAP:
         write("".join([as_json(line_of(each)) + "\n" async for each in Mapped(run).results()]))
-    elif finished is not None and run.state.definition.shape and finished.value is not None:
+    elif (
+        finished is not None
+        and finished.value is not None
+        and (run.state.definition.shape or finished.answer == compact_json(finished.value))
+    ):
         write_json(finished.value)
     elif finished is not None and finished.answer.strip():
         apart, text = out_is_terminal() and err_is_terminal(), answer_text(finished.answer, finished.sources)

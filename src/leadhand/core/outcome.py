@@ -84,6 +84,8 @@ def _folded(value: Json) -> Json:
 
 def made_calls(step: StepState) -> tuple[CallState, ...]:
     """Return the calls of a step without their data, those that began and whose end was not seen among them."""
+    if step.closed:
+        return step.made
     ordered = step.step.subtask.args if step.step.subtask is not None else None
     return (*step.made, *(call.short(ordered) for call in (*step.evidence, *step.running)))
 

@@ -86,7 +86,10 @@ def _origin(state: RunState, key: str, name: str, call: OpenCall) -> str:
         return f"a retry by {retry}"
     if _is_said(value, clarified_request(state)):
         return "the request"
-    subtask = state.steps[key].step.subtask
+    step = state.steps[key].step
+    if step.kind == "call":
+        return "the flow"
+    subtask = step.subtask
     planned = subtask.args.get(name) if subtask is not None else None
     if found := [*references_in(planned)]:
         as_planned = call.call_id == tool_call_id(key, 0, 0)  # the call of the plan, which no model has written

@@ -32,7 +32,7 @@ from .judging import Record, Round, contradictions, judge_round, judgement_of
 from .passages import Numbered, body, of_passages, unfenced
 from .seam.context import FlowContext
 from .seam.details import Details
-from .seam.outcomes import stated
+from .seam.outcomes import stated, waived
 from .seam.pending import Pending
 from .seam.results import Result, sha
 from .shaping import digests_of, results_of, shape_of_answer
@@ -94,7 +94,8 @@ class _Answering:
             found = of_passages(state, self._answer.passages)
         else:
             found = of_results(state, [state.steps[each.key] for each in self._results], self._answer.text)
-        gaps = tuple({"what": each.name, "reason": each.reason} for each in all_gaps(state, self._answer))
+        answer = self._answer._replace(waived=waived(self._run.of, state))
+        gaps = tuple({"what": each.name, "reason": each.reason} for each in all_gaps(state, answer))
         return replace(found, gaps=gaps)
 
     async def judged(self) -> Judged:
@@ -136,7 +137,7 @@ class _Answering:
             text = compact_json(said["value"].value) if text == compact_json(value) else text
             value = said["value"].value
         if "text" in said and claims_of(said["text"].text):  # else it is not a correction
-            text = unfenced(said["text"].text)
+            text = said["text"].text
         parts = objects_of(object_of(said["missing"].value).get("missing")) if "missing" in said else []
         numbered, missing = dict(enumerate(first.missing, start=1)), list[tuple[Gap, Mapping[str, Json]]]()
         for each in parts:

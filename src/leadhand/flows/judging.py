@@ -171,12 +171,14 @@ def _room(state: RunState) -> int:
 
 
 def _around(state: RunState, material: Material) -> dict[str, Any]:
-    """Return what helps to understand claims: the calls, the date, what the tools that were called do, and the known
-    gaps."""
+    """Return what helps to understand claims: the calls, the date, the options of the flow, what the tools that were
+    called do, and the known gaps."""
     room = _room(state)
     called = dict.fromkeys(call.tool for each in state.steps.values() for call in each.made if call.ok)
     tools = ((name, state.tools[name].description[:LONGEST_DESCRIPTION]) for name in called if name in state.tools)
-    found = {**today(state), "tools": dict(fitting(tools, room // 8)), "gaps": fitting(material.gaps, room // 8)}
+    options = dict(fitting(state.definition.options.items(), room // 8))
+    gaps = fitting(material.gaps, room // 8)
+    found = {**today(state), "options": options, "tools": dict(fitting(tools, room // 8)), "gaps": gaps}
     context = {name: fact for name, fact in found.items() if fact}
     return {"calls": calls_shown(material.calls, room // 4), "context": context}
 

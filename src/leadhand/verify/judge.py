@@ -40,7 +40,7 @@ _BEST = (
 _SIGNS = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|(?<=\w)-|-(?!\d)|(?<![^\W_])_+|_+(?![^\W_])|[^\w.,-]")
 """What is not a part of a word or a number."""
 _WITHIN = re.compile("[0-9a-z\u00df-\u024f\u0370-\u052f.,-]")
-"""What stands beside a part of a word or of a number; scripts without spaces have no such signs."""
+"""What is before or after a part of a word or of a number; scripts without spaces have no such signs."""
 _TEXT = {"type": "string"}
 _V = TypeVar("_V", bound=Value)
 

@@ -258,13 +258,13 @@ async def test_a_question_is_answered_while_no_process_drives_the_run(tmp_path: 
         answer = await run.answer()
         assert (answer.status, answer.question.text) == (RunStatus.WAITING, "Where?")
         assert answer.question.choices == ("Oslo", "Rome")
-    for town in ("Oslo", "Bergen"):
+    for town in ("Oslo", "2"):
         async with lives.life(asking) as lead:
             await lead.reply(run.run_id, town)
         async with lives.life(asking) as lead:
             answer = await (await lead.resume(run.run_id)).answer()
             log = await log_of(lead, run.run_id)
-    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, "Oslo and Bergen")
+    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, "Oslo and Rome")
     assert lives.new() == ["A"]
     assert wrong_prefixes(asking, log, run.run_id) == []
 

@@ -14,7 +14,7 @@ from leadhand.core.errors import StoreError, UsageError
 from leadhand.core.events import QuestionAnswered, RunChanged, SignalSent
 from leadhand.core.relations import open_question
 from leadhand.core.state import RunState
-from leadhand.core.value import Json
+from leadhand.core.value import Json, shown
 from leadhand.ports import in_database
 
 LONGEST_REPLY = 10_000
@@ -34,19 +34,21 @@ async def reply(runtime: Runtime, run_id: str, given: str, *, by: str, question_
 
 
 def checked(state: RunState, given: str, question_id: str = "") -> tuple[Question, str]:
-    """Return the question to answer, and the answer without white space around it. Raises UsageError as reply does."""
+    """Return the question to answer, and the answer without white space around it: one of the choices, also by its
+    number. Raises UsageError as reply does."""
     said = text(given, "the answer", "Answer in words.").strip()
     if not said:
         raise UsageError("the answer is empty", "Answer in words.")
     if len(said) > LONGEST_REPLY:
         raise UsageError(f"the answer has more than {LONGEST_REPLY:,} characters", "Answer in fewer words.")
-    return _open(state, question_id), said
-
-
-def chosen(asked: Question, said: str) -> str:
-    """Return the choice whose number somebody said; else what they said, which may be a choice itself."""
-    is_number = said.isdecimal() and said not in asked.choices and 1 <= int(said) <= len(asked.choices)
-    return asked.choices[int(said) - 1] if is_number else said
+    asked = _open(state, question_id)
+    if not asked.choices:
+        return asked, said
+    named = {f"{number}": each for number, each in enumerate(asked.choices, start=1)}
+    named |= {each.casefold(): each for each in asked.choices}
+    if said.casefold() not in named:
+        raise UsageError(f"{shown(said)} is not one of the choices", f"Choose from: {', '.join(asked.choices)}.")
+    return asked, named[said.casefold()]
 
 
 def _open(state: RunState, question_id: str) -> Question:

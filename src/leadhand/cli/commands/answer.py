@@ -37,7 +37,7 @@ async def answer(
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
         state = await runtime.load(listing.run_id)
-        text = questions.chosen(*questions.checked(state, text))
+        text = questions.checked(state, text)[1]
         if listing.owner is not None or listing.detached:
             await questions.reply(runtime, state.run_id, text, by=user())
             say("Answered.")

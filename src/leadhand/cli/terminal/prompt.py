@@ -53,7 +53,7 @@ async def _reply(runtime: Runtime, run_id: str, asked: Question) -> bool:
         with _interruptible():
             while not (said := _read("your answer, or later:")):
                 pass
-            await questions.reply(runtime, run_id, questions.chosen(asked, said), by=user(), question_id=asked.id)
+            await questions.reply(runtime, run_id, said, by=user(), question_id=asked.id)
     except _Later:
         return False
     except UsageError as error:

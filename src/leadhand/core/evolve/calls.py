@@ -125,9 +125,10 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
 
 def _decide(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> None:
     status = ApprovalStatus.APPROVED if event.approve else ApprovalStatus.DENIED
-    edited = event.args is not None
-    args = event.args if edited else approval.args
-    answered = approval.evolve(status=status, args=args, edited=edited, by=event.by, reason=event.reason)
+    answered = approval.evolve(status=status, by=event.by, reason=event.reason)
+    if (args := event.args) is not None:
+        kept = {n: origin for n, origin in approval.origins.items() if n in args and args[n] == approval.args.get(n)}
+        answered = answered.evolve(args=args, origins={**dict.fromkeys(args, event.by), **kept}, edited=True)
     _close(state, answered, CallAnswer(ok=event.approve, content=event.reason, args=event.args))
 
 

@@ -54,7 +54,7 @@ class Findings(Answer):
     """What a researcher found: nothing, if its tools found nothing."""
 
     summary: str
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 class OfQuestion(Findings):

@@ -33,12 +33,16 @@ def answer_now(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
         early += [key for key, each in state.steps.items() if each.is_early]
     others = [key for key in now.unclaimed if now.main.done or key not in state.orders]
     left_out = [each for key in (*others, *early) for each in steps_asked(state, key)]
-    waived = [
+    return found._replace(gaps=[*found.gaps, *gaps], waived=waived(now, state), left_out=left_out)
+
+
+def waived(now: Pass, state: RunState) -> list[str]:
+    """Return the steps whose failure is not a gap: those that may fail, and what a flow that is over never awaited."""
+    return [
         key
         for key, each in now.steps.items()
         if key in state.steps and (each.optional or (now.main.done and not (each.done or each.awaited)))
     ]
-    return found._replace(gaps=[*found.gaps, *gaps], waived=waived, left_out=left_out)
 
 
 def steps_asked(state: RunState, key: str) -> Sequence[str]:

@@ -15,6 +15,7 @@ from leadhand.core.errors import Failure
 from leadhand.core.state import StepState
 from leadhand.core.tool import Source
 from leadhand.core.value import Json, object_of
+from leadhand.flows.passages import unfenced
 
 
 def sha(value: Json) -> str:
@@ -61,6 +62,7 @@ class Result:
         raw = None if data is None else loaded if loaded is not None else data.raw
         value = None if data is None else step.value if step.value is not None else data.value
         ok = data is not None and failure is None
+        text = "" if data is None else data.summary
         if ok and isinstance(output, type) and issubclass(output, BaseModel):
             value = output.model_validate(value)
         self.__dict__.update(
@@ -68,7 +70,7 @@ class Result:
             attempt=step.attempts,
             ok=ok,
             failure=failure,
-            text="" if data is None else data.summary,
+            text=text if step.step.kind in ("call", "do") else unfenced(text),
             value=raw if value is None else value,
             raw=raw,
             sources=() if data is None else data.sources,

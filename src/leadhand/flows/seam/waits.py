@@ -49,7 +49,7 @@ class Waits:
     ) -> Pending[str]:
         """Ask who started the run; await it for the answer, or after ``timeout`` seconds for the ``default``.
 
-        They may answer with one of the ``choices``, or in other words. ``key`` is another id for the question.
+        With ``choices``, the answer is one of them. ``key`` is another id for the question.
         """
         given = tuple(choices or ())
         id_ = key or f"q-{sha([question, [*given]])[:8]}"

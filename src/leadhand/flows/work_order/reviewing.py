@@ -53,7 +53,8 @@ async def review(run: FlowContext, work: Work) -> Review:
             kind = VerdictKind.ACCEPT if each.ok else VerdictKind.DROP
             verdicts[each.key] = Verdict(subtask=each.key, verdict=kind)
     accepted = [each for each in verdicts.values() if each.verdict is VerdictKind.ACCEPT]
-    sound = whole.complete and not whole.missing and len(accepted) == len(work.latest)
+    complete = whole.complete or bool(work.cannot or whole.cannot)  # nothing can be done about these
+    sound = complete and not whole.missing and len(accepted) == len(work.latest)
     in_order = tuple(verdicts[each.key] for each in work.latest if each.key in verdicts)
     return whole.evolve(verdicts=in_order, complete=sound, answer=whole.answer if sound else None)
 
