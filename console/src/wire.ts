@@ -1619,7 +1619,6 @@ export interface components {
       readonly claims: readonly components["schemas"]["Claim"][];
       readonly draft: string | null;
       readonly drafts: readonly components["schemas"]["ReportDraft"][];
-      readonly events: readonly components["schemas"]["TaskEvent"][];
       readonly feedback: components["schemas"]["ReportFeedback"] | null;
       readonly final_report: string | null;
       readonly passages: {

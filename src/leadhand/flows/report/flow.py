@@ -20,7 +20,6 @@ from pydantic_core import to_jsonable_python
 
 from leadhand.core.commands import FlowError
 from leadhand.core.errors import Failure, FailureClass, UsageError
-from leadhand.core.events import Entry
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean
@@ -77,11 +76,11 @@ class ReportFlow(FunctionFlow):
             return {**options}
         return {**options, "agents": [complete(each) for each in cast("Sequence[Any]", stages)]}
 
-    def task(self, state: RunState, entries: Sequence[Entry]) -> Task | None:
+    def task(self, state: RunState) -> Task | None:
         """Return the task of a run: the values of a pass over its log."""
         now = FunctionRun(self, state.definition).advanced(state)
         now.close()
-        return now.kept and report_task(now.kept, entries)
+        return now.kept and report_task(now.kept)
 
     async def _write(
         self,
@@ -180,7 +179,7 @@ class ReportFlow(FunctionFlow):
 
         def shows(_: RunState, __: StepState) -> dict[str, Any]:
             if stage.agent:
-                return {"task": report_task(report).model_dump(mode="json", exclude={"events", "stages"})}
+                return {"task": report_task(report).model_dump(mode="json", exclude={"stages"})}
             return shown_to(report, stage, draft, more)
 
         async def code(desk: Desk) -> dict[str, Any]:

@@ -149,7 +149,7 @@ class Task(BaseModel):
     ``plan`` has a title and sections, ``research`` what was found for each question; those of your own stages can be
     text or any JSON. ``draft`` is the latest text with its citations (``[p1]``), ``feedback`` the verdict on it and its
     findings. ``claims`` are the claims of the draft with their verdicts, ``passages`` what they can cite, by id.
-    ``events`` are the lines that the stages reported: before this one began.
+    ``events`` are the lines that the stages reported before this one began; the document of a run has none.
     """
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
@@ -160,7 +160,7 @@ class Task(BaseModel):
     draft: str | None = None
     feedback: ReportFeedback | None = None
     final_report: str | None = None
-    events: tuple[TaskEvent, ...] = ()
+    events: tuple[TaskEvent, ...] = Field(default=(), exclude=True)
     revisions: int = 0
     stages: tuple[Stage, ...] = ()
     drafts: tuple[ReportDraft, ...] = ()
