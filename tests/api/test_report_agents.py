@@ -171,7 +171,7 @@ async def test_a_class_replaces_the_writer_and_its_drafts_are_checked_like_those
 
         async def run(self, task: Task) -> AgentResult:
             assert task.plan is not None
-            found = [each for each in task.research if each.passages]
+            found = [each for each in task.research if each.findings]
             sections = [f"## {each.heading}\n\n{each.findings[0].statement} [p1]" for each in found]
             return AgentResult(updates={"draft": "\n\n".join([f"# {task.plan.title}", *sections, "No [p99]."])})
 

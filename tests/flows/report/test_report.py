@@ -245,7 +245,7 @@ def test_the_text_of_a_passage_comes_from_the_tool_and_never_from_the_model(home
 
     answer = report(home, model(research_1=invented, writer=ONLY_COSTS))
 
-    (passage,) = answer.document["task"]["research"][0]["passages"]
+    (passage,) = answer.document["task"]["research"][0]["findings"][0]["passages"]
     assert answer.document["task"]["passages"][passage]["text"] == PASSAGES["aaaaaaaa.1"]
 
 

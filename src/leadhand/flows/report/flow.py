@@ -38,7 +38,7 @@ from .agents import BoundAgent, worker_of
 from .briefs import research_problems, shown_to, with_passages
 from .offline import RULES
 from .report import Draft, Report
-from .shapes import Plan, ResearchedQuestion, Section, Task, Verdict
+from .shapes import Plan, Research, Section, Task, Verdict
 from .stages import PLANNER, RESEARCHER, WRITER, Stage, stages_of
 from .task import answer_of, report_task
 
@@ -164,7 +164,7 @@ class ReportFlow(FunctionFlow):
         """Have a question of the plan researched. What was found is shown before the others have ended."""
         given = section.model_dump(mode="json")
         step = self._asked(report, stage, stage.key(number), None, given)
-        report.found[step.key] = ResearchedQuestion(key=step.key, summary="", findings=(), **given)
+        report.found[step.key] = Research(key=step.key, summary="", findings=(), **given)
         report.take(stage, result := await _result(report, step))
         failed = {} if result.failure is None else {"summary": f"its research failed: {result.failure.message}"}
         report.found[step.key] = report.found[step.key].evolve(**given, **failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from enum import StrEnum
 from typing import Any
 
@@ -57,27 +58,16 @@ class Findings(Answer):
     findings: tuple[Finding, ...]
 
 
-class OfQuestion(Findings):
-    """Findings for a question of the plan; ``key`` is the step that found them."""
+class Research(Findings):
+    """What was found for a question; ``key`` is the step that found it.
+
+    ``passages`` are those that the findings name, unless the task has them already.
+    """
 
     key: str = ""
     heading: str = ""
     question: str = ""
-
-
-class Research(OfQuestion):
-    """Findings with the passages that they name, which code takes from the tool calls.
-
-    A passage that the report knows already can be named by its id.
-    """
-
-    passages: tuple[Passage | str, ...] = ()
-
-
-class ResearchedQuestion(OfQuestion):
-    """A question with what was found for it."""
-
-    passages: tuple[str, ...] = Field(default=(), description="The ids of the passages that were found.")
+    passages: tuple[Passage, ...] = Field(default=(), exclude_if=operator.not_)
 
 
 class DraftFinding(Answer):
@@ -156,7 +146,7 @@ class Task(BaseModel):
 
     topic: str = ""
     plan: Plan | Json = Field(default=None, union_mode="left_to_right")
-    research: tuple[ResearchedQuestion, ...] = ()
+    research: tuple[Research, ...] = ()
     draft: str | None = None
     feedback: ReportFeedback | None = None
     final_report: str | None = None

@@ -29,7 +29,7 @@ def answer_of(report: Report, state: RunState) -> FlowAnswer:
     judged, text = state.definition.check != "off", body(written, sources)
     return FlowAnswer(
         text=text,
-        uses=[each for key, each in report.results.items() if any(item.passages for item in found if item.key == key)],
+        uses=[each for key, each in report.results.items() if any(item.findings for item in found if item.key == key)],
         gaps=[*_gaps(report, state)],
         sources=[(each.title, each.url) for each in sources],
         judgement=last.judgement(text) if last is not None and judged else None,
