@@ -881,6 +881,14 @@ export interface components {
       readonly causes: readonly string[];
       readonly headline: string;
     };
+    readonly Passage: {
+      readonly id: string;
+      readonly published: string;
+      readonly source: string;
+      readonly text: string;
+      readonly title: string;
+      readonly url: string;
+    };
     readonly PauseBody: {
       readonly reason?: string;
     };
@@ -989,11 +997,11 @@ export interface components {
         readonly [key: string]: string;
       };
     };
-    readonly ResearchedQuestion: {
+    readonly Research: {
       readonly findings: readonly components["schemas"]["Finding"][];
       readonly heading: string;
       readonly key: string;
-      readonly passages: readonly string[];
+      readonly passages?: readonly components["schemas"]["Passage"][];
       readonly question: string;
       readonly summary: string;
     };
@@ -1609,14 +1617,13 @@ export interface components {
       readonly claims: readonly components["schemas"]["Claim"][];
       readonly draft: string | null;
       readonly drafts: readonly components["schemas"]["ReportDraft"][];
-      readonly events: readonly components["schemas"]["TaskEvent"][];
       readonly feedback: components["schemas"]["ReportFeedback"] | null;
       readonly final_report: string | null;
       readonly passages: {
         readonly [key: string]: components["schemas"]["CitedPassage"];
       };
       readonly plan: components["schemas"]["Plan"] | unknown;
-      readonly research: readonly components["schemas"]["ResearchedQuestion"][];
+      readonly research: readonly components["schemas"]["Research"][];
       readonly revisions: number;
       readonly stages: readonly components["schemas"]["Stage"][];
       readonly topic: string;
@@ -2057,6 +2064,7 @@ export type OpenQuestion = components["schemas"]["OpenQuestion"];
 export type OrderIssued = components["schemas"]["OrderIssued"];
 export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
+export type Passage = components["schemas"]["Passage"];
 export type PauseBody = components["schemas"]["PauseBody"];
 export type Plan = components["schemas"]["Plan"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
@@ -2071,7 +2079,7 @@ export type ReportDraft = components["schemas"]["ReportDraft"];
 export type ReportFeedback = components["schemas"]["ReportFeedback"];
 export type ReportFinding = components["schemas"]["ReportFinding"];
 export type RequestDecided = components["schemas"]["RequestDecided"];
-export type ResearchedQuestion = components["schemas"]["ResearchedQuestion"];
+export type Research = components["schemas"]["Research"];
 export type ResultData = components["schemas"]["ResultData"];
 export type ResultsJudged = components["schemas"]["ResultsJudged"];
 export type ResumeBody = components["schemas"]["ResumeBody"];

@@ -171,7 +171,7 @@ async def test_a_class_replaces_the_writer_and_its_drafts_are_checked_like_those
 
         async def run(self, task: Task) -> AgentResult:
             assert task.plan is not None
-            found = [each for each in task.research if each.passages]
+            found = [each for each in task.research if each.findings]
             sections = [f"## {each.heading}\n\n{each.findings[0].statement} [p1]" for each in found]
             return AgentResult(updates={"draft": "\n\n".join([f"# {task.plan.title}", *sections, "No [p99]."])})
 
@@ -263,6 +263,25 @@ async def test_a_plan_of_a_class_that_has_no_sections_ends_the_run_with_what_is_
     assert answer.failure is not None
     assert answer.failure.type == "no_plan"
     assert "title and sections" in answer.failure.message
+
+
+async def test_what_a_draft_can_cite_keeps_its_name_whatever_a_later_stage_researches(home: Path):
+    class Replacing(Agent):
+        async def run(self, task: Task) -> AgentResult:
+            if task.revisions:
+                return AgentResult(verdict=Verdict.APPROVED)
+            assert [each.name for each in task.passages.values()] == ["p1", "p2"]
+            updates: dict[Any, Any] = {"research": "The cellar is dry."}
+            return AgentResult(updates=updates, verdict=Verdict.NEEDS_REVISION, findings=["mention the cellar"])
+
+    scripted = model(draft_2="It needs 9 kW [p1]. The cellar is dry [p3].")
+    answer = await lead(home, scripted, agents=[Replacing]).run(
+        TOPIC, flow="report", agents=["replacing"], review=False
+    )
+    (brief,) = briefs(scripted, "draft-2")
+    assert {name: each["text"] for name, each in brief["passages"].items()}["p3"] == "The cellar is dry."
+    assert answer.text == "It needs 9 kW [1]. The cellar is dry [2]."
+    assert [each.title for each in answer.sources] == ["Source a", "replacing"]
 
 
 class Approving(Agent):

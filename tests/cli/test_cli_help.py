@@ -69,7 +69,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--attempt-timeout", "--model-patience"}
     | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--approve", "--detach", "--documents", "--only-documents", "--tools", "--flows", "--option", *FILES}
-    | {"--max-turns", "--max-revisions", "--continue", "--output-schema"}
+    | {"--max-turns", "--continue", "--output-schema"}
     | {"--name", "--priority", "--tag"}
     | {"--instructions", "--only-tool", "--plan-only", "--approve-plan"},
     "answer": COMMON | OUTPUT | {"--tools", "--flows", *FILES},

@@ -25,7 +25,6 @@ from leadhand.flows.work_order.flow import WORK_ORDER
 
 if TYPE_CHECKING:
     from leadhand.app.project.manifest import Project
-    from leadhand.core.events import Entry
     from leadhand.flows.report.agents import BoundAgent
 
 GROUP = "leadhand.flows"
@@ -215,17 +214,10 @@ class FlowRegistry:
                 continue
         return tuple(found)
 
-    def has_task(self, state: RunState) -> bool:
-        """Whether a flow has a part of its own in the document of a run, for which it reads the log."""
-        try:
-            return type(self.of(state.definition)).task is not FunctionFlow.task
-        except (ConfigurationError, UsageError):
-            return False
-
-    def task(self, state: RunState, entries: Sequence[Entry]) -> BaseModel | None:
+    def task(self, state: RunState) -> BaseModel | None:
         """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
         try:
-            return self.of(state.definition).task(state, entries)
+            return self.of(state.definition).task(state)
         except Exception:  # it may be code of the project, and the rest of the document does not depend on it
             return None
 

@@ -91,7 +91,7 @@ def model(**answers: Any) -> ScriptedModel:
 
 def research(home: Path, scripted: ScriptedModel | None = None, **more: Any) -> Answer:
     """Carry out a research run; ``more`` are options of the flow, and settings of Leadhand."""
-    options = {name: more.pop(name) for name in ("max_turns", "max_subagents", "max_revisions") if name in more}
+    options = {name: more.pop(name) for name in ("max_turns", "max_subagents") if name in more}
     lead = Leadhand(home=home, models=scripted or model(), tools=[search], **more)
     return lead.research_sync(QUESTION, **options)
 

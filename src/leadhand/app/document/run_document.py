@@ -36,11 +36,10 @@ async def document_of(
     flows: FlowRegistry,
     followed_by: Callable[[RunListing], Awaitable[list[str]]],
 ) -> shapes.RunDocument:
-    """Return the document of a run. Only a flow's own part reads the log again. Raises NoSuchRun."""
+    """Return the document of a run. Raises NoSuchRun."""
     listing = await store.run(state.run_id)
-    log = await store.read(state.run_id, limit=state.seq) if flows.has_task(state) else ()
     later, wait = await followed_by(listing), await host_wait(store, state, listing)
-    return run_document(state, owner=listing.owner, task=flows.task(state, log), followed_by=later, wait=wait)
+    return run_document(state, owner=listing.owner, task=flows.task(state), followed_by=later, wait=wait)
 
 
 def run_document(

@@ -34,7 +34,7 @@ async def export(
     while sound and document is None:
         try:
             state = replay(run_id, sound)
-            task = runtime.flows.task(state, sound)
+            task = runtime.flows.task(state)
             document = run_document(state, owner=listing.owner, task=task, followed_by=later).as_json()
         except UnreadableRun as error:
             damage, sound = error, sound[: error.seq - 1]

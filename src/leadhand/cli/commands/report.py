@@ -99,7 +99,6 @@ async def research(
     /,
     *,
     max_turns: Annotated[int | None, Flag("Turns of the lead, at most (default: 60).", "N")] = None,
-    max_revisions: Annotated[int | None, Flag("How often an answer is corrected: 0 or 1 (default: 1).", "N")] = None,
     option: Options = (),
     job: Job = Job(),
     models: ModelFlags = ModelFlags(),
@@ -118,6 +117,6 @@ async def research(
       leadhand research --max-turns 20 --documents ~/house "What did we spend on the heating?"
     """
     options = flow_options(option)
-    given = {"max_turns": max_turns, "max_revisions": max_revisions}
-    options |= {name: value for name, value in given.items() if value is not None}
+    if max_turns is not None:
+        options["max_turns"] = max_turns
     return await start_run(question, RESEARCH, lambda _: options, job, models, limits, output, store, example=QUESTION)

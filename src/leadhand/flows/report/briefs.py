@@ -43,7 +43,7 @@ def shown_to(report: Report, stage: Stage, draft: Draft | None, more: Mapping[st
 
 def _for_writer(report: Report, revised: Draft | None) -> dict[str, Any]:
     """Return what a draft is written from; of a revision, the draft before it and what has to change in it."""
-    state, names, cited = report.run.state, report.names, list[str]()
+    state, cited = report.run.state, list[str]()
     room = context_budget(state, WRITER)
     facts: dict[str, Any] = {"most_words": state.definition.limits.max_output_tokens // TOKENS_PER_WORD}
     if revised is None:
@@ -53,7 +53,7 @@ def _for_writer(report: Report, revised: Draft | None) -> dict[str, Any]:
         facts["draft"] = revised.text
         facts["problems"] = fitting(problems, (room - tokens(revised.text)) // 2) or problems[:1]
         cited = [name for each in revised.claims for name in each.cites]
-    order = [*cited, *(names[id_] for id_ in in_turns(item.passages for item in report.found.values()))]
+    order = [*cited, *in_turns(report.cited(*item.findings) for item in report.found.values())]
     return {**facts, "passages": shown_passages(report.passages, order, room - tokens(facts))}
 
 

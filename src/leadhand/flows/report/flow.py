@@ -19,7 +19,6 @@ from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from leadhand.core.errors import Failure, FailureClass, FlowError, UsageError
-from leadhand.core.events import Entry
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean
@@ -38,7 +37,7 @@ from .agents import BoundAgent, worker_of
 from .briefs import research_problems, shown_to, with_passages
 from .offline import RULES
 from .report import Draft, Report
-from .shapes import Plan, ResearchedQuestion, Section, Task, Verdict
+from .shapes import Plan, Research, Section, Task, Verdict
 from .stages import PLANNER, RESEARCHER, WRITER, Stage, stages_of
 from .task import answer_of, report_task
 
@@ -76,11 +75,11 @@ class ReportFlow(FunctionFlow):
             return {**options}
         return {**options, "agents": [complete(each) for each in cast("Sequence[Any]", stages)]}
 
-    def task(self, state: RunState, entries: Sequence[Entry]) -> Task | None:
+    def task(self, state: RunState) -> Task | None:
         """Return the task of a run: the values of a pass over its log."""
         now = FunctionRun(self, state.definition).advanced(state)
         now.close()
-        return now.kept and report_task(now.kept, entries)
+        return now.kept and report_task(now.kept)
 
     async def _write(
         self,
@@ -164,7 +163,7 @@ class ReportFlow(FunctionFlow):
         """Have a question of the plan researched. What was found is shown before the others have ended."""
         given = section.model_dump(mode="json")
         step = self._asked(report, stage, stage.key(number), None, given)
-        report.found[step.key] = ResearchedQuestion(key=step.key, summary="", findings=(), **given)
+        report.found[step.key] = Research(key=step.key, summary="", findings=(), **given)
         report.take(stage, result := await _result(report, step))
         failed = {} if result.failure is None else {"summary": f"its research failed: {result.failure.message}"}
         report.found[step.key] = report.found[step.key].evolve(**given, **failed)
@@ -179,7 +178,7 @@ class ReportFlow(FunctionFlow):
 
         def shows(_: RunState, __: StepState) -> dict[str, Any]:
             if stage.agent:
-                return {"task": report_task(report).model_dump(mode="json", exclude={"events", "stages"})}
+                return {"task": report_task(report).model_dump(mode="json", exclude={"stages"})}
             return shown_to(report, stage, draft, more)
 
         async def code(desk: Desk) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE
 from leadhand.verify.material import Material
 
-from .shapes import DraftFinding, DraftReview, Finding, Plan, ReportFinding, Research, ResearchedQuestion, Task, Verdict
+from .shapes import DraftFinding, DraftReview, Finding, Plan, ReportFinding, Research, Task, Verdict
 from .stages import WRITER, Stage
 
 
@@ -31,7 +31,7 @@ class Report:
         """A Plan, or what a class of the user gave instead."""
         self.results: dict[str, Result] = {}
         """What the stages before the writer gave, by step, and those that researched."""
-        self.found: dict[str, ResearchedQuestion] = {}
+        self.found: dict[str, Research] = {}
         """What was found so far: nothing for a question that is being researched, or whose research failed."""
         self.passages: dict[str, Passage] = {}
         """What drafts can cite, as ``p1``, ``p2``, …; once there is a draft, a passage keeps its number."""
@@ -52,10 +52,10 @@ class Report:
         """The names of the passages by their ids."""
         return {passage.id: name for name, passage in self.passages.items()}
 
-    def cited(self, finding: Finding) -> list[str]:
-        """Return the names of the passages that a finding names."""
+    def cited(self, *findings: Finding) -> list[str]:
+        """Return the names of the passages that findings name."""
         names = self.names
-        return [names[id_] for id_ in finding.passages if id_ in names]
+        return [names[id_] for finding in findings for id_ in finding.passages if id_ in names]
 
     @property
     def missing(self) -> list[str]:
@@ -80,8 +80,9 @@ class Report:
         if research := given.get("research"):
             found = self._researched(research, result.key, result.state.by or stage.name)
             self.found = found if stage.agent else self.found | found
-            named = self.names if self.drafts else {}
-            ids = named | dict.fromkeys(id_ for item in self.found.values() for id_ in item.passages)
+            findings = [each for item in self.found.values() for each in item.findings]
+            named = dict.fromkeys(id_ for each in findings for id_ in each.passages if id_ in self._known)
+            ids = (self.names if self.drafts else {}) | named
             self.passages = {f"p{number}": self._known[id_] for number, id_ in enumerate(ids, start=1)}
         text = unfenced(given.get("final_report") or given.get("draft") or "")
         if stage.name == WRITER and text:
@@ -90,10 +91,10 @@ class Report:
             draft.text = text or draft.text
             draft.take_review(stage.name, result.key, given.get("feedback"))
 
-    def _researched(self, given: Any, key: str, by: str) -> dict[str, ResearchedQuestion]:
+    def _researched(self, given: Any, key: str, by: str) -> dict[str, Research]:
         """Return what a step found, one entry or several. What has another shape is one passage, and its text the
         finding."""
-        found: dict[str, ResearchedQuestion] = {}
+        found: dict[str, Research] = {}
         for number, each in enumerate(given if is_list(given) else [given], start=1):
             try:
                 one = Research.model_validate(each)
@@ -102,12 +103,9 @@ class Report:
                 passage = Passage(id=f"{key}.{number}", text=text, title=by, source=key)
                 finding = Finding(statement=text, passages=(passage.id,))
                 one = Research(summary=text, findings=(finding,), passages=(passage,))
-            self._known |= {each.id: each for each in one.passages if isinstance(each, Passage)}
-            named = (each if isinstance(each, str) else each.id for each in one.passages)
-            about = {"key": key, "heading": one.heading or one.question or key}
-            about |= {"passages": [id_ for id_ in named if id_ in self._known]}
+            self._known |= {each.id: each for each in one.passages}
             name = key if number == 1 else f"{key}.{number}"
-            found[name] = ResearchedQuestion.model_validate({**dict(one), **about})
+            found[name] = one.evolve(key=key, heading=one.heading or one.question or key, passages=())
         return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from enum import StrEnum
 from typing import Any
 
@@ -57,27 +58,16 @@ class Findings(Answer):
     findings: tuple[Finding, ...] = ()
 
 
-class OfQuestion(Findings):
-    """Findings for a question of the plan; ``key`` is the step that found them."""
+class Research(Findings):
+    """What was found for a question; ``key`` is the step that found it.
+
+    ``passages`` are those that the findings name, unless the task has them already.
+    """
 
     key: str = ""
     heading: str = ""
     question: str = ""
-
-
-class Research(OfQuestion):
-    """Findings with the passages that they name, which code takes from the tool calls.
-
-    A passage that the report knows already can be named by its id.
-    """
-
-    passages: tuple[Passage | str, ...] = ()
-
-
-class ResearchedQuestion(OfQuestion):
-    """A question with what was found for it."""
-
-    passages: tuple[str, ...] = Field(default=(), description="The ids of the passages that were found.")
+    passages: tuple[Passage, ...] = Field(default=(), exclude_if=operator.not_)
 
 
 class DraftFinding(Answer):
@@ -149,18 +139,18 @@ class Task(BaseModel):
     ``plan`` has a title and sections, ``research`` what was found for each question; those of your own stages can be
     text or any JSON. ``draft`` is the latest text with its citations (``[p1]``), ``feedback`` the verdict on it and its
     findings. ``claims`` are the claims of the draft with their verdicts, ``passages`` what they can cite, by id.
-    ``events`` are the lines that the stages reported: before this one began.
+    ``events`` are the lines that the stages reported before this one began; the document of a run has none.
     """
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     topic: str = ""
     plan: Plan | Json = Field(default=None, union_mode="left_to_right")
-    research: tuple[ResearchedQuestion, ...] = ()
+    research: tuple[Research, ...] = ()
     draft: str | None = None
     feedback: ReportFeedback | None = None
     final_report: str | None = None
-    events: tuple[TaskEvent, ...] = ()
+    events: tuple[TaskEvent, ...] = Field(default=(), exclude=True)
     revisions: int = 0
     stages: tuple[Stage, ...] = ()
     drafts: tuple[ReportDraft, ...] = ()

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.events import Entry
 from leadhand.core.outcome import FlowAnswer, failure_gap, gap, gap_of
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import line
 from leadhand.flows.passages import Passage, body, numbered
-from leadhand.flows.progress_lines import progress_lines
 
 from . import shapes
 from .report import Draft, Report
@@ -31,7 +29,7 @@ def answer_of(report: Report, state: RunState) -> FlowAnswer:
     judged, text = state.definition.check != "off", body(written, sources)
     return FlowAnswer(
         text=text,
-        uses=[each for key, each in report.results.items() if any(item.passages for item in found if item.key == key)],
+        uses=[each for key, each in report.results.items() if any(item.findings for item in found if item.key == key)],
         gaps=[*_gaps(report, state)],
         sources=[(each.title, each.url) for each in sources],
         judgement=last.judgement(text) if last is not None and judged else None,
@@ -66,8 +64,8 @@ def not_done(name: str, step: StepState, more: str = "") -> Gap:
     return failure_gap(name, failure, f"{failure.message}{more}")
 
 
-def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.Task:
-    """Return the task of a run; ``entries`` are its log, from which its events are."""
+def report_task(report: Report) -> shapes.Task:
+    """Return the task of a run, without the lines of its stages."""
     finished, drafts = report.run.state.finished, [_draft(each) for each in report.drafts]
     task = shapes.Task(
         topic=report.run.request,
@@ -81,7 +79,6 @@ def report_task(report: Report, entries: Iterable[Entry] = ()) -> shapes.Task:
             each.id: shapes.CitedPassage(**dict(each), name=name, link=link_to(each))
             for name, each in report.passages.items()
         },
-        events=tuple(map(shapes.TaskEvent.model_validate, progress_lines(entries))),
     )
     if drafts:
         task.draft, task.claims, task.feedback = drafts[-1].text, drafts[-1].claims, drafts[-1]

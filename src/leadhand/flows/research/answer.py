@@ -14,7 +14,7 @@ from leadhand.flows.report.task import not_done
 from leadhand.flows.seam.results import Result
 
 from .findings import Findings
-from .workers import LEAD
+from .workers import LEAD, WRITER
 
 MORE_SOURCES = "ask more precisely, or add sources: --documents DIR, or a tool that searches"
 
@@ -41,6 +41,7 @@ def answer(state: RunState, writer: StepState | None) -> FlowAnswer:
         gaps=gaps,
         sources=[(each.title, each.url) for each in cited],
         passages=named or None,
+        writer=WRITER,
     )
 
 

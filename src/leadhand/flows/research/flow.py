@@ -32,12 +32,8 @@ async def _research(
     run: FlowContext,
     max_turns: Annotated[int, Field(ge=1, le=1_000)] = 60,
     max_subagents: Annotated[int, Field(ge=0, le=1_000)] = 40,
-    max_revisions: Annotated[int, Field(ge=0, le=10)] = 1,
 ) -> FlowAnswer:
-    """Answer a question by research: a lead with todos and files dispatches subagents that search.
-
-    With ``max_revisions`` 0, what contradicts the evidence is not corrected; otherwise the end of every flow does.
-    """
+    """Answer a question by research: a lead with todos and files dispatches subagents that search."""
     details = Details(title=LEAD, shows=for_lead, keeps=with_files, children=SUBAGENTS)
     writer: Pending[Result] | None = None
     run.of.unfinished = lambda state: answer(state, writer and state.steps.get(writer.key))
@@ -47,7 +43,7 @@ async def _research(
         details = Details(title="Answer from what was found", shows=for_answer(findings))
         writer = run.step(run.worker(WRITER), key="answer", input=given, details=details, optional=True, final=True)
         await writer
-    return run.of.unfinished(run.state)._replace(writer=WRITER if max_revisions else None)
+    return run.of.unfinished(run.state)
 
 
 research = FunctionFlow(_research, "research", RULES, workers, plans=False, reads_artifacts=True)

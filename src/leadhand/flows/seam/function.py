@@ -12,7 +12,6 @@ from typing import Any, cast, get_type_hints, overload
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from leadhand.core.errors import UsageError
-from leadhand.core.events import Entry
 from leadhand.core.state import RunState
 from leadhand.core.value import shown
 from leadhand.core.worker import Worker as Recorded
@@ -101,8 +100,8 @@ class FunctionFlow:
         """Return the options of a new run, before they are checked, with what this process adds to them."""
         return options
 
-    def task(self, state: RunState, entries: Sequence[Entry]) -> BaseModel | None:
-        """Return the flow's own part of the run document; ``entries`` are the log of the run."""
+    def task(self, state: RunState) -> BaseModel | None:
+        """Return the flow's own part of the run document."""
         return None
 
 
