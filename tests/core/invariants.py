@@ -18,31 +18,13 @@ from leadhand.core.evolve import evolve, fold, start
 from leadhand.core.ids import event_id, step_of
 from leadhand.core.limits import Money
 from leadhand.core.relations import children_of, parent_of
-from leadhand.core.run import ENDED, RUN, SETTLED, UNSUCCESSFUL, AttemptStatus, RunStatus, StepStatus
+from leadhand.core.run import ATTEMPT, ENDED, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, RunStatus, StepStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
 from leadhand.core.value import object_of
 from leadhand.core.view import Projection
 from leadhand.core.work_result import DOUBTED, ClaimVerdict
 from leadhand.ports.heads import head_of
-
-STEP: dict[StepStatus, frozenset[StepStatus]] = {
-    # A person may settle a step that is not running, by supplying a result or by skipping it.
-    StepStatus.PENDING: SETTLED | {StepStatus.RUNNING},
-    StepStatus.RUNNING: SETTLED | {StepStatus.WAITING, StepStatus.PENDING},
-    StepStatus.WAITING: SETTLED | {StepStatus.RUNNING},
-    # A review may reject a completed result, and a person may have it made again.
-    StepStatus.COMPLETED: UNSUCCESSFUL | {StepStatus.PENDING},
-    StepStatus.FAILED: frozenset({StepStatus.DROPPED, StepStatus.COMPLETED, StepStatus.PENDING}),
-    StepStatus.DROPPED: frozenset({StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.PENDING}),
-}
-
-ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {
-    AttemptStatus.SCHEDULED: frozenset({AttemptStatus.RUNNING, AttemptStatus.RETURNED, AttemptStatus.PARKED}),
-    AttemptStatus.RUNNING: frozenset({AttemptStatus.RETURNED, AttemptStatus.PARKED}),
-    AttemptStatus.PARKED: frozenset(),
-    AttemptStatus.RETURNED: frozenset({AttemptStatus.PARKED}),
-}
 
 LONG_LOG = 400
 """Entries above which a log is checked in steps of a twentieth, so that a check costs what a test can pay."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from core.histories import NOON, History, decided, definition, failure
-from core.invariants import ATTEMPT, STEP, differences
+from core.invariants import differences
 from core.moves import histories
 from core.own import Commanded, history_of
 from leadhand.core import decide as do
@@ -20,7 +20,7 @@ from leadhand.core.decide import due
 from leadhand.core.errors import FailureClass, Refused
 from leadhand.core.limits import Money, Usage
 from leadhand.core.outcome import FlowAnswer
-from leadhand.core.run import ENDED, RUN, AttemptStatus, RunStatus
+from leadhand.core.run import ATTEMPT, ENDED, RUN, STEP, AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import needs_failed

@@ -211,3 +211,21 @@ RUN: dict[RunStatus, frozenset[RunStatus]] = {
 
 SETTLED = frozenset({StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.DROPPED})
 UNSUCCESSFUL = frozenset({StepStatus.FAILED, StepStatus.DROPPED})
+
+STEP: dict[StepStatus, frozenset[StepStatus]] = {
+    # A person may settle a step that is not running, by supplying a result or by skipping it.
+    StepStatus.PENDING: SETTLED | {StepStatus.RUNNING},
+    StepStatus.RUNNING: SETTLED | {StepStatus.WAITING, StepStatus.PENDING},
+    StepStatus.WAITING: SETTLED | {StepStatus.RUNNING},
+    # A review may reject a completed result, and a person may have it made again.
+    StepStatus.COMPLETED: UNSUCCESSFUL | {StepStatus.PENDING},
+    StepStatus.FAILED: frozenset({StepStatus.DROPPED, StepStatus.COMPLETED, StepStatus.PENDING}),
+    StepStatus.DROPPED: frozenset({StepStatus.COMPLETED, StepStatus.FAILED, StepStatus.PENDING}),
+}
+
+ATTEMPT: dict[AttemptStatus, frozenset[AttemptStatus]] = {
+    AttemptStatus.SCHEDULED: frozenset({AttemptStatus.RUNNING, AttemptStatus.RETURNED, AttemptStatus.PARKED}),
+    AttemptStatus.RUNNING: frozenset({AttemptStatus.RETURNED, AttemptStatus.PARKED}),
+    AttemptStatus.PARKED: frozenset(),
+    AttemptStatus.RETURNED: frozenset({AttemptStatus.PARKED}),
+}
