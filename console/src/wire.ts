@@ -677,7 +677,7 @@ export interface components {
     };
     readonly leadhand__core__work_result__Verdict: {
       readonly reason: string;
-      readonly replacement: components["schemas"]["ProposedSubtask"] | null;
+      readonly replacement: components["schemas"]["Subtask"] | null;
       readonly subtask: string;
       readonly verdict: components["schemas"]["VerdictKind"];
     };
@@ -903,18 +903,6 @@ export interface components {
     readonly PromotedWorker: {
       readonly path: string;
     };
-    readonly ProposedSubtask: {
-      readonly args: {
-        readonly [key: string]: unknown;
-      };
-      readonly expected_output: string | {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly name: string;
-      readonly needs: readonly (number | string)[];
-      readonly tool: string | null;
-      readonly worker: string | null;
-    };
     readonly Question: {
       readonly answered_at?: string | null;
       readonly by?: string;
@@ -1051,7 +1039,7 @@ export interface components {
       readonly answer: string | null;
       readonly cannot: readonly components["schemas"]["Unsupported"][];
       readonly complete: boolean;
-      readonly missing: readonly components["schemas"]["ProposedSubtask"][];
+      readonly missing: readonly components["schemas"]["Subtask"][];
       readonly verdicts: readonly components["schemas"]["leadhand__core__work_result__Verdict"][];
     };
     readonly ReviewPart: {
@@ -2077,7 +2065,6 @@ export type Plan = components["schemas"]["Plan"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type PromoteBody = components["schemas"]["PromoteBody"];
 export type PromotedWorker = components["schemas"]["PromotedWorker"];
-export type ProposedSubtask = components["schemas"]["ProposedSubtask"];
 export type Question = components["schemas"]["Question"];
 export type QuestionAnswered = components["schemas"]["QuestionAnswered"];
 export type QuestionAsked = components["schemas"]["QuestionAsked"];

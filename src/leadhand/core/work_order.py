@@ -31,7 +31,9 @@ class Subtask(Value):
     name: str = Field(min_length=1, max_length=200)
     args: dict[str, Any] = {}
     tool: str | None = None
-    needs: Annotated[tuple[str, ...], BeforeValidator(_named)] = Field(default=(), exclude_if=unset)
+    needs: Annotated[tuple[str, ...], BeforeValidator(_named, json_schema_input_type=tuple[int | str, ...])] = Field(
+        default=(), exclude_if=unset
+    )
     expected_output: str | dict[str, Any] | None = Field(default=None, exclude_if=unset)
     worker: str | None = Field(default=None, exclude_if=unset)
     repairs_subtask: str | None = Field(default=None, exclude_if=unset)
