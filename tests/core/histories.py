@@ -224,7 +224,7 @@ class History:
     def model_answers(
         self, attempt: str, call_id: str, usage: Usage | None, *, value: Any = None, text: str = "", fails: bool = False
     ) -> None:
-        held = self.state.reserved.get(attempt, {}).get(call_id)
+        held = self.state.reserved.get((attempt, call_id))
         if usage is not None and held is not None and not _within(usage, held):
             self.honest = False
         self.write(

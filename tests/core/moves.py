@@ -204,7 +204,7 @@ def ask_model(history: History, pick: Pick) -> None:
 
 def model_answers(history: History, pick: Pick) -> None:
     """A model answers that was asked before."""
-    open_calls = [(attempt, call_id) for attempt, held in history.state.reserved.items() for call_id in held]
+    open_calls = [*history.state.reserved]
     if open_calls:
         attempt, call_id = pick(open_calls)
         history.model_answers(attempt, call_id, pick(USAGES), text="hm")
@@ -212,7 +212,7 @@ def model_answers(history: History, pick: Pick) -> None:
 
 def model_overspends(history: History, pick: Pick) -> None:
     """A provider counts more than was reserved: it is counted all the same."""
-    open_calls = [(attempt, call_id) for attempt, held in history.state.reserved.items() for call_id in held]
+    open_calls = [*history.state.reserved]
     if open_calls:
         attempt, call_id = pick(open_calls)
         history.model_answers(attempt, call_id, TOO_MUCH, text="hm")

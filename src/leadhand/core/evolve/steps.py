@@ -294,8 +294,8 @@ def _turn_of(call_id: str) -> str:
 
 def _settle_reservations(state: RunState, attempt: str) -> None:
     """Count the open reservations of an attempt in full, since the usage of its calls will never be known."""
-    for amount in state.reserved.pop(attempt, {}).values():
-        state.spent = state.spent + amount
+    for key in [key for key in state.reserved if key[0] == attempt]:
+        state.spent = state.spent + state.reserved.pop(key)
 
 
 def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
