@@ -35,7 +35,7 @@ from leadhand.core.limits import Limits
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.tool import Source
 from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import ResultData
 from leadhand.engine import loading
 from leadhand.flows.work_order.roles import ROLES
 from leadhand.stores.opening import open_store
@@ -74,7 +74,7 @@ def happened(n: int) -> list[AnyEvent]:
             sources=(source,),
         ),
         AttemptReturned(
-            attempt=attempt, result=WorkResult(task_name=f"piece_{n}", ok=True, data=data, used=(call,))
+            attempt=attempt, data=data, used=(call,)
         ),
         StepSettled(step=step_of(attempt), attempt=attempt, ok=True, final=True),
     ]  # fmt: skip

@@ -179,12 +179,15 @@ export interface components {
     readonly AttemptReturned: {
       readonly at: string;
       readonly attempt: string;
+      readonly data?: components["schemas"]["ResultData"] | null;
       readonly epoch: number;
+      readonly failure?: components["schemas"]["Failure"] | null;
       readonly lost?: boolean;
-      readonly result: components["schemas"]["WorkResult"];
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_returned";
+      readonly used?: readonly string[];
+      readonly value?: unknown;
       readonly words: components["schemas"]["EventWords"];
     };
     readonly AttemptScheduled: {
@@ -1929,14 +1932,6 @@ export interface components {
       readonly subtasks: readonly components["schemas"]["Subtask"][];
       readonly work_order_id: string;
     };
-    readonly WorkResult: {
-      readonly data: components["schemas"]["ResultData"] | null;
-      readonly error: components["schemas"]["Failure"] | null;
-      readonly ok: boolean;
-      readonly task_name: string;
-      readonly used: readonly string[];
-      readonly value?: unknown;
-    };
     readonly WorkState: {
       readonly completed: boolean;
       readonly created_at: string;
@@ -2156,7 +2151,6 @@ export type WorkerDocument = components["schemas"]["WorkerDocument"];
 export type WorkerPromotion = components["schemas"]["WorkerPromotion"];
 export type WorkersList = components["schemas"]["WorkersList"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
-export type WorkResult = components["schemas"]["WorkResult"];
 export type WorkState = components["schemas"]["WorkState"];
 export type WriteArtifact = components["schemas"]["WriteArtifact"];
 export type $defs = Record<string, never>;

@@ -16,14 +16,14 @@ from .approval import Approval, Question
 from .artifact import FileVersion
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
-from .events import RunFinished, StepRequested
+from .events import AttemptReturned, RunFinished, StepRequested
 from .ids import event_id
 from .limits import NOTHING, Money
 from .run import SETTLED, AttemptStatus, RunDefinition, RunStatus, StepStatus
 from .tool import CallState, Effect, Todo, ToolSpec
 from .value import FrozenDict, Json
 from .work_order import OpenCall, Step, Subtask, WorkOrder
-from .work_result import ResultData, Review, Verdict, WorkResult
+from .work_result import ResultData, Review, Verdict
 
 
 class OrderState(NamedTuple):
@@ -84,7 +84,7 @@ class AttemptState(NamedTuple):
     open_calls: tuple[OpenCall, ...] = ()
     answers: Mapping[str, CallAnswer] = FrozenDict()
     written: tuple[tuple[int, Json], ...] = ()
-    result: WorkResult | None = None
+    returned: AttemptReturned | None = None
 
     @property
     def answered(self) -> bool:
