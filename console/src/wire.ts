@@ -36,7 +36,6 @@ export interface components {
       readonly attempt: string;
       readonly by: string;
       readonly by_hand: boolean;
-      readonly cost_usd: number | null;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
       readonly hook?: string;
@@ -80,7 +79,6 @@ export interface components {
       readonly by: string;
       readonly by_hand: boolean;
       readonly call_id: string;
-      readonly cost_usd: number | null;
       readonly driven: boolean;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
@@ -181,12 +179,12 @@ export interface components {
       readonly attempt: string;
       readonly data?: components["schemas"]["ResultData"] | null;
       readonly epoch: number;
-      readonly failure?: components["schemas"]["Failure"] | null;
+      readonly failure: components["schemas"]["Failure"] | null;
       readonly lost?: boolean;
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_returned";
-      readonly used?: readonly string[];
+      readonly used: readonly string[];
       readonly value?: unknown;
       readonly words: components["schemas"]["EventWords"];
     };
@@ -1713,7 +1711,6 @@ export interface components {
       readonly approval: components["schemas"]["ApprovalPolicy"] | null;
       readonly cache_s?: number | null;
       readonly concurrency?: number | null;
-      readonly cost_usd: number | null;
       readonly delegate: boolean;
       readonly description: string;
       readonly effect: components["schemas"]["Effect"];
@@ -1755,7 +1752,6 @@ export interface components {
       readonly approval: components["schemas"]["ApprovalPolicy"] | null;
       readonly cache_s?: number | null;
       readonly concurrency?: number | null;
-      readonly cost_usd: number | null;
       readonly delegate: boolean;
       readonly description: string;
       readonly effect: components["schemas"]["Effect"];

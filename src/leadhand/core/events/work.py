@@ -169,8 +169,8 @@ class AttemptReturned(Observation):
     """
 
     data: ResultData | None = Field(default=None, exclude_if=unset)
-    failure: Failure | None = Field(default=None, exclude_if=unset)
-    used: tuple[str, ...] = Field(default=(), exclude_if=unset)
+    failure: Failure | None = None
+    used: tuple[str, ...] = ()
     value: Json = Field(default=None, exclude_if=absent)
     lost: bool = Field(default=False, exclude_if=operator.not_)
 
