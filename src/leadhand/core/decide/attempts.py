@@ -172,11 +172,7 @@ class Lose(NamedTuple):
         attempt, key = self.attempt, step_of(self.attempt)
         if key not in state.live or under_way(state, key).attempt != attempt:
             raise Refused(f"{attempt} is not running")
-        return [_lost(key, attempt, self.failure)]
-
-
-def _lost(key: str, attempt: str, failure: Failure) -> ev.AttemptReturned:
-    return ev.AttemptReturned(attempt=attempt, failure=failure, lost=True)
+        return [ev.AttemptReturned(attempt=attempt, failure=self.failure, lost=True)]
 
 
 def time_is_up(state: RunState, step: StepState) -> Failure:
@@ -203,16 +199,14 @@ class Conclude(NamedTuple):
         if key in state.blocked or key in state.ready:
             return [settled(step, "", failure)]
         attempt, why = under_way(state, key), unseen_effect(step) or failure
-        ended = [_lost(key, attempt.attempt, why)] if key in state.live else []
-        return [*ended, settled(step, attempt.attempt, why)]
+        lost = [ev.AttemptReturned(attempt=attempt.attempt, failure=why, lost=True)] if key in state.live else []
+        return [*lost, settled(step, attempt.attempt, why)]
 
 
 def failure_of(state: RunState, step: StepState, returned: ev.AttemptReturned) -> Failure | None:
     """Return why a returned attempt does not count, None if it counts: its host has checked the result."""
-    failure, worker = unseen_effect(step) or returned.failure, state.worker(step.step.worker)
-    if failure is None or worker is None:
-        return failure
-    if failure.type == MAX_TURNS and can_continue(state, step, failure):
+    failure = unseen_effect(step) or returned.failure
+    if failure is not None and failure.type == MAX_TURNS and can_continue(state, step, failure):
         return failure.evolve(next_action=to_raise(MAX_TURNS))
     return failure
 
