@@ -35,8 +35,8 @@ from leadhand.core.limits import Limits
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.tool import Source
 from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.core.work_result import ResultData, WorkResult
-from leadhand.engine import snapshots
+from leadhand.core.work_result import ResultData
+from leadhand.engine import loading
 from leadhand.flows.work_order.roles import ROLES
 from leadhand.stores.opening import open_store
 from leadhand.tools.toolbox import Toolbox
@@ -74,7 +74,7 @@ def happened(n: int) -> list[AnyEvent]:
             sources=(source,),
         ),
         AttemptReturned(
-            attempt=attempt, result=WorkResult(task_name=f"piece_{n}", ok=True, data=data, used=(call,))
+            attempt=attempt, data=data, used=(call,)
         ),
         StepSettled(step=step_of(attempt), attempt=attempt, ok=True, final=True),
     ]  # fmt: skip
@@ -119,14 +119,12 @@ async def resume(home: Path) -> None:
         print(json.dumps({"s": time.perf_counter() - began}), flush=True)
 
 
-async def fold(home: Path, *, keep: bool) -> None:
-    """Print the seconds that loading the state takes; ``keep`` leaves a snapshot for the next."""
+async def fold(home: Path) -> None:
+    """Print the seconds that loading the state takes."""
     store = await open_store(str(home / "leadhand.db"))
     began = time.perf_counter()
-    state = await snapshots.load(store, RUN)
+    await loading.load(store, RUN)
     took = time.perf_counter() - began
-    if keep:
-        await snapshots.keep(store, state)
     await store.aclose()
     print(json.dumps({"s": took}), flush=True)
 
@@ -169,11 +167,6 @@ def main() -> None:
         print(f"| state from the log | {folded:.2f} |", flush=True)
         again = statistics.median(resumed(home) for _ in range(ROUNDS))
         print(f"| imports done → first resumed call | {again:.2f} |", flush=True)
-        told("keep", folder)
-        folded = statistics.median(told("fold", folder) for _ in range(ROUNDS))
-        print(f"| state, with a snapshot | {folded:.2f} |", flush=True)
-        again = statistics.median(resumed(home) for _ in range(ROUNDS))
-        print(f"| imports done → first resumed call, with a snapshot | {again:.2f} |")
 
 
 if __name__ == "__main__":
@@ -181,8 +174,6 @@ if __name__ == "__main__":
         case ["resume", folder]:
             asyncio.run(resume(Path(folder)))
         case ["fold", folder]:
-            asyncio.run(fold(Path(folder), keep=False))
-        case ["keep", folder]:
-            asyncio.run(fold(Path(folder), keep=True))
+            asyncio.run(fold(Path(folder)))
         case _:
             main()

@@ -162,7 +162,6 @@ class MemoryStore:
         self.shared: dict[str, Account] = {}
         self.blobs: dict[str, bytes] = {}
         self._clock = clock
-        self._snapshots: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._gates: dict[str, tuple[datetime, datetime]] = {}
         self._cache: dict[str, tuple[float, str]] = {}
         self._changed: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
@@ -271,16 +270,6 @@ class MemoryStore:
 
     async def keep_blobs(self, digests: Collection[str]) -> set[str]:
         return {digest for digest in digests if digest in self.blobs}
-
-    async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
-        self.record(run_id)
-        kept = self._snapshots.get((run_id, schema))
-        if kept is None or kept[0] <= seq:
-            self._snapshots[run_id, schema] = (seq, body)
-
-    async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
-        self.record(run_id)
-        return self._snapshots.get((run_id, schema))
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
         now = self._clock.now()

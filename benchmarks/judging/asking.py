@@ -161,7 +161,7 @@ async def ask(
                     case AttemptReturned() as returned:
                         if verifier is not None:
                             key = step_of(returned.attempt)
-                            open_[key] = Reply(value=returned.result.value, requests=1, nanousd=None)
+                            open_[key] = Reply(value=returned.value, requests=1, nanousd=None)
                     case StepSettled(final=True) as settled:
                         key = step_of(settled.attempt)
                         reply = open_.pop(key, Reply())

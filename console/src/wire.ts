@@ -36,7 +36,6 @@ export interface components {
       readonly attempt: string;
       readonly by: string;
       readonly by_hand: boolean;
-      readonly cost_usd: number | null;
       readonly edited?: boolean;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
@@ -81,7 +80,6 @@ export interface components {
       readonly by: string;
       readonly by_hand: boolean;
       readonly call_id: string;
-      readonly cost_usd: number | null;
       readonly driven: boolean;
       readonly edited?: boolean;
       readonly effect: components["schemas"]["Effect"];
@@ -181,12 +179,15 @@ export interface components {
     readonly AttemptReturned: {
       readonly at: string;
       readonly attempt: string;
+      readonly data?: components["schemas"]["ResultData"] | null;
       readonly epoch: number;
+      readonly failure: components["schemas"]["Failure"] | null;
       readonly lost?: boolean;
-      readonly result: components["schemas"]["WorkResult"];
       readonly seq: number;
       /** @constant */
       readonly type: "attempt_returned";
+      readonly used: readonly string[];
+      readonly value?: unknown;
       readonly words: components["schemas"]["EventWords"];
     };
     readonly AttemptScheduled: {
@@ -1714,7 +1715,6 @@ export interface components {
       readonly approval: components["schemas"]["ApprovalPolicy"] | null;
       readonly cache_s?: number | null;
       readonly concurrency?: number | null;
-      readonly cost_usd: number | null;
       readonly delegate: boolean;
       readonly description: string;
       readonly effect: components["schemas"]["Effect"];
@@ -1756,7 +1756,6 @@ export interface components {
       readonly approval: components["schemas"]["ApprovalPolicy"] | null;
       readonly cache_s?: number | null;
       readonly concurrency?: number | null;
-      readonly cost_usd: number | null;
       readonly delegate: boolean;
       readonly description: string;
       readonly effect: components["schemas"]["Effect"];
@@ -1932,14 +1931,6 @@ export interface components {
       readonly repairs?: string | null;
       readonly subtasks: readonly components["schemas"]["Subtask"][];
       readonly work_order_id: string;
-    };
-    readonly WorkResult: {
-      readonly data: components["schemas"]["ResultData"] | null;
-      readonly error: components["schemas"]["Failure"] | null;
-      readonly ok: boolean;
-      readonly task_name: string;
-      readonly used: readonly string[];
-      readonly value?: unknown;
     };
     readonly WorkState: {
       readonly completed: boolean;
@@ -2161,7 +2152,6 @@ export type WorkerDocument = components["schemas"]["WorkerDocument"];
 export type WorkerPromotion = components["schemas"]["WorkerPromotion"];
 export type WorkersList = components["schemas"]["WorkersList"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
-export type WorkResult = components["schemas"]["WorkResult"];
 export type WorkState = components["schemas"]["WorkState"];
 export type WriteArtifact = components["schemas"]["WriteArtifact"];
 export type $defs = Record<string, never>;

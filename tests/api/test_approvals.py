@@ -25,7 +25,7 @@ class Bank:
         self.gate = asyncio.Event()
         bank = self
 
-        @tool(effect="once", cost_usd=0.1)
+        @tool(effect="once")
         async def pay(to: str, amount: float = 1) -> ToolReturn:
             """Pay somebody."""
             bank.paid.append((to, amount))
@@ -77,7 +77,6 @@ async def test_questions_of_all_runs_are_listed_newest_first_and_answered(lead_o
         assert [each.run_id for each in asked] == [second, first]
         assert asked[0].approval.args == {"to": "Ann"}
         assert (asked[0].request, asked[0].driven, asked[0].expired) == ("pay them", False, False)
-        assert asked[0].approval.cost_usd == 0.1
 
         await lead.approve(asked[0], reason="go on")
         await lead.deny(asked[1].id, reason="no")

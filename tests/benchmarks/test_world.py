@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leadhand.core.run import RunStatus
-from leadhand.engine import snapshots
+from leadhand.engine import loading
 from leadhand.stores.opening import open_store
 
 
@@ -38,7 +38,7 @@ async def test_the_long_log_is_that_of_a_run_that_was_killed(tmp_path: Path, mon
     await long_logs.write(tmp_path)
 
     store = await open_store(str(tmp_path / "leadhand.db"))
-    state = await snapshots.load(store, long_logs.RUN)
+    state = await loading.load(store, long_logs.RUN)
     await store.aclose()
 
     assert len(state.live) == long_logs.LEFT

@@ -28,7 +28,7 @@ from leadhand.core.limits import Limits, Usage
 from leadhand.core.run import Gap, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import Source
 from leadhand.core.work_order import Step, Subtask, WorkOrder
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import ResultData
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.stores.opening import open_store
 
@@ -102,11 +102,7 @@ def attempt(n: int, number: int, failure: Failure | None, *, final: bool) -> lis
     report = f"crossing {n}: {40 + n % 30} dB"
     source = Source(title=f"meter {n}", url=f"https://example.org/meters/{n}")
     usage = Usage(requests=1, input_tokens=180, output_tokens=20, nanousd=40_000)
-    result = (
-        WorkResult(task_name=f"crossing_{n}", ok=True, data=ResultData(summary=report, sources=(source,)), used=(call,))
-        if failure is None
-        else WorkResult.failed(f"crossing_{n}", failure)
-    )
+    data, used = (ResultData(summary=report, sources=(source,)), (call,)) if failure is None else (None, ())
     return [
         AttemptStarted(attempt=id_, host="gone"),
         ModelCallBegan(attempt=id_, call_id=first, model="scripted"),
@@ -126,6 +122,6 @@ def attempt(n: int, number: int, failure: Failure | None, *, final: bool) -> lis
         ModelCallReturned(
             attempt=id_, call_id=second, model="scripted", message=AssistantMessage(text=report), usage=usage
         ),
-        AttemptReturned(attempt=id_, result=result),
+        AttemptReturned(attempt=id_, data=data, failure=failure, used=used),
         StepSettled(step=step_of(id_), attempt=id_, ok=failure is None, final=final, failure=failure),
     ]

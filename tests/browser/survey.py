@@ -65,7 +65,7 @@ class Survey:
             """
             return await survey._measure(town)
 
-        @tool(effect="once", cost_usd=0.12)
+        @tool(effect="once")
         async def order_report(town: str, pages: int = 4) -> ToolReturn:
             """Order a report from the archive of a town. It is printed, sent and charged.
 

@@ -150,12 +150,12 @@ def test_the_reason_of_a_hook_is_shown_and_hides_nothing() -> None:
     assert not [line for line in card(question(hook="limits:cap"), NOON, width=None) if "limits" in line]
 
 
-def test_cost_and_end_are_told() -> None:
-    asked = question(cost_usd=0.25, expires_at=NOON + timedelta(hours=1), args={}, asked_for="tell_ann")
+def test_the_effect_and_the_end_are_told() -> None:
+    asked = question(expires_at=NOON + timedelta(hours=1), args={}, asked_for="tell_ann")
     shown = card(asked, NOON + timedelta(minutes=2), width=80)
 
-    told = ("once", "$0.25", "tell_ann (wo-001.0), 2 min", "run_1", "write to Ann", "58 min")
-    assert [data in line for data, line in zip(told, shown[1:], strict=True)] == [True] * 6, shown
+    told = ("once", "tell_ann (wo-001.0), 2 min", "run_1", "write to Ann", "58 min")
+    assert [data in line for data, line in zip(told, shown[1:], strict=True)] == [True] * 5, shown
 
 
 def test_another_call_is_another_question() -> None:

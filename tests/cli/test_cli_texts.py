@@ -214,7 +214,7 @@ def test_projects_write_these_texts(leadhand: CommandLine, say: Transcript, monk
 
 
 def test_progress_and_questions_have_these_texts() -> None:
-    hour = question(cost_usd=0.25, expires_at=NOON + timedelta(hours=1), args={}, asked_for="tell_ann")
+    hour = question(expires_at=NOON + timedelta(hours=1), args={}, asked_for="tell_ann")
     long = question(args={"body": "x" * 9_000}, hook="limits:AskAbove", hook_reason="more than 10")
     away = ev.NoteEmitted(attempt="plan/a1", message="waiting up to 300 s for m", waits_for="m", waits_s=300.0)
     asks = [ASSIGNED_FIRST, *DECISIONS[1][0][:1], ev.RunStatusSet(status=RunStatus.WAITING, reason="1 waiting")]

@@ -18,7 +18,6 @@ from processes import Process
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AnyEvent, AttemptReturned, NoteEmitted, RunClaimed
-from leadhand.core.work_result import WorkResult
 
 SCRIPT = Path(__file__).parent.parent / "crashes" / "model_server.py"
 TOOLS = """
@@ -100,8 +99,8 @@ LOST = Failure.of("gone", "x", FailureClass.LOST)
 @pytest.mark.parametrize(
     "end",
     [
-        AttemptReturned(attempt="plan/a1", result=WorkResult.failed("plan", LOST)),
-        AttemptReturned(attempt="plan/a1", lost=True, result=WorkResult.failed("plan", LOST)),
+        AttemptReturned(attempt="plan/a1", failure=LOST),
+        AttemptReturned(attempt="plan/a1", lost=True, failure=LOST),
         RunClaimed(owner="another"),
     ],
     ids=lambda end: end.type,

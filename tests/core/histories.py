@@ -28,7 +28,7 @@ from leadhand.core.run import AttemptStatus, ModelChoice, RunDefinition, RunStat
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
 from leadhand.core.work_order import OpenCall
-from leadhand.core.work_result import Check, ResultData, WorkResult
+from leadhand.core.work_result import Check, ResultData
 from leadhand.engine.work import kept_after
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Given
@@ -225,7 +225,7 @@ class History:
     def model_answers(
         self, attempt: str, call_id: str, usage: Usage | None, *, value: Any = None, text: str = "", fails: bool = False
     ) -> None:
-        held = self.state.reserved.get(attempt, {}).get(call_id)
+        held = self.state.reserved.get((attempt, call_id))
         if usage is not None and held is not None and not _within(usage, held):
             self.honest = False
         self.write(
@@ -264,18 +264,19 @@ class History:
             )
         return call_id
 
-    def returns(self, attempt: AttemptState, result: WorkResult) -> None:
+    def returns(self, attempt: AttemptState, **result: Any) -> None:
         """Return a result; a host has checked that the ordered call was made."""
+        returned = ev.AttemptReturned(attempt=attempt.attempt, **result)
         step = self.state.steps[_step(attempt)]
-        if result.ok and (subtask := step.step.subtask) is not None:
+        if returned.failure is None and (subtask := step.step.subtask) is not None:
             approvals = [self.state.approvals.get(call.call_id) for call in step.evidence]
             approved = [each.approval_id for each in approvals if each is not None and each.by]
             if (unproven := unproven_call(subtask, step.evidence, approved)) is not None:
-                result = WorkResult.failed("task", unproven)
-        self.write(ev.AttemptReturned(attempt=attempt.attempt, result=result))
+                returned = ev.AttemptReturned(attempt=attempt.attempt, failure=unproven)
+        self.write(returned)
 
     def fails(self, attempt: AttemptState, class_: FailureClass, type_: str = "made_up") -> None:
-        self.returns(attempt, WorkResult.failed("task", failure(class_, type_)))
+        self.returns(attempt, failure=failure(class_, type_))
 
     def parks(self, attempt: AttemptState, kinds: Sequence[str]) -> None:
         key = _step(attempt)
@@ -318,7 +319,7 @@ class History:
             done = [self.calls_tool(attempt, tool, ok=True)]
             sources = (Source(title="A page", url="https://example.org/a"),)
         data = ResultData(summary=said or f"{key} is done", sources=sources)
-        self.returns(attempt, WorkResult(task_name="task", ok=True, data=data, used=tuple(done)))
+        self.returns(attempt, data=data, used=tuple(done))
 
     def thinks(self, attempt: AttemptState, value: Any = None, text: str | None = None) -> None:
         """Carry a thought out: ask the model (or fail for want of allowance), and return what it said."""
@@ -334,7 +335,7 @@ class History:
         returned = Given(text, value, (), self.brief(attempt))
         recorded = self.policy.details(self.state, given.key).keeps(self.state, given, returned)
         value = None if recorded == value else recorded
-        self.returns(attempt, WorkResult(task_name="thought", ok=True, data=ResultData(summary=text), value=value))
+        self.returns(attempt, data=ResultData(summary=text), value=value)
 
     def taken_over(self) -> None:
         """The owner died; another process claims the run and gives up what was running."""

@@ -124,7 +124,9 @@ def _check_attempts(state: RunState) -> None:
         attempt = state.steps[key].attempt
         assert attempt is not None
         assert attempt.open_calls
-        assert attempt.attempt not in state.reserved, f"{attempt.attempt} is parked and holds a reservation"
+        assert attempt.attempt not in {held for held, _ in state.reserved}, (
+            f"{attempt.attempt} is parked and holds a reservation"
+        )
 
 
 def _is_due(state: RunState, step: StepState) -> bool:
@@ -304,7 +306,7 @@ def differences(one: RunState, other: RunState) -> dict[str, tuple[Any, Any]]:
 
 def reserved_total(state: RunState) -> Money:
     """The sum of all reservations."""
-    return total(*(amount for calls in state.reserved.values() for amount in calls.values()))
+    return total(*state.reserved.values())
 
 
 def total(*amounts: Money) -> Money:

@@ -19,7 +19,7 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Money, Usage
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import AttemptState
-from leadhand.core.work_result import CHECKS, Check, ResultData, WorkResult
+from leadhand.core.work_result import CHECKS, Check, ResultData
 from leadhand.flows.answering import CORRECTS
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.verify.judge import CONFIRM, JUDGE
@@ -189,7 +189,7 @@ def claim(history: History, pick: Pick) -> None:
     if attempt is not None:
         data = ResultData(summary="done, I swear")
         used = pick([(), ("wo-001.0/t0/c0",), ("wo-009.0/t1/c0",)])
-        history.returns(attempt, WorkResult(task_name="task", ok=True, data=data, used=used))
+        history.returns(attempt, data=data, used=used)
 
 
 def ask_model(history: History, pick: Pick) -> None:
@@ -204,7 +204,7 @@ def ask_model(history: History, pick: Pick) -> None:
 
 def model_answers(history: History, pick: Pick) -> None:
     """A model answers that was asked before."""
-    open_calls = [(attempt, call_id) for attempt, held in history.state.reserved.items() for call_id in held]
+    open_calls = [*history.state.reserved]
     if open_calls:
         attempt, call_id = pick(open_calls)
         history.model_answers(attempt, call_id, pick(USAGES), text="hm")
@@ -212,7 +212,7 @@ def model_answers(history: History, pick: Pick) -> None:
 
 def model_overspends(history: History, pick: Pick) -> None:
     """A provider counts more than was reserved: it is counted all the same."""
-    open_calls = [(attempt, call_id) for attempt, held in history.state.reserved.items() for call_id in held]
+    open_calls = [*history.state.reserved]
     if open_calls:
         attempt, call_id = pick(open_calls)
         history.model_answers(attempt, call_id, TOO_MUCH, text="hm")
@@ -255,7 +255,6 @@ def late(history: History, pick: Pick) -> None:
     if not history.late:
         return
     attempt = pick(history.late)
-    ok = WorkResult(task_name="task", ok=True, data=ResultData(summary="at last"))
     event: ev.AnyEvent = pick(
         [
             ev.AttemptStarted(attempt=attempt, host="host-0"),
@@ -264,8 +263,8 @@ def late(history: History, pick: Pick) -> None:
             ev.ModelCallReturned(
                 attempt=attempt, call_id="x/t1", model="fake", message=AssistantMessage(text="hm"), usage=TOO_MUCH
             ),
-            ev.AttemptReturned(attempt=attempt, result=ok),
-            ev.AttemptReturned(attempt=attempt, result=WorkResult.failed("task", failure("transient"))),
+            ev.AttemptReturned(attempt=attempt, data=ResultData(summary="at last")),
+            ev.AttemptReturned(attempt=attempt, failure=failure("transient")),
         ]
     )
     history.write(event)

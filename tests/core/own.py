@@ -14,7 +14,7 @@ from leadhand.core.run import AttemptStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import Ask, Source, ToolSpec
 from leadhand.core.work_order import OpenCall, Step
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
 from leadhand.flows.seam.details import PLAIN, Details
 
@@ -104,7 +104,7 @@ def comes_back(history: History, key: str, data: ResultData, *, value: Any = Non
     if value is not None:
         history.thinks(attempt, value, data.summary)
     else:
-        history.returns(attempt, WorkResult(task_name=key, ok=True, data=data, used=used))
+        history.returns(attempt, data=data, used=used)
     assert history.command(do.Settle(step=key)), history.refusal
 
 

@@ -13,7 +13,7 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.tool import Ask, CallState, DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
 from leadhand.core.work_order import OpenCall, Step
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import ResultData
 from leadhand.core.worker import ALL_TOOLS, Worker
 
 LEAD = Worker(name="lead", tools=(ALL_TOOLS,), counts=True)
@@ -72,7 +72,7 @@ def test_what_a_child_found_may_be_cited_by_its_parent():
     history.decide_all()
     attempt = current(history, "a")
     data = ResultData(summary="There is a hill.", sources=(page("hill"),))
-    history.returns(attempt, WorkResult(task_name="a", ok=True, data=data, used=("a/t1/c0",)))
+    history.returns(attempt, data=data, used=("a/t1/c0",))
     assert history.command(do.Settle(step="a"))
 
     done = history.state.steps["a"]

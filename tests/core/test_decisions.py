@@ -25,7 +25,7 @@ from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
-from leadhand.core.work_result import ResultData, Review, WorkResult
+from leadhand.core.work_result import ResultData, Review
 from leadhand.flows.work_order.roles import RoleName
 
 
@@ -211,7 +211,7 @@ def test_an_attempt_is_tried_again_after_it_was_lost_and_goes_on_where_it_was():
 def test_no_attempt_begins_after_the_time_limit(wait_s: float, status: str):
     history = handed_out(timeout_s=60)
     limited = failure("rate_limited").evolve(retry_after_s=wait_s)
-    history.returns(history.live[0], WorkResult.failed("wo-001.0", limited))
+    history.returns(history.live[0], failure=limited)
     history.command(do.Settle(step="wo-001.0"))
 
     step = history.state.steps["wo-001.0"]
@@ -319,7 +319,7 @@ def test_a_late_result_is_ignored_and_what_it_cost_is_counted():
     assert history.state.spent == Money(requests=1, tokens=500, nanousd=70), "unknown usage settles in full"
 
     history.model_answers(attempt.attempt, call_id, Usage(input_tokens=1, nanousd=1))
-    history.returns(attempt, WorkResult(task_name="a", ok=True, data=ResultData(summary="at last")))
+    history.returns(attempt, data=ResultData(summary="at last"))
 
     assert history.state.spent == Money(requests=1, tokens=500, nanousd=70), "it was counted twice"
     assert history.state.steps["wo-001.0"].data is None

@@ -23,7 +23,6 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import LONGEST_WAIT_S, Limits
 from leadhand.core.tool import Effect, ToolSpec
 from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.core.work_result import WorkResult
 
 LOOK = ToolSpec(name="look", description="Look.", parameters={"type": "object"}, retries=2)
 CLASSES = st.sampled_from(list(FailureClass))
@@ -125,7 +124,7 @@ def retried(what: Failure, tool: str = "look") -> ev.AttemptScheduled:
     assert attempt is not None
     history.starts(attempt)
     history.calls_tool(attempt, history.state.tools[tool], ok=True)
-    history.returns(attempt, WorkResult.failed("task", what))
+    history.returns(attempt, failure=what)
     history.command(do.Settle("wo-001.0"))
     event = history.log[-1].event
     assert isinstance(event, ev.AttemptScheduled)

@@ -25,7 +25,7 @@ from leadhand.core.tool import CachedFrom
 from leadhand.core.view import Change, Projection
 from leadhand.core.words import words
 from leadhand.core.work_order import Step, Subtask, WorkOrder
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import ResultData
 
 OPEN = {"pending", "running", "waiting", "retrying"}
 
@@ -176,7 +176,8 @@ def long_log(subtasks: int) -> list[ev.Entry]:
             ev.ToolCallReturned(attempt=attempt, call_id=f"{key}/t0/c0", tool="look", ok=True, summary="seen"),
             ev.AttemptReturned(
                 attempt=attempt,
-                result=WorkResult(task_name="look", ok=True, data=ResultData(summary="seen"), used=(f"{key}/t0/c0",)),
+                data=ResultData(summary="seen"),
+                used=(f"{key}/t0/c0",),
             ),
             ev.StepSettled(step=step_of(attempt), attempt=attempt, ok=True, final=True),
         ]
@@ -254,7 +255,7 @@ def test_a_cached_result_is_marked_in_the_view_and_in_words():
 def test_what_a_person_cancelled_is_no_problem():
     failure = Failure.of("cancelled by Ann", "cancelled", FailureClass.REJECTED)
     entry = long_log(1)[0]
-    lost = ev.AttemptReturned(attempt="wo-001.0/a1", result=WorkResult.failed("wo-001.0", failure), lost=True)
+    lost = ev.AttemptReturned(attempt="wo-001.0/a1", failure=failure, lost=True)
     settled = ev.StepSettled(step="wo-001.0", attempt="wo-001.0/a1", ok=False, final=True, failure=failure)
     said = [words(entry._replace(event=event)) for event in (lost, settled)]
     assert [(each.title, each.text, each.tone) for each in said] == [

@@ -34,7 +34,6 @@ from leadhand.core.view import Projection
 from leadhand.core.words import WORDS, Words, words
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
-from leadhand.core.work_result import WorkResult
 from leadhand.core.worker import Worker
 
 HERE = Path(__file__).parent
@@ -169,7 +168,7 @@ def test_a_step_that_is_retried_under_its_own_id_is_open_again() -> None:
         StepIssued(step=given),
         StepIssued(step=needs),
         AttemptStarted(attempt="to-0/a1", host="here"),
-        AttemptReturned(attempt="to-0/a1", result=WorkResult.failed("French", failure)),
+        AttemptReturned(attempt="to-0/a1", failure=failure),
         StepSettled(step="to-0", attempt="to-0/a1", ok=False, final=True, failure=failure),
         StepSettled(step="to-1", ok=False, failure=needs_failed("to-0")),
     ]

@@ -375,7 +375,7 @@ async def test_a_yes_after_the_time_is_up_comes_too_late(open_world: Any):
 
 
 async def test_the_question_shows_all_that_a_person_needs_to_answer_it(open_world: Any):
-    @tool(effect="once", cost_usd=0.25)
+    @tool(effect="once")
     async def transfer(amount: int, to: str, note: str) -> str:
         """Transfer money."""
         return "done"
@@ -386,7 +386,7 @@ async def test_the_question_shows_all_that_a_person_needs_to_answer_it(open_worl
     state = await world.run("send Ann what is due")
 
     (question,) = state.approvals.values()
-    assert (question.asked_for, question.tool, question.effect, question.cost_usd) == ("pay", "transfer", "once", 0.25)
+    assert (question.asked_for, question.tool, question.effect) == ("pay", "transfer", "once")
     assert question.args == {"amount": 7, "to": "Ann", "note": "rent"}
     assert "wo-001.0 (/raw/n)" in question.origins["amount"]
     assert [question.origins[name] for name in ("to", "note")] == ["the request", "the lead's plan"]

@@ -237,7 +237,7 @@ async def test_every_event_before_the_end_can_be_forked_at(open_world: Any):
         await fork(world.store, "run_1", at, f"fork_{at}")
         assert (await world.drive(f"fork_{at}")).finished.answer == state.finished.answer, at
         lost = [each for each in await world.events(AttemptReturned, f"fork_{at}") if each.lost]
-        assert {event.result.error.type for event in lost} <= {"interrupted"}, "nothing died"
+        assert {event.failure.type for event in lost} <= {"interrupted"}, "nothing died"
     for at in (0, state.seq, state.seq + 5):
         with refused(UsageError, at):
             await fork(world.store, "run_1", at, "never")

@@ -19,7 +19,6 @@ from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import INDETERMINATE, ApprovalPolicy
-from leadhand.core.work_result import WorkResult
 from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.log import RunLog
 from leadhand.ports import Caller
@@ -263,9 +262,7 @@ async def test_an_attempt_that_is_over_makes_no_irreversible_call_any_more(open_
     world = open_world(FakeModels(plan(ask("a", "send", amount=30))), [bench.send(approval="auto"), bench.look])
     run_id = await world.start()
     lost = Failure.of("the process is gone", "process_died", FailureClass.LOST)
-    await world.append(
-        run_id, AttemptReturned(attempt="wo-001.0/a1", lost=True, result=WorkResult.failed("wo-001.0", lost))
-    )
+    await world.append(run_id, AttemptReturned(attempt="wo-001.0/a1", lost=True, failure=lost))
     log = RunLog(world.store, run_id, world.redactor)
     no_web: Any = lambda _offline: None  # noqa: E731
     tools = ToolCalls(world.toolbox, no_web, world.clock, world.store)

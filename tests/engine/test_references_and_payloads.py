@@ -170,7 +170,7 @@ async def test_the_log_holds_no_copy_of_what_a_call_returned(open_world: Any):
     state = await world.run()
 
     (returned,) = [event for event in await world.events(AttemptReturned) if event.attempt.startswith("wo-")]
-    assert returned.result.data.raw is None
+    assert returned.data.raw is None
     assert state.steps["wo-001.0"].data.raw == {"n": 1}
 
 

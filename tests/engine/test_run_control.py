@@ -27,7 +27,6 @@ from leadhand.core.events import (
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
-from leadhand.core.work_result import WorkResult
 from leadhand.tools.decorator import tool
 
 
@@ -206,7 +205,7 @@ async def test_when_its_process_dies_another_goes_on_with_what_is_left(open_worl
     assert state.epoch == 2
     assert bench.made == [("look", 1)]
     (lost,) = [each for each in await world.events(AttemptReturned) if each.lost]
-    assert (lost.attempt, lost.result.error.type, lost.result.error.class_) == ("wo-001.1/a1", "process_died", "lost")
+    assert (lost.attempt, lost.failure.type, lost.failure.class_) == ("wo-001.1/a1", "process_died", "lost")
     assert len(models.requests("plan")) == 1
 
 
@@ -256,8 +255,8 @@ async def test_a_late_result_of_a_lost_attempt_does_not_count(open_world: Any):
     await world.dispatcher.aclose()
     again = asyncio.ensure_future(world.take_over(run_id))
     await world.until(lambda state: len(gate.made) == 2)
-    late = WorkResult.failed("b", next(each for each in await world.events(AttemptReturned) if each.lost).result.error)
-    await world.append(run_id, AttemptReturned(attempt="wo-001.1/a1", result=late))
+    lost = next(each for each in await world.events(AttemptReturned) if each.lost)
+    await world.append(run_id, AttemptReturned(attempt="wo-001.1/a1", failure=lost.failure))
     gate.open.set()
     state = await again
 

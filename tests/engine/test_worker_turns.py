@@ -166,7 +166,7 @@ async def test_both_ends_of_every_call_are_in_the_log(open_world: Any):
     assert [call.args for call in began] == [{"n": 1}, {"n": 2}]
     assert {call.call_id for call in began} == {call.call_id for call in returned}
     assert sorted(bench.keys) == [f"run_1/{call.call_id}" for call in began], "the key of an effect is the call's id"
-    (result,) = [event.result for event in await world.events(AttemptReturned) if event.result.used]
+    (result,) = [event for event in await world.events(AttemptReturned) if event.used]
     assert set(result.used) == {call.call_id for call in returned}
 
 

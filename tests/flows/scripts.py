@@ -10,7 +10,6 @@ from leadhand.core import events as ev
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.run import AttemptStatus
 from leadhand.core.state import AttemptState
-from leadhand.core.work_result import WorkResult
 from leadhand.flows.flow import Given
 
 
@@ -78,7 +77,7 @@ class Script(History):
         """What a thought answers cannot be used, however often it is asked for."""
         while step in self.under_way:
             failure = Failure.of(message, "malformed_answer", FailureClass.INVALID)
-            self.returns(self.attempt(step), WorkResult.failed("thought", failure))
+            self.returns(self.attempt(step), failure=failure)
             self.decide_all()
 
     def done(self, *keys: str) -> None:

@@ -14,7 +14,7 @@ from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass, FlowError, UsageError
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.tool import Source
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import ResultData
 from leadhand.flows import FlowAnswer, FlowContext, Retry, StepFailed, flow
 from leadhand.flows.flow import Given
 from leadhand.flows.seam.function import FunctionFlow
@@ -164,7 +164,7 @@ def test_the_sources_of_an_answer_are_those_of_the_results_that_it_uses():
         call_id = run.calls_tool(attempt, run.state.tools["look"], ok=True)
         found = Source(title="A page", url="https://example.org/a")
         data = ResultData(summary=language, sources=(found,) if language == "German" else ())
-        run.returns(attempt, WorkResult(task_name="x", ok=True, data=data, used=(call_id,)))
+        run.returns(attempt, data=data, used=(call_id,))
         run.decide_all()
 
     (source,) = run.finished.sources

@@ -30,13 +30,15 @@ def is_away(event: object) -> bool:
 
 
 def is_done(event: object) -> bool:
-    return isinstance(event, AttemptReturned) and event.result.ok
+    return isinstance(event, AttemptReturned) and event.failure is None
 
 
 def done(entries: Sequence[Entry]) -> set[str]:
     """The steps whose attempts had a result."""
     events = [each.event for each in entries]
-    return {each.attempt.partition("/")[0] for each in events if isinstance(each, AttemptReturned) and each.result.ok}
+    return {
+        each.attempt.partition("/")[0] for each in events if isinstance(each, AttemptReturned) and each.failure is None
+    }
 
 
 def called(entries: Sequence[Entry]) -> set[str]:

@@ -229,7 +229,7 @@ async def test_the_document_of_a_run_that_is_driven_here_does_not_fold_its_log_a
         raise AssertionError("the log was folded from its beginning")
 
     with monkeypatch.context() as patched:
-        patched.setattr("leadhand.engine.snapshots.replay", again)
+        patched.setattr("leadhand.engine.loading.replay", again)
         shown = await api.run(run_id)
     assert shown["last_seq"] >= before["last_seq"]
     assert {each["id"]: each["status"] for each in shown["steps"]}["wo-001.1"] == "running"

@@ -39,7 +39,6 @@ from leadhand.core.work_result import (
     Review,
     Verdict,
     VerdictKind,
-    WorkResult,
 )
 from leadhand.core.worker import Worker
 
@@ -174,7 +173,7 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
         attempt="wo-001.0/a2", continues=ATTEMPT, not_before=AT + timedelta(seconds=2), feedback="lat is missing"
     ),
     events.StepSettled(step=step_of(ATTEMPT), attempt=ATTEMPT, ok=False, final=True, failure=FAILURE),
-    events.AttemptReturned(attempt=ATTEMPT, result=WorkResult.failed("wo-001.0", FAILURE), lost=True),
+    events.AttemptReturned(attempt=ATTEMPT, failure=FAILURE, lost=True),
     events.ResultsJudged(
         work_order_id="wo-001",
         review=Review(
@@ -289,14 +288,10 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     ),
     events.AttemptReturned(
         attempt=ATTEMPT,
-        result=WorkResult(
-            task_name="check_weather",
-            ok=True,
-            data=ResultData(summary="12 °C, rain", raw={"t": 12.0}, sources=(SOURCE,), sample=True),
-            used=("wo-001.0/t0/c0",),
-        ),
+        data=ResultData(summary="12 °C, rain", raw={"t": 12.0}, sources=(SOURCE,), sample=True),
+        used=("wo-001.0/t0/c0",),
     ),
-    events.AttemptReturned(attempt="wo-001.1/a1", result=WorkResult.failed("find_hotels", FAILURE, ("x",))),
+    events.AttemptReturned(attempt="wo-001.1/a1", failure=FAILURE, used=("x",)),
     events.AttemptParked(
         attempt=ATTEMPT, open_calls=(OpenCall(call_id="wo-001.0/t0/c0", kind="approval", tool="book", args={"n": 1}),)
     ),

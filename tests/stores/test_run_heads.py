@@ -10,7 +10,7 @@ from stores.contract import asks, says, started
 from leadhand.app.clock import SystemClock
 from leadhand.app.steering.approvals import open_approvals
 from leadhand.core.state import RunState
-from leadhand.engine import snapshots
+from leadhand.engine import loading
 from leadhand.engine.forking import fork
 from leadhand.ports.heads import RunHead
 from leadhand.stores.opening import open_store
@@ -34,7 +34,7 @@ async def test_only_runs_that_ask_are_looked_into() -> None:
 
         async def load(self, run_id: str) -> RunState:
             loaded.append(run_id)
-            return await snapshots.load(store, run_id)
+            return await loading.load(store, run_id)
 
     found = await open_approvals(Looking())  # type: ignore[arg-type]
     assert [(asked.run_id, asked.approval.approval_id) for asked in found] == [("run-1", FIRST), ("run-1", SECOND)]

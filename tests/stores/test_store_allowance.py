@@ -19,7 +19,6 @@ from leadhand.core.errors import Failure
 from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunStarted
 from leadhand.core.limits import LARGEST, Ceiling, Limits, Money, Usage
 from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.core.work_result import WorkResult
 from leadhand.ports import BudgetRefused
 from leadhand.stores.codec import encode
 from leadhand.stores.connection import Connection
@@ -50,9 +49,9 @@ scoped = st.tuples(began, st.none() | st.integers(0, len(SCOPES) - 1), st.none()
 # A usage is a share of what was reserved, as it is with every honest provider; made of the draw when it is applied.
 shares = st.none() | st.tuples(st.integers(0, 100), st.booleans())
 returned = st.tuples(attempts, calls, shares)
-over = st.builds(
-    AttemptReturned, attempt=attempts, lost=st.just(True), result=st.just(WorkResult.failed("a", LOST))
-) | st.builds(AttemptParked, attempt=attempts, open_calls=st.just(()))
+over = st.builds(AttemptReturned, attempt=attempts, lost=st.just(True), failure=st.just(LOST)) | st.builds(
+    AttemptParked, attempt=attempts, open_calls=st.just(())
+)
 # Batches of appends of events: what is committed together, refused together, and told apart.
 histories = st.lists(st.lists(st.lists(scoped | returned | over, max_size=3), max_size=3), max_size=12)
 
@@ -276,7 +275,7 @@ def test_a_run_without_scopes_costs_no_statement_for_them() -> None:
         for number in range(3):
             call = ModelCallBegan(attempt="a/a1", call_id=f"t{number}", model="m", reserved=Money(tokens=1))
             transact(connection, append([call]))
-        transact(connection, append([AttemptReturned(attempt="a/a1", lost=True, result=WorkResult.failed("a", LOST))]))
+        transact(connection, append([AttemptReturned(attempt="a/a1", lost=True, failure=LOST)]))
         assert any("reservations" in statement for statement in statements)
         assert [statement for statement in statements if "allowances" in statement] == []
 

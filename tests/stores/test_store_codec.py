@@ -28,7 +28,6 @@ from leadhand.core.errors import RESTORE, StoreError, UnreadableRun
 from leadhand.core.events import EVENT_TYPES, AnyEvent
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.value import DEEPEST
-from leadhand.core.work_result import WorkResult
 from leadhand.core.worker import Worker
 from leadhand.stores import codec
 from leadhand.stores.codec import LARGEST_EVENT, encode, microseconds, moment, read_entries
@@ -239,13 +238,6 @@ def instances_of(model: Any) -> st.SearchStrategy[Any]:
 
     if is_dataclass(model):
         return st.builds(model, **{name: values_of(hint, ()) for name, hint in get_type_hints(model).items()})
-    if model is WorkResult:  # ok with data, or not ok with an error
-        fields = WorkResult.model_fields
-        names, used = field(fields["task_name"]), field(fields["used"])
-        data, error = (values_of(get_args(fields[name].annotation)[0]) for name in ("data", "error"))
-        return st.builds(WorkResult, task_name=names, ok=st.just(True), data=data, used=used) | st.builds(
-            WorkResult, task_name=names, ok=st.just(False), error=error, used=used
-        )
     fields = {info.alias or name: field(info) for name, info in model.model_fields.items()}
     if model is Worker:
         fields["output"] = JSON.filter(lambda output: output is None or isinstance(output, dict))

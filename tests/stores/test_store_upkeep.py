@@ -51,7 +51,6 @@ async def test_a_deleted_run_leaves_no_row_behind(url: str, run_sql: RunSql) -> 
     async with aclosing(await open_store(url)) as store:
         await store.create("run-1", started())
         await store.append("run-1", [began("c1", tokens(5), within={"wo-001.0": tokens_at_most(9)}), *pauses("a")])
-        await store.save_snapshot("run-1", 2, "v1", b"{}")
         await store.release("run-1", 1)
         await finished(store, "run-2", "x" * 9_000)
         await store.delete_runs(["run-1", "run-2"])

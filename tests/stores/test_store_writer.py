@@ -428,7 +428,6 @@ async def test_transactions_that_need_the_same_things_do_not_deadlock(
                     *(each.append(run_id, pauses(f"{round_}"), blobs=blobs(round_, backwards)) for run_id in order),
                     *(each.pass_gate(run_id, 0.0) for run_id in order),
                     *(each.cache(run_id, round_, 60) for run_id in order),
-                    *(each.save_snapshot(run_id, round_, "s", b"") for run_id in order),
                 )
 
         async with asyncio.timeout(60):

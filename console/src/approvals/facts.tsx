@@ -1,6 +1,6 @@
-// More about an approval: effect, cost, who requested it, the run, and when it expires.
+// More about an approval: effect, who requested it, the run, and when it expires.
 
-import { exact, money } from "../formats.ts";
+import { exact } from "../formats.ts";
 import { EffectMark } from "../ui/status.tsx";
 import { Fact } from "../ui/fact.tsx";
 import { Age, Until } from "../ui/time.tsx";
@@ -17,14 +17,9 @@ export function Facts({ card, within }: { card: ApprovalCard; within: boolean })
   return (
     <dl class="facts">
       {card.kind !== "plan" && (
-        <>
-          <Fact name="Effect">
-            <EffectMark effect={card.effect} />
-          </Fact>
-          <Fact name="Cost">
-            {card.cost_usd === null ? "Unknown" : `About ${money(card.cost_usd)}`}
-          </Fact>
-        </>
+        <Fact name="Effect">
+          <EffectMark effect={card.effect} />
+        </Fact>
       )}
       <Fact name="Requested">
         by {requester}

@@ -27,7 +27,7 @@ from leadhand.core.evolve import foreseen, start
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.engine import snapshots
+from leadhand.engine import loading
 from leadhand.engine.attempts.host import Host, OnText
 from leadhand.engine.calls.model_calls import ModelCalls
 from leadhand.engine.calls.shared_limits import SharedLimits
@@ -166,8 +166,8 @@ class Runtime:
         """The state of a run, folded from its log: of a run that is driven here or waits, only what is new."""
         held = self._held.get(run_id)
         if held is not None:
-            return await snapshots.catch_up(self.store, held)
-        state = await snapshots.load(self.store, run_id, self._waiting.get(run_id))
+            return await loading.catch_up(self.store, held)
+        state = await loading.load(self.store, run_id, self._waiting.get(run_id))
         self._remember(state)
         return state
 
@@ -204,11 +204,11 @@ class Runtime:
             await missing(self.store, before.definition.earlier)
         await self.store.claim(run_id, ended=ended)
         self.answered.discard(run_id)
-        state = await snapshots.catch_up(self.store, before)
+        state = await loading.catch_up(self.store, before)
         if requests:
             head = head_of(foreseen(state, requests, self._clock.now()))
             await self.log(run_id).append(*requests, epoch=state.epoch, head=head)
-            state = await snapshots.catch_up(self.store, state)
+            state = await loading.catch_up(self.store, state)
         return state
 
     def check_resumable(self, state: RunState) -> None:
@@ -235,7 +235,6 @@ class Runtime:
         """Drive a run that this process owns until it is over, paused or waiting for people; then release it."""
         flow = self.flows.of(state.definition)
         written = (0, 0)
-        keeper = snapshots.SnapshotKeeper(self.store, state)
 
         def note(now: RunState, entries: list[Entry]) -> None:
             nonlocal written
@@ -244,7 +243,6 @@ class Runtime:
             if known != written:
                 written = known
                 write_work_order(self.settings.home, now)
-            keeper.note(now)
             if on_state is not None:
                 on_state(now)
             self._notify(self.watchers, now, entries)
@@ -270,7 +268,6 @@ class Runtime:
             if state.status is RunStatus.RUNNING:
                 await self.models.learn(state.definition.models)  # another process may have started it
             state = self._held[state.run_id] = await controller.drive()
-            await keeper.rest(state)
             return state
         finally:
             last = self._held.pop(state.run_id)
@@ -279,7 +276,6 @@ class Runtime:
             if last.finished is not None:
                 self._outputs.pop(state.run_id, None)
             self.forget(state.run_id)
-            await keeper.aclose()
             if last.orders:
                 write_work_order(self.settings.home, last)
             await self.store.release(state.run_id, state.epoch)

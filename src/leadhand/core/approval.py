@@ -59,7 +59,6 @@ class Approval(Value):
     effect: Effect
     asked_for: str = ""
     origins: dict[str, str] = {}
-    cost_usd: float | None = None
     asked_at: datetime | None = None
     expires_at: datetime | None = None
     status: ApprovalStatus = ApprovalStatus.PENDING

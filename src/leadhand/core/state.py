@@ -16,14 +16,14 @@ from .approval import Approval, Question
 from .artifact import FileVersion
 from .conversation import AssistantMessage
 from .errors import Failure, FailureClass
-from .events import RunFinished, StepRequested
+from .events import AttemptReturned, RunFinished, StepRequested
 from .ids import event_id
 from .limits import NOTHING, Money
 from .run import SETTLED, AttemptStatus, RunDefinition, RunStatus, StepStatus
 from .tool import CallState, Effect, Todo, ToolSpec
 from .value import FrozenDict, Json
 from .work_order import OpenCall, Step, Subtask, WorkOrder
-from .work_result import ResultData, Review, Verdict, WorkResult
+from .work_result import ResultData, Review, Verdict
 
 
 class OrderState(NamedTuple):
@@ -84,7 +84,7 @@ class AttemptState(NamedTuple):
     open_calls: tuple[OpenCall, ...] = ()
     answers: Mapping[str, CallAnswer] = FrozenDict()
     written: tuple[tuple[int, Json], ...] = ()
-    result: WorkResult | None = None
+    returned: AttemptReturned | None = None
 
     @property
     def answered(self) -> bool:
@@ -233,8 +233,8 @@ class RunState:
     ``awaited`` counts what each still needs. ``children`` counts what a step asked for, ``dependents`` are the steps
     that need it. ``counted`` are the steps that count towards the answer and were not replaced, by status. ``asking``
     are the open approvals, with the times at which they expire, and ``due`` the parked steps of which a call can be
-    answered, a person has to be asked, or the next attempt can start. ``reserved`` holds, by attempt, the reservations
-    of its open model calls; ``allowed`` the tools that a person approved for the whole run; ``answers`` the earlier
+    answered, a person has to be asked, or the next attempt can start. ``reserved`` holds the reservations of open model
+    calls, by attempt and call; ``allowed`` the tools that a person approved for the whole run; ``answers`` the earlier
     answers of a reopened run; ``workers`` the workers defined during the run, ``makers`` the steps that defined them;
     ``pending_requests`` the undecided requests of people. ``rested`` is time that does not count. ``settled`` has, in
     the order of the log, the steps and orders that are settled, the questions that are answered (``?`` and their ids)
@@ -274,7 +274,7 @@ class RunState:
     cache_write_tokens: int = 0
     output_tokens: int = 0
     unpriced: bool = False
-    reserved: dict[str, dict[str, Money]] = field(default_factory=FrozenDict[str, dict[str, Money]])
+    reserved: dict[tuple[str, str], Money] = field(default_factory=FrozenDict[tuple[str, str], Money])
     workers: dict[str, Worker] = field(default_factory=FrozenDict[str, Worker])
     makers: dict[str, str] = field(default_factory=FrozenDict[str, str])
     artifacts: dict[str, tuple[FileVersion, ...]] = field(default_factory=FrozenDict[str, tuple[FileVersion, ...]])

@@ -134,14 +134,14 @@ DYNAMIC_WORKERS = "dynamic_workers"
 class ToolSpec(Value):
     """A tool as a run records it: enough to plan, to validate arguments and to find its code again.
 
-    ``parameters`` is the JSON schema of the arguments, an object. ``toolset`` names its group, ``cost_usd`` the cost of
-    a call. ``delegate``: a worker carries out a call as a child step; the one of this name, else another like the
-    caller. ``parallel``: a call is ``{"calls": [{"tool": …, "args": {…}}]}``, and its result the list of their results.
-    ``polling``: the result may change, so a worker may repeat a call. ``retries`` is how often a ``transient`` failure
-    is retried. Without its own ``approval`` policy, the run's applies. ``import_path`` (``module:name``) and
-    ``fingerprint`` identify its code. ``concurrency`` is how many of its calls go on at once and ``rate`` how many
-    begin in a span of time (``10/s``), in all processes of a store. ``cache_s`` is how long a result is used again, in
-    seconds, unless the ``version`` of its code changes.
+    ``parameters`` is the JSON schema of the arguments, an object. ``toolset`` names its group. ``delegate``: a worker
+    carries out a call as a child step; the one of this name, else another like the caller. ``parallel``: a call is
+    ``{"calls": [{"tool": …, "args": {…}}]}``, and its result the list of their results. ``polling``: the result may
+    change, so a worker may repeat a call. ``retries`` is how often a ``transient`` failure is retried. Without its own
+    ``approval`` policy, the run's applies. ``import_path`` (``module:name``) and ``fingerprint`` identify its code.
+    ``concurrency`` is how many of its calls go on at once and ``rate`` how many begin in a span of time (``10/s``), in
+    all processes of a store. ``cache_s`` is how long a result is used again, in seconds, unless the ``version`` of its
+    code changes.
     """
 
     name: str
@@ -152,7 +152,6 @@ class ToolSpec(Value):
     retries: int = 2
     approval: ApprovalPolicy | None = None
     toolset: str = ""
-    cost_usd: float | None = None
     delegate: bool = False
     parallel: bool = Field(default=False, exclude_if=operator.not_)
     polling: bool = False

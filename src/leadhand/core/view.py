@@ -301,10 +301,10 @@ def _attempt(shown: Part, entry: ev.Entry, *, is_last: bool) -> Part:
         case ev.AttemptStarted() if not ended:
             return {"outcome": "running", "started_at": iso(entry.at), "host": event.host}
         case ev.AttemptReturned() if not ended or was == "stopped":  # what a pause stopped can still return
-            failed = _failed(event.result.error)
+            failed = _failed(event.failure)
             if event.lost:
                 return {"outcome": "lost" if failed else "stopped", **failed}
-            return {"outcome": "ok" if event.result.ok else "failed", "result_seq": entry.seq, **failed}
+            return {"outcome": "ok" if event.failure is None else "failed", "result_seq": entry.seq, **failed}
         case ev.AttemptParked() if is_last:
             return {"outcome": "parked"}
         case ev.StepSettled() if is_last:

@@ -4,11 +4,10 @@ import operator
 from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from .errors import Failure
 from .text import is_blank
 from .tool import Source
 from .value import Json, Value, compact_json, unset
@@ -42,30 +41,6 @@ class ResultData(Value):
     def is_cut(self) -> bool:
         """Whether its summary is only the beginning of what a tool returned, which a lead needs in full."""
         return len(self.summary) == LONGEST_SUMMARY and self.summary.endswith(_CUT)
-
-
-class WorkResult(Value):
-    """The result of one attempt: ok with data, or not ok with a classed error.
-
-    ``used`` are the tool calls that it uses, a claim that is checked. ``value`` is the structured answer, if it is not
-    the last reply of the model as it is.
-    """
-
-    task_name: str
-    ok: bool
-    data: ResultData | None = None
-    error: Failure | None = None
-    used: tuple[str, ...] = ()
-    value: Json = Field(default=None, exclude_if=lambda value: value is None)
-
-    def model_post_init(self, context: Any, /) -> None:
-        if self.ok != (self.data is not None) or self.ok == (self.error is not None):
-            raise ValueError("a result needs data if it is ok, and an error if it is not")
-
-    @classmethod
-    def failed(cls, task_name: str, failure: Failure, used: tuple[str, ...] = ()) -> "WorkResult":
-        """A result that is not ok."""
-        return cls(task_name=task_name, ok=False, error=failure, used=used)
 
 
 class VerdictKind(StrEnum):

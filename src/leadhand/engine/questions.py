@@ -52,7 +52,6 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approv
             name: f"the hook {call.hook}" if name in call.changed else _origin(state, key, name, call)
             for name in call.args
         },
-        cost_usd=tool.cost_usd,
         by_hand=call.kind == "approval" and is_by_hand(state, step),
         hook=call.hook,
         hook_reason=call.reason,

@@ -155,14 +155,6 @@ class ContextStore(Protocol):
         """
         ...
 
-    async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
-        """Store a run's state, as a cache that may be emptied at any time."""
-        ...
-
-    async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
-        """Return the sequence and body of the latest snapshot of this schema."""
-        ...
-
     async def pass_gate(self, name: str, interval_s: float) -> float:
         """Reserve the next free time slot of a gate that all processes share; return the seconds until then."""
         ...

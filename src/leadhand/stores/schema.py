@@ -10,7 +10,7 @@ VERSION = 1
 """The version of these tables. A database of another version is refused."""
 TABLES = frozenset(
     {
-        *("meta", "runs", "events", "reservations", "blobs", "snapshots", "gates", "cache"),
+        *("meta", "runs", "events", "reservations", "blobs", "gates", "cache"),
         *("api_keys", "allowances", "shared_accounts", "webhooks", "deliveries", "places", "run_texts"),
     }
 )
@@ -63,9 +63,6 @@ CREATE TABLE reservations (
     PRIMARY KEY (run_id, attempt, call_id)
 );
 CREATE TABLE blobs (digest TEXT NOT NULL PRIMARY KEY, body BYTES NOT NULL);
-CREATE TABLE snapshots (
-    run_id TEXT NOT NULL PRIMARY KEY, seq BIGINT NOT NULL, shape TEXT NOT NULL, body BYTES NOT NULL
-);
 CREATE TABLE gates (
     name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL, used_at BIGINT NOT NULL,
     last_ticket BIGINT NOT NULL DEFAULT 0

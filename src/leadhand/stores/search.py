@@ -97,10 +97,8 @@ def _texts(event: ev.AnyEvent) -> Iterator[str]:
             yield from texts_in(event.approval.args)
         case ev.ApprovalAnswered() | ev.StepRequested():
             yield from texts_in(event.args)
-        case ev.ToolCallReturned() | ev.ModelCallReturned() | ev.StepSettled():
+        case ev.ToolCallReturned() | ev.ModelCallReturned() | ev.StepSettled() | ev.AttemptReturned():
             yield from _failure(event.failure)
-        case ev.AttemptReturned():
-            yield from _failure(event.result.error)
         case ev.RunFinished():
             yield event.answer
             yield from texts_in(event.value)

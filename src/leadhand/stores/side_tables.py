@@ -1,4 +1,4 @@
-"""Rows besides the log that may be deleted at any time: snapshots and cached answers."""
+"""Rows besides the log that may be deleted at any time: cached answers."""
 
 # ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Sequence
 
-from leadhand.core.errors import no_such_run
 from leadhand.core.value import Json
 
 from .connection import Connection, Dialect, among
@@ -16,18 +15,6 @@ from .connection import Connection, Dialect, among
 CLEANING_INTERVAL_S = 60.0
 LONGEST_S = 1e10
 """The longest lifetime of an answer, in seconds: longer ones, even infinity, count as this."""
-
-
-def save_snapshot(connection: Connection, run_id: str, seq: int, schema: str, body: bytes) -> None:
-    """Store a run's folded state, unless a later one of the same schema is stored. Raises NoSuchRun."""
-    if not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)):
-        raise no_such_run(run_id)
-    connection.execute(
-        "INSERT INTO snapshots (run_id, seq, shape, body) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (run_id) DO UPDATE SET seq = excluded.seq, shape = excluded.shape, body = excluded.body"
-        " WHERE snapshots.shape <> excluded.shape OR snapshots.seq <= excluded.seq",
-        (run_id, seq, schema, body),
-    )
 
 
 def cached(connection: Connection, dialect: Dialect, key: str) -> Json | None:

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from leadhand.core.artifact import FileVersion, digest_of
 from leadhand.core.budget import METERED
-from leadhand.core.errors import StoreError, no_such_run
+from leadhand.core.errors import StoreError
 from leadhand.core.events import AnyEvent, Entry, RunChanged, RunStarted
 from leadhand.core.value import Json
 from leadhand.ports import Job, Places
@@ -236,21 +236,6 @@ class SqlContextStore(KeptBeside):
 
     async def keep_blobs(self, digests: Collection[str]) -> set[str]:
         return await self._write_beside("3 artifact", self._keeper.keep_blobs, sorted(digests), UNNAMED_S)
-
-    async def save_snapshot(self, run_id: str, seq: int, schema: str, body: bytes) -> None:
-        await self._write_beside(f"1 {run_id}", side_tables.save_snapshot, run_id, seq, schema, body)
-
-    async def snapshot(self, run_id: str, schema: str) -> tuple[int, bytes] | None:
-        rows = await self._rows(
-            "SELECT snapshots.seq, snapshots.body FROM runs LEFT JOIN snapshots"
-            " ON snapshots.run_id = runs.run_id AND snapshots.shape = ? WHERE runs.run_id = ?",
-            schema,
-            run_id,
-        )
-        if not rows:
-            raise no_such_run(run_id)
-        seq, body = rows[0]
-        return None if seq is None else (seq, bytes(body))
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
         # One statement with the database's own clock, so that neither processes nor clocks can disagree.

@@ -22,7 +22,7 @@ from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, am
 Result = TypeVar("Result")
 
 KINDS = ("requests", "tokens", "nanousd")
-OF_RUNS = ("events", "reservations", "allowances", "snapshots", "deliveries", "run_texts", "runs")
+OF_RUNS = ("events", "reservations", "allowances", "deliveries", "run_texts", "runs")
 """The tables whose rows belong to one run."""
 TAKEN = Table("reservations", "requests, tokens, nanousd, shared")
 SPEND = f"""

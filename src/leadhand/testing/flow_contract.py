@@ -31,7 +31,7 @@ from leadhand.core.state import RunState
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import Json, object_of, objects_of, plain_json
 from leadhand.core.work_order import OpenCall, Step
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Given
@@ -155,7 +155,7 @@ class FlowContract:
         assert step.attempt is not None
         attempt = step.attempt.attempt
         if failing in (key, "everything"):
-            return [ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, _BROKEN))]
+            return [ev.AttemptReturned(attempt=attempt, failure=_BROKEN)]
         view, brief = step.step, policy.brief(state, step)
         if worker.name in state.definition.judging:
             reply, found = _judged(brief), None
@@ -200,14 +200,13 @@ class FlowContract:
             return [*calls, ev.AttemptParked(attempt=attempt, open_calls=(waits,))]
         returned = Given(text, value, used, brief)
         recorded = plain_json(policy.details(state, key).keeps(state, step, returned))
-        result = WorkResult(
-            task_name=key,
-            ok=True,
+        ended = ev.AttemptReturned(
+            attempt=attempt,
             data=ResultData(summary=text),
             used=tuple(each.call_id for each in used),
             value=None if recorded == value else recorded,
         )
-        return [*calls, called, ev.AttemptReturned(attempt=attempt, result=result)]
+        return [*calls, called, ended]
 
     # --- the contract ------------------------------------------------------------------------------------------------
 

@@ -50,7 +50,6 @@ class Tool(Generic[_P, _R]):
         retries: int = 2,
         approval: ApprovalPolicy | PolicyName | None = None,
         toolset: str = "",
-        cost_usd: float | None = None,
         delegate: bool = False,
         parallel: bool = False,
         polling: bool = False,
@@ -64,7 +63,6 @@ class Tool(Generic[_P, _R]):
             "timeout": timeout,
             "retries": retries,
             "toolset": toolset,
-            "cost_usd": cost_usd,
             "delegate": delegate,
             "parallel": parallel,
             "polling": polling,
@@ -212,7 +210,6 @@ def tool(
     retries: int = 2,
     approval: ApprovalPolicy | PolicyName | None = None,
     toolset: str = "",
-    cost_usd: float | None = None,
     delegate: bool = False,
     parallel: bool = False,
     polling: bool = False,
@@ -241,7 +238,6 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
         order; the function itself is not called.
     :param polling: its result may change, as that of a job's status does, so a worker may repeat a call. Without it, a
         call whose last two results were the same is not made again.
-    :param cost_usd: the cost of a call in US dollars, shown in approval requests.
     :param concurrency: how many calls go on at once, in all processes and on all hosts of a database together.
     :param rate: how many calls begin in a span of time, together as well: ``10/s``, ``100/min``, ``500/h`` or
         ``1000/day``. Calls are spread evenly. Waiting takes no slot and no part of a timeout.
@@ -273,10 +269,9 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("delegate", "parallel", "polling"), (lambda each: isinstance(each, bool), _FLAG)),
     "timeout": (lambda each: _is_number(each) and each > 0, "Set a number of seconds above 0."),
     "retries": (lambda each: type(each) is int and each >= 0, "Set a whole number, 0 or more."),
-    "cost_usd": (lambda each: _is_number(each) and each >= 0, "Set the cost of a call in US dollars, 0 or more."),
 }
 """What the options of a tool have to be, and how to write them."""
-_OPTIONAL = ("name", "description", "cost_usd")
+_OPTIONAL = ("name", "description")
 
 
 def _check_values(tool_name: str, **given: object) -> None:

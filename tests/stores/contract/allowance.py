@@ -9,7 +9,7 @@ import pytest
 
 from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, RunChanged
 from leadhand.core.limits import Ceiling, Limits, Money, Usage
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import ResultData
 from leadhand.ports import BudgetRefused, ContextStore
 
 from .samples import (
@@ -125,7 +125,7 @@ class AllowanceContract(Contract):
     @pytest.mark.parametrize(
         "over",
         [
-            AttemptReturned(attempt=ATTEMPT, result=WorkResult(task_name="t", ok=True, data=ResultData(summary="s"))),
+            AttemptReturned(attempt=ATTEMPT, data=ResultData(summary="s")),
             AttemptParked(attempt=ATTEMPT, open_calls=()),
             lost(),
         ],

@@ -1,4 +1,4 @@
-"""What is kept beside the log: payloads, snapshots, gates, cached answers, keys and artifacts."""
+"""What is kept beside the log: payloads, gates, cached answers, keys and artifacts."""
 
 from __future__ import annotations
 
@@ -40,17 +40,6 @@ class KeepingContract(Contract):
         assert await store.blob("digest-2") == b""
         with pytest.raises(KeyError):
             await store.blob("digest-3")
-
-    async def test_the_latest_snapshot_is_kept(self, store: ContextStore) -> None:
-        await store.create("run-1", started())
-        assert await store.snapshot("run-1", "v1") is None
-        await store.save_snapshot("run-1", 10, "v1", b"\0ten")
-        await store.save_snapshot("run-1", 20, "v1", b"twenty")
-        await store.save_snapshot("run-1", 15, "v1", b"late")
-        assert await store.snapshot("run-1", "v1") == (20, b"twenty")
-        assert await store.snapshot("run-1", "v2") is None
-        await store.save_snapshot("run-1", 12, "v2", b"another release")
-        assert await store.snapshot("run-1", "v2") == (12, b"another release")
 
     async def test_a_gate_opens_once_an_interval(self, store: ContextStore) -> None:
         await check_gate(store)
@@ -114,8 +103,6 @@ class SharedKeepingContract(Contract):
         await store.append("run-1", pauses("a"), blobs={"digest-1": b"x"})
         await second_store.append("run-1", pauses("b"), blobs={"digest-1": b"x"})
         assert await second_store.blob("digest-1") == b"x"
-        await store.save_snapshot("run-1", 2, "v1", b"two")
-        assert await second_store.snapshot("run-1", "v1") == (2, b"two")
         await store.cache("paris", {"lat": 48.85}, 60)
         assert await second_store.cached("paris") == {"lat": 48.85}
         await store.hold_gate("model", 5.0)

@@ -137,8 +137,6 @@ class LogContract(Contract):
             lambda: store.release("nowhere", 1),
             lambda: store.run("nowhere"),
             lambda: store.runs(before="nowhere"),
-            lambda: store.save_snapshot("nowhere", 1, "schema", b""),
-            lambda: store.snapshot("nowhere", "schema"),
         ]
         for call in calls:
             with pytest.raises(NoSuchRun, match="nowhere"):

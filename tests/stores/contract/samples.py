@@ -13,11 +13,9 @@ import pytest
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.ids import step_of
 from leadhand.core.limits import NOTHING, Ceiling, Limits, Money, Usage
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import Effect
-from leadhand.core.work_result import WorkResult
 from leadhand.ports import BudgetRefused, ContextStore
 
 PATIENCE_S = 10.0
@@ -97,7 +95,7 @@ def returned(call: str, usage: Usage | None, *, attempt: str = ATTEMPT) -> ev.Mo
 
 def lost(attempt: str = ATTEMPT) -> ev.AttemptReturned:
     failure = Failure.of("", "lost", FailureClass.LOST)
-    return ev.AttemptReturned(attempt=attempt, lost=True, result=WorkResult.failed(step_of(attempt), failure))
+    return ev.AttemptReturned(attempt=attempt, lost=True, failure=failure)
 
 
 async def fits(

@@ -12,7 +12,7 @@ from leadhand.app.toolsets import needed_tools
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.state import RunState
-from leadhand.engine import snapshots
+from leadhand.engine import loading
 from leadhand.engine.attempts.host import Host, OnText
 from leadhand.ports import DRIVE, Clock, ContextStore, DatabaseStore, Dispatcher, Job
 from leadhand.ports.hosts import NO_WAIT, TAKES_WORK, Announcement, HostKind, HostLine, HostWait, QueueInfo, WaitingRun
@@ -139,7 +139,7 @@ async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -
 
 async def _reason(store: ContextStore, run_id: str, hosts: list[HostLine]) -> str:
     try:
-        return await _why(store, await snapshots.load(store, run_id), hosts)
+        return await _why(store, await loading.load(store, run_id), hosts)
     except UnreadableRun as error:
         return f"its log cannot be read here: {error.what}"
 

@@ -118,13 +118,13 @@ class _RunSpans:
             case ev.AttemptStarted():
                 self._open(state, event.attempt, at, {"leadhand.host": event.host})
             case ev.AttemptReturned(lost=True):
-                failure = event.result.error
+                failure = event.failure
                 interrupted = failure is not None and failure.type == INTERRUPTED
                 if event.attempt not in self._attempts and not interrupted:  # it was lost with another process
                     self._open(state, event.attempt, at, {})
                 self._end_attempt(event.attempt, at, "lost", failure)
             case ev.AttemptReturned():
-                self._returned[event.attempt] = at, event.result.error
+                self._returned[event.attempt] = at, event.failure
             case ev.AttemptParked() if event.attempt in self._attempts:
                 self._parked[step_of(event.attempt)] = self._attempts[event.attempt]
                 self._end_attempt(event.attempt, at, "parked", None)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from leadhand.app.formatting import age, duration, money, shortened
+from leadhand.app.formatting import age, duration, shortened
 from leadhand.app.steering.approvals import OpenApproval
 from leadhand.core.approval import Approval
 from leadhand.core.ids import step_of
@@ -46,7 +46,7 @@ def card(
     width: int | None,
     args: dict[str, Any] | None = None,
 ) -> list[str]:
-    """Return the lines below the question: arguments, effect, cost, requester, run and deadline.
+    """Return the lines below the question: arguments, effect, requester, run and deadline.
 
     ``width`` is the number of columns, None for no limit; no argument can look like a line of the card. ``args``
     replace the arguments of the call.
@@ -68,9 +68,7 @@ def _card(pending: OpenApproval, now: datetime, args: dict[str, Any] | None) -> 
         if not given:
             yield "no arguments"
     if approval.kind != "plan":
-        cost = "not stated by the tool" if approval.cost_usd is None else f"about {money(approval.cost_usd)}"
         yield f"effect  {approval.effect.value}: {EFFECTS[approval.effect]}"
-        yield f"cost    {cost}"
     name = approval.asked_for
     yield f"by      {key if name in ('', key) else f'{name} ({key})'}, {age(pending.asked_at, now)} ago"
     if approval.hook_reason:

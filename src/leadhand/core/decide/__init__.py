@@ -199,8 +199,8 @@ def ended_attempts(state: RunState, failure: Failure | None, now: datetime) -> l
     ended: list[ev.AnyEvent] = []
     for key in state.unsettled:
         step, attempt = state.steps[key], under_way(state, key)
-        if attempt.result is not None:
-            ended.append(settled(step, attempt.attempt, failure_of(state, step, attempt.result)))
+        if attempt.returned is not None:
+            ended.append(settled(step, attempt.attempt, failure_of(state, step, attempt.returned)))
     inner = (key for key, each in state.steps.items() if each.is_inner)
     for key in (*inner, *state.live, *state.parked):
         ended += Conclude(key, cause).decide(state, now)

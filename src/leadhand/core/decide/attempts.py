@@ -18,7 +18,7 @@ from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.words.failures import indeterminate, out_of_time, to_raise
 from leadhand.core.work_order import OpenCall, Step, Subtask
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import ResultData
 from leadhand.core.worker import WILDCARDS, Worker, with_more
 
 from .retries import CUT, TOO_LONG, retry_after_s
@@ -114,7 +114,7 @@ class Settle(NamedTuple):
     def decide(self, state: RunState, now: datetime) -> list[ev.AnyEvent]:
         key, step = self.step, state.steps.get(self.step)
         attempt = step.attempt if step is not None else None
-        if step is None or attempt is None or attempt.status is not AttemptStatus.RETURNED or attempt.result is None:
+        if step is None or attempt is None or attempt.status is not AttemptStatus.RETURNED or attempt.returned is None:
             raise Refused(f"{key} has no result to judge")
         unseen = step.indeterminate_calls
         if unseen and state.cancel_by is None and state.definition.approve is not ApprovalPolicy.NEVER:
@@ -124,7 +124,7 @@ class Settle(NamedTuple):
                 for call in unseen
             )
             return [ev.AttemptParked(attempt=attempt.attempt, open_calls=questions)]
-        failure = failure_of(state, step, attempt.result)
+        failure = failure_of(state, step, attempt.returned)
         again = None if failure is None or state.cancel_by is not None else _retry(state, step, attempt, failure, now)
         if failure is None or again is None:
             return [settled(step, attempt.attempt, failure)]
@@ -173,11 +173,7 @@ class Lose(NamedTuple):
         attempt, key = self.attempt, step_of(self.attempt)
         if key not in state.live or under_way(state, key).attempt != attempt:
             raise Refused(f"{attempt} is not running")
-        return [_lost(key, attempt, self.failure)]
-
-
-def _lost(key: str, attempt: str, failure: Failure) -> ev.AttemptReturned:
-    return ev.AttemptReturned(attempt=attempt, result=WorkResult.failed(key, failure), lost=True)
+        return [ev.AttemptReturned(attempt=attempt, failure=self.failure, lost=True)]
 
 
 def time_is_up(state: RunState, step: StepState) -> Failure:
@@ -204,16 +200,14 @@ class Conclude(NamedTuple):
         if key in state.blocked or key in state.ready:
             return [settled(step, "", failure)]
         attempt, why = under_way(state, key), unseen_effect(step) or failure
-        ended = [_lost(key, attempt.attempt, why)] if key in state.live else []
-        return [*ended, settled(step, attempt.attempt, why)]
+        lost = [ev.AttemptReturned(attempt=attempt.attempt, failure=why, lost=True)] if key in state.live else []
+        return [*lost, settled(step, attempt.attempt, why)]
 
 
-def failure_of(state: RunState, step: StepState, result: WorkResult) -> Failure | None:
+def failure_of(state: RunState, step: StepState, returned: ev.AttemptReturned) -> Failure | None:
     """Return why a returned attempt does not count, None if it counts: its host has checked the result."""
-    failure, worker = unseen_effect(step) or result.error, state.worker(step.step.worker)
-    if failure is None or worker is None:
-        return failure
-    if failure.type == MAX_TURNS and can_continue(state, step, failure):
+    failure = unseen_effect(step) or returned.failure
+    if failure is not None and failure.type == MAX_TURNS and can_continue(state, step, failure):
         return failure.evolve(next_action=to_raise(MAX_TURNS))
     return failure
 

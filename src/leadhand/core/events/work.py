@@ -16,7 +16,7 @@ from leadhand.core.limits import NOTHING, Ceiling, Money, Usage
 from leadhand.core.tool import Ask, CachedFrom, Effect, Source, Todo
 from leadhand.core.value import Json, Value, unset
 from leadhand.core.work_order import OpenCall, Step, WorkOrder
-from leadhand.core.work_result import ResultData, Review, WorkResult
+from leadhand.core.work_result import ResultData, Review
 from leadhand.core.worker import Worker
 
 absent = partial(operator.is_, None)
@@ -161,13 +161,17 @@ class AttemptStarted(Observation):
 
 
 class AttemptReturned(Observation):
-    """An attempt ended with a result that is not judged yet.
+    """An attempt ended with ``data``, which is not judged yet, or with a ``failure``.
 
-    ``lost``: its owner ended it, since its process died or its time is up. The event contains no copies: the data of
-    calls is in their events, a structured answer is in the last reply.
+    ``used`` are the tool calls that the result uses, a claim that is checked; the event contains no copies of their
+    data. ``value`` is the structured answer, if it is not the last reply of the model as it is. ``lost``: its owner
+    ended it, since its process died or its time is up.
     """
 
-    result: WorkResult
+    data: ResultData | None = Field(default=None, exclude_if=unset)
+    failure: Failure | None = None
+    used: tuple[str, ...] = ()
+    value: Json = Field(default=None, exclude_if=absent)
     lost: bool = Field(default=False, exclude_if=operator.not_)
 
 

@@ -18,19 +18,12 @@ from .steps import current, note_due, put
 
 
 def model_began(state: RunState, _entry: ev.Entry, event: ev.ModelCallBegan) -> None:
-    reserved = {**state.reserved.get(event.attempt, {}), event.call_id: event.reserved}
-    state.reserved[event.attempt] = FrozenDict(reserved)
+    state.reserved[event.attempt, event.call_id] = event.reserved
 
 
 def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturned) -> None:
-    reserved = dict(state.reserved.get(event.attempt, {}))
-    amount = reserved.pop(event.call_id, None)
+    amount, usage = state.reserved.pop((event.attempt, event.call_id), None), event.usage
     if amount is not None:
-        if reserved:
-            state.reserved[event.attempt] = FrozenDict(reserved)
-        else:
-            del state.reserved[event.attempt]
-        usage = event.usage
         state.spent = state.spent + (amount if usage is None else usage.used(amount))
         if usage is not None:
             state.unpriced = state.unpriced or usage.nanousd is None

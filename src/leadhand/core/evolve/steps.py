@@ -24,7 +24,7 @@ from leadhand.core.state import (
 from leadhand.core.value import FrozenDict, Json
 from leadhand.core.words.failures import REJECTED, more_steps
 from leadhand.core.work_order import OpenCall, Step, Subtask
-from leadhand.core.work_result import VerdictKind, WorkResult
+from leadhand.core.work_result import VerdictKind
 
 WORKER = "work"
 """The worker that carries out the subtasks of a work order."""
@@ -264,7 +264,7 @@ def returned(state: RunState, _entry: ev.Entry, event: ev.AttemptReturned) -> No
     _settle_reservations(state, event.attempt)
     step = current(state, event.attempt)
     if step is not None and step.attempt is not None:
-        attempt = step.attempt._replace(status=AttemptStatus.RETURNED, result=event.result)
+        attempt = step.attempt._replace(status=AttemptStatus.RETURNED, returned=event)
         put(state, step._replace(attempt=attempt))
 
 
@@ -284,7 +284,7 @@ def parked(state: RunState, _entry: ev.Entry, event: ev.AttemptParked) -> None:
         for call_id, answer in attempt.answers.items()
         if (_turn_of(call_id) in turns if answer.decided else not answer.ok and not call_id.endswith(EFFECT))
     }
-    attempt = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=event.open_calls, result=None)
+    attempt = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=event.open_calls, returned=None)
     put(state, step._replace(status=StepStatus.WAITING, attempt=attempt._replace(answers=FrozenDict(kept))))
 
 
@@ -294,8 +294,8 @@ def _turn_of(call_id: str) -> str:
 
 def _settle_reservations(state: RunState, attempt: str) -> None:
     """Count the open reservations of an attempt in full, since the usage of its calls will never be known."""
-    for amount in state.reserved.pop(attempt, {}).values():
-        state.spent = state.spent + amount
+    for key in [key for key in state.reserved if key[0] == attempt]:
+        state.spent = state.spent + state.reserved.pop(key)
 
 
 def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
@@ -314,7 +314,7 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
         # The next event schedules its retry.
         put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
         return
-    result = attempt.result if attempt is not None and event.ok and not event.by else None
+    result = attempt.returned if attempt is not None and event.ok and not event.by else None
     data = event.data
     if result is not None and result.data is not None:
         data = with_evidence(result.data, result.used, step.evidence)
@@ -351,7 +351,7 @@ def can_continue(state: RunState, step: StepState, failure: Failure | None) -> b
     return lead.step.final and all(worker is not None and worker.loop == "turns" for worker in workers)
 
 
-def answered_value(step: StepState, result: WorkResult | None) -> Json:
+def answered_value(step: StepState, result: ev.AttemptReturned | None) -> Json:
     """Return the structured answer of an attempt: what its result records, else the last reply in its lineage."""
     if result is not None and result.value is not None:
         return result.value

@@ -14,7 +14,7 @@ from typing import Any
 from leadhand.core.artifact import BLOB_ABOVE
 from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import Failure, FailureClass, FlowError
-from leadhand.core.events import NoteEmitted
+from leadhand.core.events import AttemptReturned, NoteEmitted
 from leadhand.core.outcome import unproven_call
 from leadhand.core.references import resolved
 from leadhand.core.text import is_blank
@@ -22,10 +22,10 @@ from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
 from leadhand.core.words.failures import ASK_OTHERWISE, NOT_ACCEPTED, written_call
 from leadhand.core.work_order import Subtask
-from leadhand.core.work_result import WorkResult, summary_of
+from leadhand.core.work_result import summary_of
 from leadhand.engine.attempts.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.attempts.conversation_turn import Turn
-from leadhand.engine.attempts.endings import GaveUp, completed, gave_up, no_news, no_result, too_many_turns
+from leadhand.engine.attempts.endings import GaveUp, completed, failed, gave_up, no_news, no_result, too_many_turns
 from leadhand.engine.attempts.long_texts import grows, never_ended, next_part, whole
 from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.gate import (
@@ -59,8 +59,8 @@ class Attempt:
         self._withheld: tuple[Turn, Failure] | None = None
         """The last answer that a hook did not let pass, and why."""
 
-    async def carry_out(self, conversation: Conversation) -> WorkResult:
-        """Return the result of the attempt. Raises :class:`~.endings.Parked` if it has to wait."""
+    async def carry_out(self, conversation: Conversation) -> AttemptReturned:
+        """Return the end of the attempt. Raises :class:`~.endings.Parked` if it has to wait."""
         try:
             result = await self._carry_out(conversation)
         except GaveUp as error:
@@ -69,7 +69,7 @@ class Attempt:
             result = self._failed(error.failure)
         return result
 
-    async def _carry_out(self, conversation: Conversation) -> WorkResult:
+    async def _carry_out(self, conversation: Conversation) -> AttemptReturned:
         if self._one_reply:  # every reply of the lineage was a complete answer; check the last one again
             self._objections = max(conversation.answers - 1, 0)
         if conversation.turns and self._work.attempt.feedback:
@@ -149,7 +149,7 @@ class Attempt:
                 return failure
         return None
 
-    def _finished(self, conversation: Conversation, turn: Turn) -> WorkResult | None:
+    def _finished(self, conversation: Conversation, turn: Turn) -> AttemptReturned | None:
         """Return the result if the turn ends the attempt: the subtask's own call is enough, or the model answered."""
         if turn.number == self._rejected:
             return None
@@ -296,11 +296,11 @@ class Attempt:
 
     # --- results -----------------------------------------------------------------------------------------------------
 
-    def _ok(self, conversation: Conversation, summary: str, value: Json = None, shaped: Json = None) -> WorkResult:
+    def _ok(self, conversation: Conversation, summary: str, value: Json = None, shaped: Json = None) -> AttemptReturned:
         return completed(self._work, conversation.finished(), summary, value, shaped)
 
-    def _failed(self, failure: Failure) -> WorkResult:
-        return WorkResult.failed(self._work.step.name, failure)
+    def _failed(self, failure: Failure) -> AttemptReturned:
+        return failed(self._work, failure)
 
     def _cause(self, conversation: Conversation, lapse: Failure) -> Failure:
         """Return why there is no result: the failed call, first the ordered one, else the worker's own words."""
@@ -308,5 +308,5 @@ class Attempt:
         proof = self._support(made)
         if proof is not None and proof.type != "unproven":
             return proof if lapse.type == "gave_up" else proof.evolve(message=f"{proof.message}; {lapse.message}")
-        failed = [result.failure for result in made if result.failure is not None]
-        return failed[-1] if failed and lapse.type == "gave_up" else lapse
+        causes = [result.failure for result in made if result.failure is not None]
+        return causes[-1] if causes and lapse.type == "gave_up" else lapse

@@ -21,17 +21,18 @@ from pydantic import BaseModel, ValidationError
 
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from leadhand.core.errors import Failure, FailureClass, FlowError, ToolError
+from leadhand.core.events import AttemptReturned
 from leadhand.core.state import ModelTurn
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, compact_json, is_object, one_line, plain_json
 from leadhand.core.words.failures import NOT_ACCEPTED
 from leadhand.core.work_order import OpenCall
-from leadhand.core.work_result import WorkResult, summary_of
+from leadhand.core.work_result import summary_of
 from leadhand.core.worker import output_schema
 from leadhand.engine.attempts.conversation import Conversation, is_final, ordered_call
 from leadhand.engine.attempts.conversation_turn import Turn
-from leadhand.engine.attempts.endings import Parked, completed, too_many_turns
+from leadhand.engine.attempts.endings import Parked, completed, failed, too_many_turns
 from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.contained import contained, watched
 from leadhand.engine.gate import OF_A_SECRET, malformed, schema_problems
@@ -71,8 +72,8 @@ class CodeAttempt:
         self._parked: asyncio.Future[None] = self._loop.create_future()
         """Set when all open calls have to wait for a person."""
 
-    async def carry_out(self) -> WorkResult:
-        """Return the result of the code. Raises Parked if it has to wait."""
+    async def carry_out(self) -> AttemptReturned:
+        """Return the end of the attempt. Raises Parked if it has to wait."""
         running = asyncio.ensure_future(self._returned())
         try:
             await asyncio.wait({running, self._parked}, return_when=asyncio.FIRST_COMPLETED)
@@ -102,7 +103,7 @@ class CodeAttempt:
             if isinstance(error, OSError) and is_passing(error):
                 kind = "timeout" if isinstance(error, TimeoutError) else "connection"
                 failure = Failure.of(message, kind, FailureClass.TRANSIENT)
-        return WorkResult.failed(name, failure)
+        return failed(self._work, failure)
 
     async def _returned(self) -> Any:
         """Run the code, and return what it returns."""
@@ -112,7 +113,7 @@ class CodeAttempt:
             return await self._threads.run(made)
         return await contained(watched(made, partial(self._log.note, self._work.attempt.attempt)))
 
-    def _result(self, returned: Any) -> WorkResult:
+    def _result(self, returned: Any) -> AttemptReturned:
         """Return a result: text, if the worker has no output, else data. Raises Unfit for data that does not match."""
         work, output = self._work, self._work.shape
         value = plain_json(returned.model_dump(mode="json") if isinstance(returned, BaseModel) else returned)
@@ -123,7 +124,7 @@ class CodeAttempt:
         value = None if is_text else value
         if problems := work.problems(value, text, self._made):
             failure = Failure.of("; ".join(problems), "bad_thought", FailureClass.INVALID, NOT_ACCEPTED)
-            return WorkResult.failed(work.step.name, failure)
+            return failed(work, failure)
         return completed(work, self._made, text, work.accepted(value, text, self._made))
 
     # --- what the code works with ------------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable
 
 from leadhand.core.errors import MAX_TURNS, Failure, FailureClass
+from leadhand.core.events import AttemptReturned
 from leadhand.core.tool import GIVES_UP, CallState
 from leadhand.core.value import Json
 from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.work_order import OpenCall
-from leadhand.core.work_result import ResultData, WorkResult
+from leadhand.core.work_result import ResultData
 from leadhand.engine.attempts.conversation import MOST_IDLE, Conversation
 from leadhand.engine.attempts.conversation_turn import Turn
 from leadhand.ports import Work
@@ -24,20 +25,26 @@ def given_up(text: str) -> str:
     return (found["reason"].strip() or "no reason was given") if found is not None else ""
 
 
-def completed(work: Work, made: Iterable[CallState], text: str, value: Json = None, shaped: Json = None) -> WorkResult:
-    """Return the result of an attempt that ends well after these calls. What they returned is in their own events."""
+def completed(
+    work: Work, made: Iterable[CallState], text: str, value: Json = None, shaped: Json = None
+) -> AttemptReturned:
+    """Return the end of an attempt that ends well after these calls. What they returned is in their own events."""
     used = [call for call in made if call.ok]
     sources = {source.url: source for call in used for source in call.sources}
     for needed in work.needs.values():
         sources |= {source.url: source for source in needed.sources if source.url in text}
     sample = any(each.sample for each in (*used, *work.needs.values()))
-    return WorkResult(
-        task_name=work.step.name,
-        ok=True,
+    return AttemptReturned(
+        attempt=work.attempt.attempt,
         data=ResultData(summary=text, sources=tuple(sources.values()), sample=sample, value=shaped),
         used=tuple(call.call_id for call in used),
         value=value,
     )
+
+
+def failed(work: Work, failure: Failure) -> AttemptReturned:
+    """Return the end of an attempt without a result."""
+    return AttemptReturned(attempt=work.attempt.attempt, failure=failure)
 
 
 class Parked(Exception):

@@ -13,11 +13,10 @@ from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, LeadhandErr
 from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.core.limits import SharedLimit
 from leadhand.core.value import Json, compact_json, frozen
-from leadhand.core.work_result import WorkResult
 from leadhand.engine.attempts.attempt import Attempt
 from leadhand.engine.attempts.conversation import Conversation
 from leadhand.engine.attempts.drafts import DraftWriter
-from leadhand.engine.attempts.endings import Parked
+from leadhand.engine.attempts.endings import Parked, failed
 from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.calls.model_calls import ModelCalls
 from leadhand.engine.calls.shared_limits import SharedLimits
@@ -91,31 +90,29 @@ class Host:
     def give_back(self, work: Work) -> None:
         """Record that an attempt that has begun is not finished here."""
         failure = Failure.of("the process that ran it was stopped", INTERRUPTED, FailureClass.LOST)
-        result = WorkResult.failed(work.step.name, failure)
-        self._log(work).append(AttemptReturned(attempt=work.attempt.attempt, result=result))
+        self._log(work).append(failed(work, failure))
 
     async def finish(self, work: Work) -> None:
         """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
         log = self._log(work)
-        attempt, name = work.attempt.attempt, work.step.name
         WAITS.set(self._records_waits(work))
         try:
             async with Bounded(work.definition.limits.attempt_timeout_s):
-                result = await self._result(work, log)
+                returned = await self._result(work, log)
         except Parked as parked:
-            await log.append(AttemptParked(attempt=attempt, open_calls=parked.open_calls))
+            await log.append(AttemptParked(attempt=work.attempt.attempt, open_calls=parked.open_calls))
             return
         except TimeIsUp:
             message = f"no result within {work.definition.limits.attempt_timeout_s:g} s"
-            result = WorkResult.failed(name, Failure.of(message, "timeout", FailureClass.TRANSIENT))
+            returned = failed(work, Failure.of(message, "timeout", FailureClass.TRANSIENT))
         except LeadhandError:
             raise
         except Exception as error:
             # A bug in Leadhand must fail only this attempt, be visible in the log, and not be retried.
             message = f"internal error: {type(error).__name__}: {error}"
             how = "report this: it is a bug in Leadhand, not in the request"
-            result = WorkResult.failed(name, Failure.of(message, "internal", FailureClass.UNAVAILABLE, how))
-        await log.append(AttemptReturned(attempt=attempt, result=result))
+            returned = failed(work, Failure.of(message, "internal", FailureClass.UNAVAILABLE, how))
+        await log.append(returned)
 
     def _records_waits(self, work: Work) -> AttemptWaits:
         longest_s = work.definition.limits.timeout_s or LONGEST_WAIT_S
@@ -127,7 +124,7 @@ class Host:
     def _started(self, work: Work) -> AttemptStarted:
         return AttemptStarted(attempt=work.attempt.attempt, host=self._store.host)
 
-    async def _result(self, work: Work, log: RunLog) -> WorkResult:
+    async def _result(self, work: Work, log: RunLog) -> AttemptReturned:
         work = await with_payloads(work, log)
         draft = None
         if self._on_text is not None:
