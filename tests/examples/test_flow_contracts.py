@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from leadhand import Worker, tool
 from leadhand.core.tool import ToolReturn
+from leadhand.flows import FlowContext, flow
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.testing.flow_contract import FlowContract
 from leadhand.tools.decorator import Tool
@@ -45,6 +47,25 @@ class TestCompareWeather(FlowContract):
 
     def returned(self, step: Any, worker: Any) -> ToolReturn | None:
         return ToolReturn(raw={"days": [{"temperature_max": 21}]}) if worker.name == "call.weather_tool" else None
+
+
+@tool
+async def stock(article: str) -> int:
+    """Count what is in stock."""
+    return len(article)
+
+
+clerk = Worker("clerk", "Say how much there is.", tools=[stock, Worker("helper", "Help.", loop="reply")])
+
+
+@flow
+async def counting(run: FlowContext) -> str:
+    """Ask a worker that brings its own tools."""
+    return (await run.ask(clerk, final=True)).text
+
+
+class TestCounting(FlowContract):
+    flow = counting
 
 
 @pytest.mark.parametrize("verdict", [{"approved": False}, {"approved": False, "problems": ["too short"]}])

@@ -10,7 +10,7 @@ as :meth:`FlowContract.replied` says, and a judge confirms every claim.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -38,6 +38,7 @@ from leadhand.flows.flow import Given
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.outcomes import steps_asked
 from leadhand.flows.seam.run import FunctionRun
+from leadhand.flows.seam.worker import as_tool
 from leadhand.tools.decorator import Tool
 from leadhand.verify.judge import judging_workers
 
@@ -47,7 +48,8 @@ _BROKEN = Failure.of("it broke", "broken", FailureClass.UNAVAILABLE)
 
 
 class FlowContract:
-    """Inherit, and set ``flow``; ``request``, ``options`` and ``tools`` where the flow needs them."""
+    """Inherit, and set ``flow``; ``request`` and ``options`` where the flow needs them, and in ``tools`` what it calls
+    itself: those of its workers are there."""
 
     flow: ClassVar[FunctionFlow]
     request: ClassVar[str] = "do it"
@@ -94,8 +96,9 @@ class FlowContract:
                 for event in events:
                     log.append(_entry(state.seq + 1, event))
                     state = evolve(state, log[-1])
+        asked = [f"{key} ({each.step.worker})" for key, each in [*state.steps.items()][-3:]]
         assert state.finished is not None, (
-            f"the run did not end: {[key for key, each in state.steps.items() if not each.closed]} are open"
+            f"the run did not end; its last steps are {', '.join(asked)}: check what `reply` returns for their workers"
         )
         return log
 
@@ -109,11 +112,17 @@ class FlowContract:
             flow=self.flow.name,
             workers=(*own, *judging),
             models=ModelChoice(default="scripted"),
-            tools=tuple(each.spec if isinstance(each, Tool) else each for each in self.tools),
+            tools=tuple({each.name: each for each in self._specs()}.values()),
             options=checked.model_dump(mode="json"),
             check="judge",
             judging=tuple(each.name for each in judging),
         )
+
+    def _specs(self) -> Iterator[ToolSpec]:
+        yield from (each if isinstance(each, ToolSpec) else each.spec for each in self.tools)
+        of_workers = (each for one in self.flow.named for each in one.own_tools)
+        yield from ((each if hasattr(each, "spec") else Tool(each)).spec for each in of_workers)
+        yield from (as_tool(inner.recorded()) for one in self.flow.named for inner in one.workers)
 
     @contextmanager
     def _policy(self, definition: RunDefinition) -> Generator[FunctionRun]:
@@ -140,7 +149,8 @@ class FlowContract:
             try:
                 events = policy.decide(state, command, _NOW)
             except Refused as refused:
-                raise AssertionError(f"the flow returned a command that is refused: {refused}") from refused
+                how = "set `tools` to what the flow calls, or correct the flow"
+                raise AssertionError(f"the flow asks for what is refused: {refused}; {how}") from refused
             if events:
                 return events
         return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from leadhand.core.work_result import Claim
 
@@ -32,7 +32,8 @@ def problems_of(claim: Claim, citable: Mapping[str, str | None], addresses: Coll
     found = [f"It cites [{each}], which does not exist." for each in claim.cites if each not in citable]
     cited = [citable[each] for each in claim.cites if each in citable]
     texts = [each for each in cited if each is not None]
-    quoted = (part.strip() for each in quotations_in(claim.text) for part in _LEFT_OUT.split(each))
+    quotations = (next(filter(None, match.groups())) for match in _QUOTED.finditer(claim.text))
+    quoted = (part.strip() for each in quotations for part in _LEFT_OUT.split(each))
     long = [each for each in quoted if len(each.split()) >= FEWEST_WORDS]
     if long and texts and len(texts) == len(cited):
         texts = [*map(plain, texts)]
@@ -41,12 +42,6 @@ def problems_of(claim: Claim, citable: Mapping[str, str | None], addresses: Coll
     given = (match["url"].rstrip(".,;:!?/") for match in _GIVEN.finditer(claim.text))
     known = {each.rstrip("/") for each in addresses}
     return found + [f"{url} is not the address of a source." for url in given if url not in known]
-
-
-def quotations_in(text: str) -> Iterator[str]:
-    """Yield what is in quotation marks."""
-    for found in _QUOTED.finditer(text):
-        yield next(group for group in found.groups() if group is not None)
 
 
 def plain(text: str) -> str:

@@ -24,8 +24,6 @@ from leadhand.core.worker import Worker
 from .exact import plain
 from .material import Material
 
-LONGEST_REQUEST = 300
-"""Characters of the request that stand for the words that ask for something."""
 OVERLAP = 200
 """Bytes that two parts of a piece of evidence have in common, so that a figure at their border is whole in one."""
 _BEST = (
@@ -39,8 +37,7 @@ _BEST = (
 """Of the verdicts on a claim by parts of the evidence, the first of these counts: unconfirmed is only what all say."""
 _SIGNS = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|(?<=\w)-|-(?!\d)|(?<![^\W_])_+|_+(?![^\W_])|[^\w.,-]")
 """What is not a part of a word or a number."""
-_WITHIN = re.compile("[0-9a-z\u00df-\u024f\u0370-\u052f.,-]")
-"""What is before or after a part of a word or of a number; scripts without spaces have no such signs."""
+_BESIDE = "[0-9a-z\u00df-\u024f\u0370-\u052f.,-]"  # a part of a word or number; other scripts have no spaces
 _TEXT = {"type": "string"}
 _V = TypeVar("_V", bound=Value)
 
@@ -232,8 +229,8 @@ def checked_reply(value: Json, claims: Sequence[Claim], evidence: Mapping[str, J
             undone += [each for each in own if proves and each.action and _is_in(each.part, claim.text)]
         verdicts[claim.n] = verdict
     missing = [each for each in _valid(MissingPart, reply.get("missing")) if _is_in(each.request, request)]
-    if asked := " ".join(request.split())[:LONGEST_REQUEST]:
-        missing += [MissingPart(part=each.part, request=asked, undone=each.why or each.part) for each in undone]
+    undone = undone if request else []
+    missing += [MissingPart(part=each.part, request=request, undone=each.why or each.part) for each in undone]
     return Findings(verdicts=verdicts, doubts=tuple(doubts), missing=tuple(missing))
 
 
@@ -254,11 +251,9 @@ def _doubt(claim: Claim, reason: ClaimDoubt, evidence: Mapping[str, Json], *, co
 
 def _is_in(part: str, text: str) -> bool:
     """Whether a text has these words and numbers, whole ones: JSON and Markdown write them with other signs."""
-    wanted, words = _bare(part), _bare(text)
-    found = (words[: match.start()][-1:] + words[match.end() :][:1] for match in re.finditer(re.escape(wanted), words))
-    if not wanted:  # a sign alone
-        return bool(plain(part)) and plain(part) in plain(text)
-    return any(not _WITHIN.search(around) for around in found)
+    wanted, words = (plain(part), plain(text)) if not _bare(part) else (_bare(part), _bare(text))
+    found = re.search(rf"(?<!{_BESIDE}){re.escape(wanted)}(?!{_BESIDE})", words)
+    return bool(wanted) and found is not None
 
 
 def _bare(text: str) -> str:
