@@ -109,7 +109,8 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
                 )
     await service.resume_answered(asked.run_id)
     agreed = body.happened if body.decision == "settle" else body.decision == "approve"
-    return asked.card().evolve(status=ApprovalStatus.APPROVED if agreed else ApprovalStatus.DENIED, by=by)
+    status, said = ApprovalStatus.APPROVED if agreed else ApprovalStatus.DENIED, body.reason or body.summary
+    return asked.card().evolve(status=status, by=by, reason=said, args=body.args or asked.approval.args)
 
 
 async def _shown(service: Service, principal: Principal, run_id: str | None = None) -> list[OpenApproval]:
