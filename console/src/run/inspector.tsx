@@ -149,9 +149,8 @@ function Result({ runId, lane }: { runId: string; lane: Lane }) {
 function resultIn(
   event: EventDocument | null,
 ): { data: ResultData | null; used: readonly string[] } {
-  if (event !== null && "result" in event) return event.result;
-  if (event !== null && "data" in event) return { data: event.data ?? null, used: [] };
-  return { data: null, used: [] };
+  if (event === null || !("data" in event)) return { data: null, used: [] };
+  return { data: event.data ?? null, used: "used" in event ? event.used : [] };
 }
 
 function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane }) {
