@@ -55,7 +55,9 @@ class IssueStep(NamedTuple):
         missing = sorted(set(worker.tools) - WILDCARDS - {tool.name for tool in state.definition.tools})
         if missing:
             who = "it calls" if step.kind == "call" else f"the worker {worker.name} names"
-            raise Refused(f"{who} the tool {missing[0]}, which the run does not have")
+            raise Refused(
+                f"{who} the tool {missing[0]}, which this run was started without: start it again with --tools"
+            )
         if state.status is not RunStatus.RUNNING:
             raise Refused(f"the run is {state.status}")
         step = step.model_copy(update={"needs": tuple(dict.fromkeys(step.needs))})
