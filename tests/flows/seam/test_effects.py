@@ -119,6 +119,41 @@ async def test_a_call_that_is_asked_for_again_with_the_same_input_is_settled_by_
     assert answer.text == "done: it was sent"
 
 
+async def test_a_changed_flow_that_asks_for_an_interrupted_call_again_leaves_the_question_about_it_open(
+    tmp_path: Path,
+) -> None:
+    @tool(effect="once", approval="auto")
+    def send(text: str) -> str:
+        """Send something."""
+        raise SystemExit
+
+    def sending(**more: str) -> Any:
+        @flow(name="sends")
+        async def sends(run: FlowContext) -> Any:
+            draft = await run.ask(a, **more)
+            return f"done: {await run.call('send', text=draft.text)}"
+
+        return sends
+
+    lives = Lives(tmp_path, lambda worker, given: says("the same text"), tools=[send], approve="auto")
+    async with lives.life(sending()) as lead:
+        run = await lead.start("go", flow="sends")
+        await run.wait()
+        log = await log_of(lead, run.run_id)
+        began = next(each.seq for each in log if each.event.type == "tool_call_began")
+        await cut(lead, log[:began], "cut")
+    async with lives.life(sending(tone="warm")) as lead:  # one more input before the call
+        again = await lead.resume("cut")
+        assert (await again.wait()).unanswered
+        await again.reply("continue")
+        await again.wait()
+        (asked,) = await again.approvals()
+        assert asked.approval.kind == "effect"
+        await again.settle_effect(asked, happened=True, summary="it was sent")
+        answer = await again.answer()
+    assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, "done: it was sent", ())
+
+
 @pytest.mark.parametrize("reply", ["continue", "stop"])
 async def test_a_retry_before_a_step_that_has_acted_asks_before_it_acts_with_other_arguments(
     reply: str, tmp_path: Path

@@ -173,9 +173,6 @@ class FunctionRun:
                 message = f"{what}{acted}, which has acted, and {asked.by or 'a person'} stopped the run"
                 yield ending(message, "diverged", FailureClass.REJECTED, FIX_FLOW)
                 return
-            for each in steps_asked(state, acted):
-                if not state.steps[each].closed:
-                    yield do.Conclude(each, GIVEN_UP)
         if not state.redone:  # what follows from a result that is another one now is new
             yield do.Note(f"{what}{next(iter(now.unclaimed))}", f"!new-{key}")
         yield from wanted
