@@ -237,7 +237,7 @@ class Run(Answering, Generic[ValueT]):
 
     async def document(self) -> dict[str, Any]:
         """Return the current run document."""
-        return (await self._runtime.document(self.run_id)).as_json()
+        return (await self._runtime.document(self.run_id, self._state)).as_json()
 
     async def approvals(self) -> list[OpenApproval]:
         """Return the open approvals of this run, newest first."""

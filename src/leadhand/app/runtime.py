@@ -162,12 +162,13 @@ class Runtime:
             self._outputs[run_id] = run.output
         return start(run_id, entry)
 
-    async def load(self, run_id: str) -> RunState:
-        """The state of a run, folded from its log: of a run that is driven here or waits, only what is new."""
+    async def load(self, run_id: str, known: RunState | None = None) -> RunState:
+        """The state of a run, folded from its log: only what is new since a state that is ``known``, by the caller or
+        since the run is driven here or waits."""
         held = self._held.get(run_id)
         if held is not None:
             return await loading.catch_up(self.store, held)
-        state = await loading.load(self.store, run_id, self._waiting.get(run_id))
+        state = await loading.load(self.store, run_id, self._waiting.get(run_id, known))
         self._remember(state)
         return state
 
@@ -179,11 +180,11 @@ class Runtime:
             if len(self._waiting) > WAITING_RUNS:
                 del self._waiting[next(iter(self._waiting))]
 
-    async def document(self, run_id: str) -> RunDocument:
-        """The run document as of now. Raises NoSuchRun."""
+    async def document(self, run_id: str, known: RunState | None = None) -> RunDocument:
+        """The run document as of now, from a state that is ``known``. Raises NoSuchRun."""
         from leadhand.app.document.run_document import document_of  # most processes show no document
 
-        return await document_of(self.store, await self.load(run_id), self.flows, self.followed_by)
+        return await document_of(self.store, await self.load(run_id, known), self.flows, self.followed_by)
 
     async def followed_by(self, listing: RunListing) -> list[str]:
         """Return the newest runs that follow up a run and belong to the same key."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Annotated, Any, NoReturn, Self, TypeGuard, TypeVar, cast, get_args, get_origin
@@ -112,6 +113,9 @@ class FrozenDict(dict[_K, _T]):
     def __reduce__(self) -> Any:
         return dict, (dict(self),)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[_K, _T]:  # the usual way takes six times as long
+        return {name: deepcopy(part, memo) for name, part in self.items()}
+
 
 class FrozenList(list[_T]):
     """A list that cannot be changed; a copy of it can be."""
@@ -122,6 +126,9 @@ class FrozenList(list[_T]):
 
     def __reduce__(self) -> Any:
         return list, (list(self),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[_T]:
+        return [deepcopy(part, memo) for part in self]
 
 
 _kind: Any = type  # which does not narrow a value to a dict or list of unknown parts, as isinstance does

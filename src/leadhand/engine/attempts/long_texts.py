@@ -60,8 +60,9 @@ def whole(turns: Sequence[Turn]) -> Turn:
     """Return the last turn, with the text of the parts right before it."""
     last = turns[-1]
     parts = [each.message.text for each in reversed([*takewhile(lambda each: each.cut, reversed(turns[:-1]))])]
-    text = joined([*parts, last.message.text])
-    return replace(last, message=last.message.model_copy(update={"text": text})) if parts else last
+    if not parts:
+        return last
+    return replace(last, message=last.message.model_copy(update={"text": joined([*parts, last.message.text])}))
 
 
 def begun(turns: Sequence[Turn]) -> str:

@@ -90,7 +90,10 @@ class Pass:
         self._numbers: Counter[tuple[Identity, str]] = Counter()
         self.reading: list[Asking] = []
         """Who waits for an element of an answer that is being written."""
-        self._read: dict[tuple[str, str, int], Any] = {}
+        self._read: dict[tuple[str, str], dict[int, Any]] = {}
+        """The elements of answers that were read, by step and name."""
+        self._checked: dict[tuple[str, str], tuple[int, bool]] = {}
+        """The attempt that had them when they were compared, and whether its step was settled: there they stay."""
         self._ready: list[tuple[int, str]] = []
         self._open: dict[str, Pending[Any]] = {}
         self._cursor, self._redone, self._learned = state.seq, state.redone, 0
@@ -249,10 +252,12 @@ class Pass:
         return True
 
     def _deliver_elements(self) -> bool:
-        known = {of: _written(self.state.steps[of[0]], of[1]) for of in {each[:2] for each in self._read}}
-        for (key, name, index), value in self._read.items():
-            step, written = self.state.steps[key], known[key, name]
-            if (index in written and written[index] != value) or (step.ok and index not in written):
+        for (key, name), read in self._read.items():
+            step = self.state.steps[key]
+            if self._checked.get((key, name)) == (of := (step.attempts, step.closed)):
+                continue
+            self._checked[key, name], written = of, _written(step, name)
+            if any(written.get(n, each) != each or (step.ok and n not in written) for n, each in read.items()):
                 raise Stale(key)
         waiting, self.reading[:] = [*self.reading], []
         for reader in waiting:
@@ -260,7 +265,8 @@ class Pass:
             written = {} if step is None else _written(step, reader.name)
             reader.index = min((each for each in written if each >= reader.index), default=reader.index)
             if step is not None and reader.index in written:  # unsound ones are left out while an answer is written
-                reader.value = self._read[step.key, reader.name, reader.index] = written[reader.index]
+                reader.value = written[reader.index]
+                self._read.setdefault((step.key, reader.name), {})[reader.index] = reader.value
             elif step is not None and step.closed:
                 reader.over = True
             else:

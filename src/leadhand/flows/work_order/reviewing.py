@@ -13,7 +13,14 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, object_of
 from leadhand.core.words.failures import ASK_AGAIN
 from leadhand.core.work_result import Review, Verdict, VerdictKind
-from leadhand.flows.context_budget import TOKENS_PER_SUBTASK, context_budget, grouped, is_too_large, tokens
+from leadhand.flows.context_budget import (
+    TOKENS_PER_SUBTASK,
+    context_budget,
+    grouped,
+    is_too_large,
+    page_size,
+    tokens,
+)
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.orders import order_problems
@@ -25,8 +32,11 @@ from .briefs import Shard
 from .roles import REVIEWER, RoleName, parse, proposed, with_role
 from .work import Work, needs_verdict, ran_out
 
-SHARD, EXACT = 25, 100
-"""Maximum subtasks per review, so that a model can judge each: those that need a verdict, and the others."""
+SHARD, MOST = 25, 100
+"""Maximum subtasks per review, so that a model can judge each, and of those that need no verdict. Of short results of
+workers that chose their tools, it has as many as verdicts fit into one answer."""
+SHORT = 150
+"""Tokens of a short result, with its calls."""
 AGAIN = "-again"
 """In the name of a shard that has what the review of another one left out."""
 NO_VERDICT = Failure.of("the review gave no usable verdict", "no_verdict", FailureClass.INVALID, ASK_AGAIN)
@@ -66,15 +76,25 @@ def _shards(run: FlowContext, work: Work) -> Iterator[Shard]:
         results = [each for each in results if each.ok]
     space = context_budget(state, RoleName.REVIEW)
     room = max(space - tokens([run.request, [each.state.subtask.name for each in results]]), space // 2)
-    least = {True: room // SHARD, False: room // EXACT}
-    sizes = [max(tokens(briefs.reviewed(state, each, {})), least[needs_verdict(each)]) for each in results]
-    groups = grouped([*zip(results, sizes, strict=True)], room)
+    sizes = [tokens(briefs.reviewed(state, each, {})) for each in results]
+    shares = [max(size, room // _most_like(state, each, size)) for each, size in zip(results, sizes, strict=True)]
+    groups = grouped([*zip(results, shares, strict=True)], room)
     length = sum(tokens(each.text) for each in work.usable()) * 2
     length += TOKENS_PER_SUBTASK * sum(map(needs_verdict, results))
     is_short = len(results) <= SHARD or length <= work.definition.limits.max_output_tokens
     composes = is_short and len(groups) == 1 and all(each.ok for each in work.latest)
     for n, each in enumerate(groups):
         yield Shard(str(n), each, whole=n == 0, compose=composes)
+
+
+def _most_like(state: RunState, result: Result, size: int) -> int:
+    """Return how many results like this one, of this size in tokens, a review judges at most."""
+    if not needs_verdict(result):
+        return MOST
+    given, is_short = result.state.subtask, result.ok and not result.state.acted and size <= SHORT
+    if given.tool is not None or given.expected_output or not is_short:
+        return SHARD
+    return max(SHARD, min(MOST, page_size(state)))
 
 
 async def _judged(run: FlowContext, work: Work, shard: Shard) -> list[tuple[Shard, Result]]:
