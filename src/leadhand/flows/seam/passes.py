@@ -93,7 +93,7 @@ class Pass:
         self._read: dict[tuple[str, str], dict[int, Any]] = {}
         """The elements of answers that were read, by step and name."""
         self._checked: dict[tuple[str, str], tuple[int, bool]] = {}
-        """The attempt that had them when they were compared, and whether its step was settled: there they stay."""
+        """The attempt that wrote them, and whether its step was settled: an attempt does not change what it wrote."""
         self._ready: list[tuple[int, str]] = []
         self._open: dict[str, Pending[Any]] = {}
         self._cursor, self._redone, self._learned = state.seq, state.redone, 0
@@ -254,11 +254,13 @@ class Pass:
     def _deliver_elements(self) -> bool:
         for (key, name), read in self._read.items():
             step = self.state.steps[key]
-            if self._checked.get((key, name)) == (of := (step.attempts, step.closed)):
+            if self._checked[key, name] == (of := (step.attempts, step.closed)):
                 continue
-            self._checked[key, name], written = of, _written(step, name)
+            written = _written(step, name)
             if any(written.get(n, each) != each or (step.ok and n not in written) for n, each in read.items()):
                 raise Stale(key)
+            if step.closed:
+                self._checked[key, name] = of
         waiting, self.reading[:] = [*self.reading], []
         for reader in waiting:
             step = self.state.steps.get(reader.step.key)
@@ -267,6 +269,7 @@ class Pass:
             if step is not None and reader.index in written:  # unsound ones are left out while an answer is written
                 reader.value = written[reader.index]
                 self._read.setdefault((step.key, reader.name), {})[reader.index] = reader.value
+                self._checked[step.key, reader.name] = step.attempts, step.closed
             elif step is not None and step.closed:
                 reader.over = True
             else:
