@@ -54,8 +54,12 @@ async def test_other_arguments_are_what_is_carried_out(api: Door, office: Office
     assert wrong.status_code in (409, 422)
     assert "amount" in wrong.json()["detail"]
 
-    await answer(api, card, "approve", args={"to": "Ben", "amount": 20})
+    shown = await answer(api, card, "approve", args={"to": "Ben", "amount": 20})
 
+    assert shown["args"] == {"to": "Ben", "amount": 20}
+    assert shown["edited"]
+    assert set(shown["origins"].values()) == {shown["by"]}
+    assert (shown["id"], shown["asked_for"]) == (card["id"], card["asked_for"])
     assert (await api.over(card["run_id"]))["answer"] == "paid 20 to Ben"
     assert office.calls == {"Ben 20": 1}
 

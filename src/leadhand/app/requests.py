@@ -21,7 +21,7 @@ class _Request:
     event: AnyEvent
     check: Callable[[RunState], object]
     blobs: Mapping[str, bytes]
-    recorded: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    recorded: asyncio.Future[RunState] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class Requests:
@@ -52,8 +52,9 @@ class Requests:
         event: AnyEvent,
         check: Callable[[RunState], object],
         blobs: Mapping[str, bytes] | None = None,
-    ) -> None:
-        """Append an answer. ``check`` raises UsageError if a state does not allow it; then the answer does not count.
+    ) -> RunState:
+        """Append an answer, and return the state of the run right after it. ``check`` raises UsageError if a state does
+        not allow it; then the answer does not count.
 
         Raises that error, and StoreError.
         """
@@ -63,7 +64,7 @@ class Requests:
         async with turn:
             if requests := self._waiting.pop(run_id, []):
                 await asyncio.shield(self._append(run_id, requests))
-        await request.recorded
+        return await request.recorded
 
     async def _append(self, run_id: str, requests: Sequence[_Request]) -> None:
         try:
@@ -80,9 +81,10 @@ class Requests:
             if missed := entries[0].seq - state.seq - 1:
                 state = fold(state, await log.entries(state.seq, missed))
             for each, entry in zip(allowed, entries, strict=True):
-                if not missed or _is_allowed(each, state):  # else another answer was first, and counts
-                    each.recorded.set_result(None)
+                counts = not missed or _is_allowed(each, state)  # else another answer was first, and counts
                 state = fold(state, [entry])
+                if counts:
+                    each.recorded.set_result(state)
             if missed:  # the head was not the right one, and did not count
                 await log.append(head=head_of(state))
             self._remember(state)

@@ -24,9 +24,9 @@ class Subtask(Value):
     """One part of a work order.
 
     ``tool`` must be called (None: the worker chooses) with ``args``; an argument may refer to results
-    (:mod:`leadhand.core.references`). ``needs`` and
-    ``repairs_subtask`` are keys; a lead that does not know the id of its order ``needs`` indexes and names, too.
-    ``expected_output`` is a sentence, or the JSON schema of the ``value`` of the result.
+    (:mod:`leadhand.core.references`). ``needs`` and ``repairs_subtask`` are keys; a lead that does not know the id of
+    its order ``needs`` indexes and names, too. ``expected_output`` is a sentence, or the JSON schema of the ``value``
+    of the result.
     """
 
     name: str = Field(min_length=1, max_length=200)

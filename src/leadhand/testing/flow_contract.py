@@ -62,9 +62,9 @@ class FlowContract:
         By default, the value has what the schema requires: the first choice, a true boolean, the smallest number, an
         empty list.
         """
-        return (
-            f"{step.step_id} is done" if worker.output is None else object_of(_smallest(worker.output, worker.output))
-        )
+        if worker.output is None:
+            return f"{step.step_id} is done"
+        return object_of(_smallest(worker.output, worker.output))
 
     def returned(self, step: Step, worker: Worker) -> ToolReturn | None:
         """Return what the last tool call of a worker returned; None for a worker that calls no tool. The worker

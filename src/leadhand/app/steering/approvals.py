@@ -155,8 +155,11 @@ async def answer(
     args: dict[str, Any] | None = None,
     always: bool = False,
     reason: str = "",
-) -> None:
-    """Approve a call or a plan, a call with other arguments if ``args`` is given, or deny it. Raises UsageError."""
+) -> Approval:
+    """Approve a call or a plan, a call with other arguments if ``args`` is given, or deny it, and return it answered.
+
+    Raises UsageError.
+    """
     _check_kind(asked, "call")
     approval = asked.approval
     if approval.kind == "plan" and (always or (args is not None and args != approval.args)):
@@ -179,13 +182,17 @@ async def answer(
         approve=approve,
         always=always,
     )
-    await runtime.requests.record(asked.run_id, event, lambda state: _check_open(state, asked))
+    state = await runtime.requests.record(asked.run_id, event, lambda state: _check_open(state, asked))
+    return state.approvals[approval.approval_id]
 
 
 async def settle_effect(
     runtime: Runtime, asked: OpenApproval, *, by: str, happened: bool, summary: str = "", raw: Json = None
-) -> None:
-    """Say whether an interrupted call happened, and what it returned. Raises UsageError."""
+) -> Approval:
+    """Say whether an interrupted call happened, and what it returned; return the answered question.
+
+    Raises UsageError.
+    """
     _check_kind(asked, "effect")
     if not happened and (summary or raw is not None):
         raise UsageError("a call that did not happen has no result", "Omit the summary and the result.")
@@ -197,7 +204,8 @@ async def settle_effect(
         reason=text(summary, "the summary", "Give the result of the call in words."),
         raw=payload,
     )
-    await runtime.requests.record(asked.run_id, answer, lambda state: _check_open(state, asked), blobs)
+    state = await runtime.requests.record(asked.run_id, answer, lambda state: _check_open(state, asked), blobs)
+    return state.approvals[asked.approval.approval_id]
 
 
 def changed_faults(runtime: Runtime, state: RunState, approval: Approval, args: object) -> list[str]:

@@ -109,7 +109,9 @@ async def approvals_settle(
     await _answer(approval, approvals.settle_effect, f"Recorded: {{}} {what}.", store, **found)
 
 
-async def _answer(given: str, answer: Callable[..., Awaitable[None]], said: str, store: StoreFlags, **how: Any) -> None:
+async def _answer(
+    given: str, answer: Callable[..., Awaitable[object]], said: str, store: StoreFlags, **how: Any
+) -> None:
     """Find a pending approval, answer it, and say where its run continues."""
     async with open_reader(store) as runtime:
         pending = await approvals.find_approval(runtime, given)

@@ -20,7 +20,7 @@ from leadhand.cli.options import json_or_text
 from leadhand.cli.terminal.approval_card import card, question
 from leadhand.cli.terminal.messages import choice_lines
 from leadhand.cli.terminal.streams import print_error, say, width
-from leadhand.core.approval import Question
+from leadhand.core.approval import Approval, Question
 from leadhand.core.errors import UsageError
 from leadhand.core.relations import open_question
 
@@ -82,8 +82,8 @@ async def prompt_for_approvals(runtime: Runtime, run_id: str) -> bool:
         answered = True
 
 
-async def _prompt(runtime: Runtime, pending: OpenApproval) -> None:
-    """Prompt for one approval and store the answer. Raises UsageError if it is no longer pending."""
+async def _prompt(runtime: Runtime, pending: OpenApproval) -> Approval:
+    """Prompt for one approval, store the answer and return it. Raises UsageError if it is no longer pending."""
     kind = pending.approval.kind
     args: dict[str, Any] | None = None
     answer = partial(approvals.answer, runtime, pending, by=user())

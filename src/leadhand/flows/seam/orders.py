@@ -184,8 +184,8 @@ def work(state: RunState, step: StepState) -> dict[str, Any]:
     given = step.subtask
     stated = resolved(given.args, {key: data for key in given.needs if (data := state.steps[key].data) is not None})
     facts = _task(state, given.name, given.tool, stated, given.expected_output)
-    if left := {name: value for name, value in given.args.items() if name not in stated}:
-        sources = {name: listed([*dict.fromkeys(references(value))]) for name, value in left.items()}
+    if left := [name for name in given.args if name not in stated]:
+        sources = {name: listed([*dict.fromkeys(references(given.args[name]))]) for name in left}
         facts["work_out"] = {name: f"choose it by the result of {source} in needs" for name, source in sources.items()}
     if given.needs or not given.args:  # else the lead has worked out the days that the arguments name
         facts |= today(state)

@@ -11,7 +11,6 @@ from pydantic import Field
 from leadhand.app.document.shapes import ApprovalCard
 from leadhand.app.steering import approvals
 from leadhand.app.steering.approvals import OpenApproval
-from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import UsageError
 from leadhand.ports.access import Scope
 from leadhand.server.access import Principal
@@ -98,19 +97,18 @@ async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService
         asked = await _open(service, principal, approval_id)
         match body.decision:
             case "approve":
-                await approvals.answer(
+                answered = await approvals.answer(
                     runtime, asked, by=by, approve=True, args=body.args, always=body.always, reason=body.reason
                 )
             case "deny":
-                await approvals.answer(runtime, asked, by=by, approve=False, reason=body.reason)
+                answered = await approvals.answer(runtime, asked, by=by, approve=False, reason=body.reason)
             case "settle":
-                await approvals.settle_effect(
+                answered = await approvals.settle_effect(
                     runtime, asked, by=by, happened=bool(body.happened), summary=body.summary, raw=body.raw
                 )
     await service.resume_answered(asked.run_id)
-    agreed = body.happened if body.decision == "settle" else body.decision == "approve"
-    status, said = ApprovalStatus.APPROVED if agreed else ApprovalStatus.DENIED, body.reason or body.summary
-    return asked.card().evolve(status=status, by=by, reason=said, args=body.args or asked.approval.args)
+    changed = {name: getattr(answered, name) for name in ("status", "by", "reason", "args", "origins", "edited")}
+    return asked.card().evolve(**changed)
 
 
 async def _shown(service: Service, principal: Principal, run_id: str | None = None) -> list[OpenApproval]:
