@@ -13,8 +13,8 @@ from leadhand.core.run import SETTLED, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.hooks import Hooks
-from leadhand.ports.tool_limits import ToolSettings
 from leadhand.tools.decorator import Tool
+from leadhand.tools.limits import ToolSettings
 from leadhand.tools.toolbox import Toolbox
 
 GROUP = "leadhand.tools"

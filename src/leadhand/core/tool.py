@@ -129,6 +129,9 @@ class ApprovalPolicy(StrEnum):
 
 DYNAMIC_WORKERS = "dynamic_workers"
 """The toolset by which workers make and call other workers."""
+OF_RUN = frozenset({"research", DYNAMIC_WORKERS})
+"""The toolsets whose tools read files, todos and workers of their run, which are not among their arguments."""
+RATE_SPANS_S = {"s": 1.0, "min": 60.0, "h": 3_600.0, "day": 86_400.0}
 
 
 class ToolSpec(Value):
@@ -166,6 +169,12 @@ class ToolSpec(Value):
     def at_once(self) -> SharedLimit | None:
         """The limit of its calls at once, None without one."""
         return None if self.concurrency is None else SharedLimit(scope=f"the tool `{self.name}`", most=self.concurrency)
+
+    @property
+    def interval_s(self) -> float:
+        """The seconds between the beginnings of two calls at its rate."""
+        calls, _, span = self.rate.partition("/")
+        return RATE_SPANS_S[span.strip()] / int(calls)
 
     @property
     def acts(self) -> bool:

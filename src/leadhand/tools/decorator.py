@@ -19,14 +19,14 @@ from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.value import Json, shown
 from leadhand.ports import Check, ToolContext
-from leadhand.ports.tool_limits import (
+from leadhand.tools.limits import (
     HOW_AT_ONCE,
     HOW_CACHE,
     HOW_RATE,
     MOST_AT_ONCE,
+    checked_rate,
     flaw,
     lifetime_s,
-    seconds_between,
 )
 
 _P = ParamSpec("_P")
@@ -287,7 +287,7 @@ def _limits(name: str, concurrency: Any, rate: Any, cache: Any) -> dict[str, Any
         raise UsageError(f"the tool {name} has concurrency={shown(concurrency)}", HOW_AT_ONCE)
     try:
         if rate is not None:
-            seconds_between(rate)
+            rate = checked_rate(rate)
     except ValueError as error:
         raise UsageError(f"the tool {name} has an invalid rate: {error}", HOW_RATE) from error
     try:

@@ -11,8 +11,8 @@ from leadhand.core.errors import UsageError
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
 from leadhand.core.worker import WILDCARDS
 from leadhand.ports import BoundTool
-from leadhand.ports.tool_limits import ToolSettings, applied
 from leadhand.tools.decorator import Tool
+from leadhand.tools.limits import ToolSettings, applied
 
 
 class Toolbox:

@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import ConfigDict
 from pydantic_core import to_json
 
+from leadhand.app.document.work_state import WorkState
 from leadhand.app.telemetry.tracing import warn_once
 from leadhand.core.events import Entry
 from leadhand.core.state import RunState
 from leadhand.core.value import Value, iso
-from leadhand.ports.work_state import WorkState
 
 
 class Document(Value):

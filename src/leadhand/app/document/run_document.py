@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from leadhand.app.document.work_state import WorkState
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.hosts.membership import host_wait
 from leadhand.app.new_limits import proposed_limits
@@ -19,7 +20,6 @@ from leadhand.flows.unjudged import judgement_of
 from leadhand.ports import ContextStore
 from leadhand.ports.hosts import NO_WAIT, HostWait
 from leadhand.ports.runs import RunListing
-from leadhand.ports.work_state import WorkState
 
 from . import shapes
 from .outcome import calls_made, done_calls, end_of, evidence_part, outcome_part

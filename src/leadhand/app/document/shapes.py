@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from leadhand.app.document.work_state import WorkState
 from leadhand.core.approval import Approval
 from leadhand.core.errors import Failure
 from leadhand.core.limits import Limits
@@ -15,7 +16,6 @@ from leadhand.core.work_order import WorkOrder
 from leadhand.core.work_result import Claim
 from leadhand.flows.report.shapes import Task
 from leadhand.ports.runs import RunListing
-from leadhand.ports.work_state import WorkState
 
 from . import Document
 from .outcome import DoneCall, EvidencePart, OutcomePart

@@ -21,7 +21,7 @@ from leadhand.core.run import WorkerCalls
 from leadhand.core.value import Value, shown
 from leadhand.core.work_result import Check
 from leadhand.flows.seam.worker import Worker
-from leadhand.ports.tool_limits import MOST_AT_ONCE, ToolSettings
+from leadhand.tools.limits import MOST_AT_ONCE, ToolSettings
 
 
 class ModelSettings(Value):

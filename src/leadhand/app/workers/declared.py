@@ -15,7 +15,7 @@ from leadhand.core.worker import ALL_TOOLS, WILDCARDS, Worker
 from leadhand.engine.gate import input_of
 from leadhand.flows.seam.worker import Worker as ProgramWorker
 from leadhand.flows.seam.worker import as_tool, with_tools
-from leadhand.ports.tool_limits import flaw
+from leadhand.tools.limits import flaw
 from leadhand.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from leadhand.core.decide.retries import TOO_LONG
 from leadhand.core.errors import FailureClass
 from leadhand.core.references import resolved
 from leadhand.core.state import Compacted, ModelTurn
-from leadhand.core.tool import CallState, Effect
+from leadhand.core.tool import OF_RUN, CallState, Effect
 from leadhand.core.value import Json, compact_json
 from leadhand.engine.attempts.conversation_turn import REPEATED, Turn
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work
-from leadhand.ports.tool_limits import OF_RUN
 
 ENDING = frozenset({FailureClass.RATE_LIMITED, FailureClass.LOST})
 """Failures of a call after which the controller retries the attempt; a model could not act on them."""

@@ -16,7 +16,6 @@ from leadhand.core.limits import SharedLimit
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.calls.slots import NO_PLACE, RunPlaces, Slots, announced, without_slot
 from leadhand.ports import Clock, ContextStore, DatabaseStore
-from leadhand.ports.tool_limits import seconds_between
 
 GRACE_S = 0.05
 """Seconds that an attempt waits for a place before it gives its slot back."""
@@ -211,7 +210,7 @@ class ToolLimits:
 
     async def _pass(self, tool: ToolSpec) -> None:
         """Wait for the next time at which a call of the tool may begin."""
-        seconds = seconds_between(tool.rate)
+        seconds = tool.interval_s
         turns = self._turns.setdefault((tool.name, tool.rate), asyncio.Semaphore(max(1, int(AHEAD_S / seconds))))
         with announced(f"the rate limit of the tool `{tool.name}`", lambda: tool.rate):
             async with AsyncExitStack() as waiting:  # the slot is taken again once the turn is passed on

@@ -6,33 +6,29 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from leadhand.core.tool import DYNAMIC_WORKERS, Effect, ToolSpec
+from leadhand.core.tool import OF_RUN, RATE_SPANS_S, Effect, ToolSpec
 from leadhand.core.value import Value, shown
 
-SPANS_S = {"s": 1.0, "min": 60.0, "h": 3_600.0, "day": 86_400.0}
 LIFETIMES_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 MOST_AT_ONCE = 10_000
 FASTEST = 1_000.0
 """Calls a second: a higher rate limits nothing that a process can do."""
 LONGEST_LIFETIME_S = 366 * 86_400.0
-OF_RUN = frozenset({"research", DYNAMIC_WORKERS})
-"""The toolsets whose tools read files, todos and workers of their run, which are not among their arguments."""
-_RATE = re.compile(rf"([0-9]{{1,9}}) ?/ ?({'|'.join(SPANS_S)})", re.ASCII)
+_RATE = re.compile(rf"([0-9]{{1,9}}) ?/ ?({'|'.join(RATE_SPANS_S)})", re.ASCII)
 _LIFETIME = re.compile(rf"([0-9]{{1,9}}) ?({'|'.join(LIFETIMES_S)})", re.ASCII)
 HOW_RATE = 'Use calls per s, min, h or day, such as "10/s" or "100/min".'
 HOW_CACHE = 'Use seconds, or a number with s, m, h, d or w, such as "30m" or "7d".'
 HOW_AT_ONCE = f"Use a whole number from 1 to {MOST_AT_ONCE:,}."
 
 
-def seconds_between(rate: object) -> float:
-    """Return the seconds between two calls at a rate such as ``10/s``. Raises ValueError."""
+def checked_rate(rate: object) -> str:
+    """Return a rate such as ``10/s`` without spaces around it. Raises ValueError."""
     found = _RATE.fullmatch(rate.strip()) if isinstance(rate, str) else None
-    calls = int(found[1]) if found is not None else 0
-    if found is None or calls == 0:
+    if found is None or int(found[1]) == 0:
         raise ValueError(f"{shown(rate)} is not a rate")
-    if calls / SPANS_S[found[2]] > FASTEST:
+    if int(found[1]) / RATE_SPANS_S[found[2]] > FASTEST:
         raise ValueError(f"{shown(rate)} is more than {FASTEST:,.0f} calls a second")
-    return SPANS_S[found[2]] / calls
+    return found[0]
 
 
 def lifetime_s(lifetime: object) -> float:
@@ -49,7 +45,7 @@ def lifetime_s(lifetime: object) -> float:
     return seconds
 
 
-def _checked(read: Callable[[object], float]) -> AfterValidator:
+def _checked(read: Callable[[object], object]) -> AfterValidator:
     def check(value: object) -> object:
         read(value)
         return value
@@ -65,7 +61,7 @@ class ToolSettings(Value):
     """
 
     concurrency: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
-    rate: Annotated[str, _checked(seconds_between)] | None = Field(default=None, examples=["10/s", "100/min"])
+    rate: Annotated[str, AfterValidator(checked_rate)] | None = Field(default=None, examples=["10/s", "100/min"])
     cache: Annotated[str | float, _checked(lifetime_s)] | None = Field(default=None, examples=["30m", "7d", 1800])
 
 
