@@ -64,33 +64,32 @@ def test_a_reference_that_leads_nowhere_is_left_to_a_worker():
     assert resolved({"n": to, "m": 1}, {"wo-001.0": ResultData(summary="2")}) == {"m": 1}
 
 
-def doubling(levels: int, reference: str, anchor: str = "") -> dict[str, Any]:
+def doubling(levels: int, reference: str) -> dict[str, Any]:
     """A schema of a few lines that stands for as many parts as two to the power of its levels."""
-    parts: dict[str, Any] = {"part-0": {"type": "string", "$anchor": "part-0"}}
+    parts: dict[str, Any] = {"part-0": {"type": "string"}}
     for level in range(1, levels + 1):
         named = {"$ref": reference.format(level - 1)}
-        parts[f"part-{level}"] = {"$anchor": f"part-{level}", "allOf": [named, named]}
+        parts[f"part-{level}"] = {"allOf": [named, named]}
     return {"type": "object", "$defs": parts, "properties": {"a": {"$ref": reference.format(levels)}}}
 
 
-@pytest.mark.parametrize("reference", ["#/$defs/part-{}", "#/%24defs/part-{}"])
-def test_a_schema_whose_check_would_never_end_is_refused(reference: str):
-    assert "100,000" in schema_flaw(doubling(40, reference))
+def test_a_schema_whose_check_would_never_end_is_refused():
+    assert "1,000,000" in schema_flaw(doubling(40, "#/$defs/part-{}"))
 
 
-@pytest.mark.parametrize("reference", ["#part-{}", "elsewhere#/$defs/part-{}", "#/$defs/none-{}"])
+@pytest.mark.parametrize("reference", ["#part-{}", "elsewhere#/$defs/part-{}", "#/$defs/none-{}", "#/%24defs/part-{}"])
 def test_a_reference_that_is_no_pointer_into_the_schema_is_refused(reference: str):
     assert schema_flaw(doubling(1, reference))
 
 
 @pytest.mark.parametrize("place", ["{}", "+{}", "00{}"])
-def test_references_to_places_in_lists_are_counted_or_refused(place: str):
+def test_references_to_places_in_lists_are_refused(place: str):
     """The levels are items of one list, and each refers to the previous one twice."""
     twice = [{"allOf": [{"$ref": "#/items/anyOf/" + place.format(level)}] * 2} for level in range(40)]
     levels = [{"type": "string"}, *twice]
     named = {"$ref": "#/items/anyOf/" + place.format(40)}
     schema = {"type": "object", "items": {"anyOf": levels}, "properties": {"a": named}}
-    assert ("100,000" if place == "{}" else "nothing found") in schema_flaw(schema)
+    assert "$ref cannot be used" in schema_flaw(schema)
 
 
 def test_what_references_stand_for_is_looked_for_in_a_bounded_number_of_places():
@@ -103,7 +102,9 @@ def test_what_references_stand_for_is_looked_for_in_a_bounded_number_of_places()
 
 def test_a_place_in_a_list_with_thousands_of_digits_leads_nowhere():
     named = {"$ref": "#/items/anyOf/" + "9" * 5_000}
-    assert "nothing found" in schema_flaw({"type": "object", "items": {"anyOf": [{}]}, "properties": {"a": named}})
+    assert "$ref cannot be used" in schema_flaw(
+        {"type": "object", "items": {"anyOf": [{}]}, "properties": {"a": named}}
+    )
 
 
 def test_a_long_chain_of_references_is_refused():

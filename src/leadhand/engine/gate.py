@@ -1,18 +1,18 @@
 """Checks of results, arguments and proposed calls: schemas, conditions, references between results."""
 
 import json
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast
-from urllib.parse import unquote
 
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.references import Unresolved, pointed, references
+from leadhand.core.references import references
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Json, is_list, is_object, json_problem
+from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of
 from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.worker import output_schema
 from leadhand.ports import Work
@@ -36,8 +36,12 @@ class Frozen(Generic[_T]):
 
 
 _MOST_PROBLEMS = 8
-MOST_PARTS = 100_000
-"""Parts of a schema that a model or a person wrote, at most. A check takes about a microsecond for each."""
+LARGEST_SCHEMA = 5_000_000
+"""Characters of a schema that a model or a person wrote, at most. A check takes about a microsecond for each fifty."""
+_DEFINITIONS = ("$defs", "definitions")
+_REFERENCE = re.compile(r'"\$ref":"([^"]*)"')
+_OWN_PART = r'#(?:/(?:\$defs|definitions)/[^/"%~]+)?"'
+_OTHER_REFERENCE = re.compile(rf'"(\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef|ref(?!":"{_OWN_PART})))":"')
 OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
 """The problem of a value that has no problem without its secrets."""
 
@@ -77,17 +81,6 @@ def malformed(message: str) -> Failure:
     return Failure.of(message, "malformed_answer", FailureClass.INVALID, ANOTHER_MODEL)
 
 
-def json_flaw(text: str) -> str:
-    """Return where the JSON object in a text is malformed, to be put after a message; "" if no place can be named."""
-    try:
-        json.JSONDecoder().raw_decode(text, max(text.find("{"), 0))
-    except json.JSONDecodeError as error:
-        return f": {error.msg} in line {error.lineno}, column {error.colno}" if "{" in text else ""
-    except RecursionError:
-        pass
-    return ""
-
-
 def schema_flaw(schema: Mapping[str, Any]) -> str:
     """Return why a schema that a model wrote cannot be used for a result; "" if it can. Nothing is fetched for it."""
     import jsonschema_rs  # imported late, as below
@@ -95,8 +88,10 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
     if schema.get("type") != "object":
         return 'it has to describe an object: {"type": "object", "properties": …}'
     try:
-        if _parts_of(schema) > MOST_PARTS:
-            return f"its references stand for more than {MOST_PARTS:,} parts"
+        if found := _OTHER_REFERENCE.search(compact_json({**schema, "$id": None})):
+            return f"{found[1]} cannot be used: refer to parts with $ref and #/$defs/NAME"
+        if _size_of(schema) > LARGEST_SCHEMA:
+            return f"its references stand for more than {LARGEST_SCHEMA:,} characters"
         jsonschema_rs.validator_for(deepcopy(dict(schema)), retriever=_not_fetched)
     except RecursionError:
         return "it is nested too deeply"
@@ -106,30 +101,22 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
     return ""
 
 
-def _parts_of(schema: Mapping[str, Any]) -> int:
-    """Return how many parts a schema has, each counted wherever it is referred to: a short schema can stand for so many
-    that no check of it ends. Raises :class:`Unresolved` for a reference that does not point into the schema."""
-    counted: dict[int, int] = {}
+def _size_of(schema: Mapping[str, Any]) -> int:
+    """Return the characters of a schema, in which each part counts wherever it is referred to: a short schema can stand
+    for so many parts that no check of it ends."""
+    written = {"#": compact_json({name: part for name, part in schema.items() if name not in _DEFINITIONS})}
+    for kind in _DEFINITIONS:
+        written |= {f"#/{kind}/{name}": compact_json(part) for name, part in object_of(schema.get(kind)).items()}
+    sizes: dict[str, int] = {}
 
-    def count(value: Json) -> int:
-        if is_list(value):
-            return sum(map(count, value))
-        if not is_object(value):
-            return 0
-        if id(value) not in counted:
-            counted[id(value)] = 0  # what refers to itself is counted once on its way
-            names = ("$dynamicRef", "$recursiveRef", *(["$id"] if value is not whole else []))
-            if named := [name for name in names if isinstance(value.get(name), str)]:
-                raise Unresolved(f"{named[0]} cannot be used: refer to parts with $ref and #/$defs/NAME")
-            inner = sum(count(each) for name, each in value.items() if name not in ("$defs", "definitions"))
-            reference = value.get("$ref")
-            if isinstance(reference, str):
-                inner += count(pointed(whole, unquote(reference.removeprefix("#"))))
-            counted[id(value)] = 1 + inner
-        return counted[id(value)]
+    def size(name: str) -> int:
+        if name not in sizes:
+            sizes[name] = 0  # what refers to itself is counted once on its way
+            text = written.get(name, "")
+            sizes[name] = len(text) + sum(map(size, _REFERENCE.findall(text)))
+        return sizes[name]
 
-    whole = deepcopy(schema)
-    return count(whole)
+    return size("#")
 
 
 def input_of(schema: dict[str, Any] | None, text: str) -> tuple[Json, list[str]]:

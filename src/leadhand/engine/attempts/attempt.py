@@ -31,7 +31,6 @@ from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.gate import (
     OF_A_SECRET,
     argument_problems,
-    json_flaw,
     malformed,
     proposed_problems,
     schema_problems,
@@ -200,8 +199,7 @@ class Attempt:
         if output is None and turn.message.tool_calls:  # each call was answered with an error, as no tools were offered
             return ["the answer calls a tool, but no tools are available here"]
         if output is not None and (turn.value is None or turn.message.tool_calls):
-            flaw = json_flaw(turn.message.text) if turn.value is None else ""
-            return [f"the answer is not one JSON object that matches the schema of {self._work.worker.name}{flaw}"]
+            return [f"the answer is not one JSON object that matches the schema of {self._work.worker.name}"]
         if output is None and is_blank(turn.message.text):
             return ["the answer is empty"]
         proof = self._support(made)
