@@ -74,7 +74,7 @@ def doubling(levels: int, reference: str) -> dict[str, Any]:
 
 
 def test_a_schema_whose_check_would_never_end_is_refused():
-    assert "1,000,000" in schema_flaw(doubling(40, "#/$defs/part-{}"))
+    assert "5,000,000" in schema_flaw(doubling(40, "#/$defs/part-{}"))
 
 
 @pytest.mark.parametrize("reference", ["#part-{}", "elsewhere#/$defs/part-{}", "#/$defs/none-{}", "#/%24defs/part-{}"])
@@ -102,9 +102,8 @@ def test_what_references_stand_for_is_looked_for_in_a_bounded_number_of_places()
 
 def test_a_place_in_a_list_with_thousands_of_digits_leads_nowhere():
     named = {"$ref": "#/items/anyOf/" + "9" * 5_000}
-    assert "$ref cannot be used" in schema_flaw(
-        {"type": "object", "items": {"anyOf": [{}]}, "properties": {"a": named}}
-    )
+    schema = {"type": "object", "items": {"anyOf": [{}]}, "properties": {"a": named}}
+    assert "$ref cannot be used" in schema_flaw(schema)
 
 
 def test_a_long_chain_of_references_is_refused():
@@ -114,7 +113,11 @@ def test_a_long_chain_of_references_is_refused():
 
 
 def test_a_schema_that_refers_to_itself_or_often_to_one_part_is_none_of_these():
-    node = {"type": "object", "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}}
+    node = {
+        "$id": "https://example.com/node",
+        "type": "object",
+        "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}},
+    }
     often = {"type": "object", "properties": {f"p{n}": {"$ref": "#/$defs/part-8"} for n in range(50)}}
     for schema in (node, doubling(8, "#/$defs/part-{}") | often):
         assert schema_flaw(schema) == ""

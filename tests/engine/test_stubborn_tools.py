@@ -32,7 +32,7 @@ GIVE_UP = calls(("give_up", {"reason": "it does not work"}))
 async def test_a_tool_that_swallows_its_cancellation_is_abandoned_and_what_it_says_late_does_not_count(
     open_world: Any, then: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("leadhand.engine.contained.CLEARING_UP_S", 0.02)
+    monkeypatch.setattr("leadhand.engine.threads.CLEARING_UP_S", 0.02)
     over = asyncio.Event()
 
     @tool(retries=0, timeout=0.02)
@@ -70,7 +70,7 @@ async def test_a_service_that_wants_to_be_left_alone_beyond_the_run_s_time_is_no
 
 
 async def test_a_tool_that_never_lets_go_does_not_keep_its_process_alive(open_world: Any, monkeypatch: Any):
-    monkeypatch.setattr("leadhand.engine.contained.CLEARING_UP_S", 0.02)
+    monkeypatch.setattr("leadhand.engine.threads.CLEARING_UP_S", 0.02)
     left: list[str] = []
 
     @tool(retries=0, timeout=0.02)

@@ -12,8 +12,7 @@ from leadhand.core.errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClas
 from leadhand.core.run import RunDefinition
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import Json, Unfit, one_line, plain_json, shown
-from leadhand.engine.contained import contained
-from leadhand.engine.threads import Threads
+from leadhand.engine.threads import Threads, contained
 from leadhand.ports import Work
 from leadhand.ports.hooks import (
     AfterModel,

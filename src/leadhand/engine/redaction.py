@@ -47,7 +47,7 @@ _PATTERNS = (
     rf":\\{{0,8}}/\\{{0,8}}/([^/?#{_REST}]+)@",
     rf"{_NAMES}(?:{_VALUE}|[*`]*[ \t]*[:=](?:[ \t*`]|\\t)*{_TOKEN})",
     rf"(?=[abistuABISTU])(?:(?<![A-Za-z0-9_-])|(?i:auth|api|id|bot|session|user)[-_])(?i:token)={_TOKEN}",
-    rf"(-----BEGIN [A-Z ]*PRIVATE KEY-----{_KEY_BODY}(?:-----END [A-Z ]*PRIVATE KEY-----)?)",
+    rf"(-----BEGIN [A-Z ]*PRIVATE KEY-----{_KEY_BODY}(?:-----END[A-Z ]*-{{0,5}})?)",
 )
 _FIELD_NAME = re.compile(rf"{_FIELD}$")
 _WORD = re.compile(r"[!-\u0dff]+|\S")
@@ -61,8 +61,11 @@ class Redactor:
         """Values of fewer than eight characters are not searched for, because they may be ordinary words."""
         forms = {form for secret in secrets if len(secret) >= 8 for form in _forms(secret)}
         self._known = sorted(forms, key=len, reverse=True)
-        # "-----BEGIN RSA PRIVATE KEY-----" has four words; what else begins a secret has fewer.
-        self._held_back = max([4, *(len(_WORD.findall(secret)) for secret in forms)])
+        # "-----BEGIN RSA PRIVATE KEY-----" has four words; what else begins a secret of several words has fewer.
+        words = [_WORD.findall(secret) for secret in forms]
+        self._most_words = max([4, *map(len, words)])
+        begin = [rf"(?i:bearer|basic)|-----BEGIN|{_NAMES}", *(re.escape(each[0]) for each in words if len(each) > 1)]
+        self._begin = re.compile("|".join(begin))
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str], more: Iterable[str] = ()) -> Redactor:
@@ -101,14 +104,16 @@ class Redactor:
     def unfinished(self, written: str) -> tuple[str, str]:
         """Return what can be shown of a text that is still being written, and the rest, to which the next part belongs.
 
-        The rest is the last words, which may become a secret, and the secrets that reach into them.
+        The rest is an unfinished word, and what before it may become a secret of several words.
         """
-        words = [found.start() for found in _WORD.finditer(written)]
-        stop = words[-self._held_back] if len(words) >= self._held_back else 0
+        words = [0, *(found.start() for found in _WORD.finditer(written))]
+        stop = len(written) if written[-1:].isspace() else words[-1]
+        if begun := self._begin.search(written, words[-self._most_words :][0]):
+            stop = min(stop, begun.start())
         patterns = self._patterns if self._may_hold_secret(written) else []
         spans = sorted(found.span() for pattern in patterns for found in pattern.finditer(written))
         for first, last in reversed(spans):
-            stop = first if first < stop < last else stop
+            stop = first if first < stop <= last else stop
         return self.text(written[:stop]), written[stop:]
 
     def value(self, value: _V, written: str = "") -> _V:

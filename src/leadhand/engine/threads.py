@@ -1,4 +1,4 @@
-"""Code of users that may block: it runs on daemon threads, and what it raises stays its own."""
+"""Run code of users, on threads or on the loop, so that it can neither end nor block anything beyond its own call."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ import contextlib
 import contextvars
 import inspect
 import threading
+import time
 import traceback
-from collections.abc import Awaitable, Callable
+import types
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leadhand.engine.tool_returns import described
+from leadhand.flows.seam.lines import blocked, waits_at
 
 _T = TypeVar("_T")
 
 OURS = Path(__file__).parents[1]
 CLEARING_UP_S = 1.0
 """Seconds that cancelled code has for cleaning up."""
+HOW = "use await in it, or a function without async, which runs on a thread"
 
 
 class Ended(Exception):
@@ -66,6 +70,65 @@ def _settle(done: Future[_T], call: Callable[[], _T]) -> None:
         done.set_exception(error)
     except BaseException as error:  # such as SystemExit, which must not end the process
         done.set_exception(Ended(described(error)))
+
+
+async def contained(call: Awaitable[Any]) -> Any:
+    """Await a coroutine of users without letting it end or block anything beyond this call.
+
+    It runs as a separate task. If it ignores cancellation, it is abandoned, and its late result is ignored.
+    """
+    running = _without_exit(call)
+    task = asyncio.ensure_future(running)
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # read, so that asyncio is silent
+        await asyncio.wait({task}, timeout=CLEARING_UP_S)
+        if not task.done():  # it ignores cancellation; the loop would wait for it forever at its end
+            with contextlib.suppress(RuntimeError, ValueError):
+                running.close()
+            task.cancel()
+        raise
+    if task.cancelled():
+        raise Ended("CancelledError")
+    try:
+        return task.result()
+    except (Exception, KeyboardInterrupt):  # an interrupt comes from the person at the keyboard
+        raise
+    except BaseException as error:  # such as PanicException of an extension written in Rust
+        raise Ended(described(error)) from error
+
+
+async def _without_exit(call: Awaitable[Any]) -> Any:
+    """Await a call; SystemExit and similar exceptions become an error of the call."""
+    try:
+        return await call
+    except SystemExit as error:
+        raise Ended("SystemExit") from error
+
+
+@types.coroutine
+def watched(call: Coroutine[Any, Any, Any], tell: Callable[[str], None]) -> Generator[Any, Any, Any]:
+    """Await a coroutine, and ``tell`` at which lines it blocked the loop."""
+    error: BaseException | None = None
+    line = waits_at(call, ours=str(OURS))
+    while True:
+        began = time.monotonic()
+        try:
+            waits = call.send(None) if error is None else call.throw(error)
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            after = waits_at(call, ours=str(OURS))
+            if slow := blocked(line if after == "?" else after, time.monotonic() - began, HOW):
+                tell(slow)
+            line = after
+        try:
+            yield waits
+            error = None
+        except BaseException as raised:
+            error = raised
 
 
 class OnLoop:

@@ -34,11 +34,10 @@ from leadhand.engine.attempts.conversation import Conversation, is_final, ordere
 from leadhand.engine.attempts.conversation_turn import Turn
 from leadhand.engine.attempts.endings import Parked, completed, failed, too_many_turns
 from leadhand.engine.attempts.turns import Turns
-from leadhand.engine.contained import contained, watched
 from leadhand.engine.gate import OF_A_SECRET, malformed, schema_problems
 from leadhand.engine.log import RunLog
 from leadhand.engine.system_errors import is_passing
-from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, line_of
+from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, contained, line_of, watched
 from leadhand.engine.tool_returns import described
 from leadhand.flows.progress_lines import progress_lines
 from leadhand.ports import ModelError, Work
