@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, TypeVar, cast
 from urllib.parse import quote, unquote
@@ -72,10 +72,13 @@ class Redactor:
         """A redactor that knows the values of every variable named like a secret, and the passwords in URLs."""
         return cls([*(secret for item in environment.items() for secret in _secrets_of(*item)), *more])
 
+    def _may_hold_secret(self, written: str) -> bool:
+        """Whether a text, or a value as JSON, may have a secret."""
+        return self._search(written if written.isascii() else written.encode(errors="replace"))
+
     @cached_property
-    def _may_hold_secret(self) -> Any:
-        """Whether a text, or a value as JSON, may have a secret: pydantic searches it a hundred times faster than
-        Python, but returns no place."""
+    def _search(self) -> Callable[[str | bytes], bool]:
+        """Pydantic searches a hundred times faster than Python, but returns no place."""
         known = (_literal(secret[:40]) for secret in self._known)
         pattern = re.sub(r"\(\?<?[=!][^)]*\)", "", "|".join([*known, *_PATTERNS, rf'{_FIELD}\\{{0,8}}"\s*:']))
         pattern = pattern.replace("{0,8}", "*").replace("{1,8}", "+")  # Python would take quadratic time
