@@ -117,7 +117,7 @@ async def test_an_attempt_that_begins_anew_begins_anew_for_everybody(served: Ser
     [
         (["The key is ", "hunter2", "hunter2", " and more "], "The key is [redacted] and more "),
         (["Say ", "correct ", "horse ", "battery", " to Ann "], "Say [redacted] to Ann "),
-        (["Send ", "Bearer ", "abcdefghijklmnop", "qrstuvwxyz ", "so "], "Send [redacted] so "),
+        (["Send ", "Bearer ", "abcdefghijklmnop", "qrstuvwxyz ", "so it goes "], "Send Bearer [redacted] so it goes "),
         (["It is ", "-----BEGIN ", "PRIVATE KEY-----\n", "MIIEow\n", "-----END ", "PRIVATE KEY-----", "\n"],
          "It is [redacted]\n"),
     ],
