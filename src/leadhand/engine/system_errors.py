@@ -19,6 +19,8 @@ def is_passing(error: OSError) -> bool:
         return False  # whatever was being handled when it was raised
     found: BaseException | None = error
     for _ in range(10):  # a chain may be a circle
+        if found is None:
+            break
         if isinstance(found, ConnectionError | TimeoutError | socket.gaierror | ssl.SSLError):
             return True
         if isinstance(found, OSError) and found.errno in _UNREACHABLE:
