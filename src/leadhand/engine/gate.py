@@ -12,7 +12,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.references import references
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of
+from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, shown
 from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.worker import output_schema
 from leadhand.ports import Work
@@ -41,7 +41,9 @@ LARGEST_SCHEMA = 5_000_000
 _DEFINITIONS = ("$defs", "definitions")
 _REFERENCE = re.compile(r'"\$ref":"([^"]*)"')
 _OWN_PART = r'#(?:/(?:\$defs|definitions)/[^/"%~]+)?"'
-_OTHER_REFERENCE = re.compile(rf'"(\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef|ref(?!":"{_OWN_PART})))":"')
+_OTHER_REFERENCE = re.compile(
+    rf'"(\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef|ref(?!":"{_OWN_PART})))":"([^"]*)"'
+)
 OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
 """The problem of a value that has no problem without its secrets."""
 
@@ -89,7 +91,7 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
         return 'it has to describe an object: {"type": "object", "properties": …}'
     try:
         if found := _OTHER_REFERENCE.search(compact_json({**schema, "$id": None})):
-            return f"{found[1]} cannot be used: refer to parts with $ref and #/$defs/NAME"
+            return f"{found[1]} {shown(found[2])} cannot be used: refer to parts with $ref and #/$defs/NAME"
         if _size_of(schema) > LARGEST_SCHEMA:
             return f"its references stand for more than {LARGEST_SCHEMA:,} characters"
         jsonschema_rs.validator_for(deepcopy(dict(schema)), retriever=_not_fetched)
