@@ -155,7 +155,7 @@ def _check_readiness(state: RunState) -> None:
                 assert (key in state.ready) + (key in state.blocked or bool(waits)) == 1, f"{key} is nowhere"
                 assert state.awaited.get(key, 0) == sum(not state.steps[needed].ok for needed in needs)
             case StepStatus.RUNNING:
-                assert step.attempt is not None
+                assert step.attempt is not None or step.is_inner
                 assert key not in state.parked
             case StepStatus.WAITING:
                 assert key in state.parked

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.histories import History, failure
+from core.own import current, history_of
 from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.decide.retries import (
+    CUT,
     FIRST_DELAY_S,
     LONGEST_DELAY_S,
     MAX_LOSSES,
@@ -19,10 +21,11 @@ from leadhand.core.decide.retries import (
     backoff_s,
     retry_after_s,
 )
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import AWAY, INTERRUPTED, Failure, FailureClass
 from leadhand.core.limits import LONGEST_WAIT_S, Limits
 from leadhand.core.tool import Effect, ToolSpec
 from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.worker import Worker
 
 LOOK = ToolSpec(name="look", description="Look.", parameters={"type": "object"}, retries=2)
 CLASSES = st.sampled_from(list(FailureClass))
@@ -82,6 +85,58 @@ def test_transient_failures_are_tried_again_as_often_as_the_tool_allows():
     assert again(transient, (FailureClass.LOST, FailureClass.INVALID, FailureClass.RATE_LIMITED) * 2) is not None
     assert again(transient, tool=LOOK.evolve(retries=0)) is None
     assert again(transient, tool=None, limits=Limits(max_retries=0)) is None
+
+
+def test_a_model_that_is_away_for_longer_than_its_calls_wait_is_not_asked_again():
+    assert again(failure("transient", AWAY)) is None
+
+
+def test_lost_and_malformed_answers_are_tried_again_as_often_as_their_limits_allow():
+    for class_, most in ((FailureClass.LOST, MAX_LOSSES), (FailureClass.INVALID, Limits().max_repairs)):
+        assert again(failure(class_, CUT), (class_,) * (most - 1)) is not None
+        assert again(failure(class_, CUT), (class_,) * most) is None
+
+
+def test_a_service_may_ask_for_a_wait_and_for_no_longer_one_than_the_longest():
+    limited = failure("rate_limited")
+
+    assert again(limited.evolve(retry_after_s=3_600.0)) == 3_600
+    assert again(limited.evolve(retry_after_s=2 * LONGEST_WAIT_S)) == LONGEST_WAIT_S
+
+
+KEY = "wo-001.0"
+
+
+def looking() -> History:
+    """A run in which a subtask looks, with a tool that has fewer retries than its run."""
+    history = history_of(Worker(name="work", tools=("look",)))
+    order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=(Subtask(name="a", tool="look", args={"n": 1}),))
+    assert history.command(do.IssueOrder(order))
+    assert history.command(do.Start(KEY))
+    assert (history.state.tools["look"].retries, history.state.definition.limits.max_retries) == (1, 2)
+    return history
+
+
+def test_only_failures_of_one_class_use_up_its_tries_and_a_tool_has_its_own():
+    history = looking()
+    for class_, type_ in (("lost", ""), ("transient", INTERRUPTED), ("lost", ""), ("transient", "")):
+        history.fails(current(history, KEY), FailureClass(class_), type_)
+        assert history.command(do.Settle(KEY))
+        assert history.state.steps[KEY].status == "pending"
+    history.fails(current(history, KEY), FailureClass.TRANSIENT)
+    assert history.command(do.Settle(KEY))
+
+    assert history.state.steps[KEY].status == "failed"
+
+
+def test_only_the_attempt_that_runs_can_be_given_up():
+    history = looking()
+    history.fails(current(history, KEY), FailureClass.LOST)
+    assert not history.command(do.Lose(f"{KEY}/a1", failure("lost"))), "it has returned"
+    assert history.command(do.Settle(KEY))
+
+    assert current(history, KEY).attempt == f"{KEY}/a2"
+    assert not history.command(do.Lose(f"{KEY}/a1", failure("lost")))
 
 
 def test_rate_limits_do_not_count_as_failures():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,9 +16,9 @@ from leadhand.core.limits import Ceiling, nanousd
 from leadhand.core.relations import MAX_DEPTH, ancestors, tools_of, tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.tool import DefineWorker, Delegate
-from leadhand.core.work_order import Step
-from leadhand.core.worker import ALL_TOOLS, Worker
+from leadhand.core.tool import ApprovalPolicy, DefineWorker, Delegate
+from leadhand.core.work_order import Step, Subtask
+from leadhand.core.worker import ALL_TOOLS, OWN_TOOLS, Worker
 from leadhand.engine.work import scopes_of
 
 ANY = Worker(name="any", tools=(ALL_TOOLS,))
@@ -205,6 +206,42 @@ def test_steps_ask_for_others_only_so_deep():
     assert isinstance(answer, ev.CallAnswered)
     assert (answer.call_id, answer.ok) == (f"{key}/t1/c0", False)
     assert str(MAX_DEPTH) in answer.content
+
+
+@pytest.mark.parametrize("asked", [1, 2])
+def test_a_worker_delegates_only_as_often_as_it_may(asked: int):
+    history = history_of(Worker(name="lead", tools=(ALL_TOOLS,), max_children=1))
+    assigned(history, "a", "lead")
+    events = decided(history, "a", *[Delegate()] * asked)
+
+    assert [isinstance(each, ev.StepIssued) for each in events] == [asked == 1]
+
+
+def test_a_leader_delegates_to_its_own_workers_with_all_their_tools_and_to_those_that_were_made_with_its_own():
+    history = history_of(Worker(name="lead", tools=("look", "research", "scout"), delegates=("writer",)), ANY, WRITER)
+    assigned(history, "a", "any")
+    decided(history, "a", DefineWorker(name="scout", instructions="Go.", description="goes", tools=("send", "look")))
+    for key, worker, expected in (("b", "writer", {"write", "look"}), ("c", "scout", {"look"})):
+        assigned(history, key, "lead")
+        child = child_of(history, key, Delegate(worker=worker), tool="research")
+        assert may_use(history.state, child) == expected
+
+
+def test_a_worker_of_all_own_tools_has_those_that_only_read():
+    history = history_of(Worker(name="reader", tools=(OWN_TOOLS, "write")))
+    assigned(history, "a", "reader")
+
+    assert may_use(history.state, "a") == {"look", "write"}
+
+
+@pytest.mark.parametrize("tool", ["look", "send", None])
+@pytest.mark.parametrize("policy", [ApprovalPolicy.ASK, ApprovalPolicy.AUTO])
+def test_a_subtask_acts_without_approval_only_if_it_is_what_was_ordered(tool: str | None, policy: ApprovalPolicy):
+    state = history_of(ANY).state
+    state = replace(state, definition=state.definition.evolve(approve=policy))
+    allowed = tools_of(state, Step(step_id="wo-001.0", worker="any", subtask=Subtask(name="a", tool=tool)))
+
+    assert allowed == EVERY_TOOL - ({"send"} if policy is ApprovalPolicy.AUTO and tool != "send" else set[str]())
 
 
 # --- what may be spent -----------------------------------------------------------------------------------------------

@@ -1,0 +1,322 @@
+"""What people want of steps is granted or declined with a reason, and never repeats anything behind their backs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.histories import History, failure
+from core.own import assigned, current, decided, history_of
+from leadhand.core import decide as do
+from leadhand.core import events as ev
+from leadhand.core.approval import Approval
+from leadhand.core.decide import due
+from leadhand.core.decide.requests import repeated
+from leadhand.core.errors import FailureClass
+from leadhand.core.limits import Money
+from leadhand.core.outcome import FlowAnswer
+from leadhand.core.run import RunStatus
+from leadhand.core.tool import Delegate, Effect
+from leadhand.core.words.failures import needs_failed
+from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.work_result import ResultData, Review
+from leadhand.core.worker import ALL_TOOLS, Worker
+
+LEAD = Worker(name="lead", tools=(ALL_TOOLS,), counts=True)
+HELPER = Worker(name="helper", tools=(ALL_TOOLS,))
+WORK = Worker(name="work", tools=(ALL_TOOLS,), counts=True)
+CHILD = "answer/t1/c0"
+A, B, C, D = (f"wo-001.{number}" for number in range(4))
+
+
+def ordered(*subtasks: Subtask) -> History:
+    """A run whose subtasks have begun where they may."""
+    history = history_of(LEAD, HELPER, WORK)
+    assert history.command(do.IssueOrder(WorkOrder(work_order_id="wo-001", goal="it", subtasks=subtasks)))
+    history.commands([do.Start(key) for key in history.state.ready])
+    return history
+
+
+def ends(history: History, key: str, *, ok: bool = False, type_: str = "made_up") -> None:
+    """A step comes back, well or badly, and is settled."""
+    attempt = current(history, key)
+    if ok:
+        history.works(attempt)
+    else:
+        history.fails(attempt, FailureClass.EXHAUSTED, type_)
+    assert history.command(do.Settle(key))
+
+
+def acts(history: History, key: str) -> None:
+    """A step makes a call that cannot be taken back, and fails after it."""
+    history.calls_tool(current(history, key), history.state.tools["send"], ok=True)
+    ends(history, key)
+
+
+def gives_up(history: History, *keys: str) -> None:
+    for key in keys:
+        assert history.command(do.Conclude(key, needs_failed(history.state.blocked[key])))
+
+
+def wants(history: History, what: str, *steps: str, by: str = "ann", **more: Any) -> str:
+    """Somebody wants something of steps. Return why it is declined, "" if it is granted."""
+    history.write(ev.StepRequested.model_validate({"what": what, "by": by, "steps": steps, **more}))
+    assert due(history.state) == [do.DecideRequest()]
+    assert history.command(do.DecideRequest())
+    event = history.log[-1].event
+    return event.declined if isinstance(event, ev.RequestDecided) else ""
+
+
+def statuses(history: History, *keys: str) -> list[str]:
+    return [history.state.steps[key].status for key in keys]
+
+
+# --- doing it again --------------------------------------------------------------------------------------------------
+
+
+def failed() -> History:
+    """A run in which one subtask is done, one failed with two that it blocked, and one failed after it had acted."""
+    send = Subtask(name="d", tool="send")
+    history = ordered(
+        Subtask(name="a"), Subtask(name="b"), send, Subtask(name="c", needs=(B,)), Subtask(name="e", needs=(D,))
+    )
+    ends(history, A, ok=True)
+    ends(history, B)
+    acts(history, C)
+    gives_up(history, D, "wo-001.4")
+    return history
+
+
+def test_a_retry_of_all_repeats_what_failed_with_what_it_blocked_and_nothing_that_acted():
+    history = failed()
+    assert repeated(history.state) == [B]
+    assert repeated(history.state, confirmed=True) == [B, C]
+    assert wants(history, "retry") == ""
+
+    assert statuses(history, A, B, C, D, "wo-001.4") == ["completed", "pending", "failed", "pending", "pending"]
+    assert history.state.ready == {B: None}
+    assert history.state.steps[B].failures == (), "it has all its tries again"
+
+
+@pytest.mark.parametrize("args", [None, {"to": "bob"}])
+def test_what_acted_is_repeated_only_if_that_is_confirmed_and_by_the_hand_of_a_person(args: dict[str, Any] | None):
+    history = failed()
+    assert wants(history, "retry", C, args=args)
+    assert statuses(history, C) == ["failed"]
+    assert wants(history, "retry", C, args=args, confirmed=True) == ""
+
+    assert statuses(history, C) == ["pending"]
+    assert history.state.steps[C].by_hand == "ann", "an approval for the whole run covers it"
+
+
+def test_what_was_replaced_is_not_repeated():
+    history = failed()
+    repair = WorkOrder(work_order_id="wo-002", goal="it", subtasks=(Subtask(name="b", repairs_subtask=B),))
+    assert history.command(do.IssueOrder(repair))
+
+    assert repeated(history.state) == []
+    assert "wo-002.0" in wants(history, "retry", B)
+
+
+def test_what_replaces_arguments_of_a_person_is_by_their_hand():
+    history = failed()
+    assert wants(history, "retry", B, args={"n": 2}) == ""
+    assert history.command(do.Start(B))
+    ends(history, B)
+    repair = WorkOrder(work_order_id="wo-002", goal="it", subtasks=(Subtask(name="b", repairs_subtask=B),))
+    assert history.command(do.IssueOrder(repair))
+
+    assert history.state.steps["wo-002.0"].by_hand == "ann"
+
+
+def test_thoughts_and_what_they_asked_for_are_repeated_only_by_themselves_and_once_the_run_is_over():
+    history = ordered(Subtask(name="a"))
+    ends(history, A, ok=True)
+    assigned(history, "thought", "helper")
+    decided(history, "thought", Delegate(worker="helper"), tool="research")
+    ends(history, "thought/t1/c0", type_="time")
+    assert history.command(do.Answer("thought/t1/c0"))
+    assert history.command(do.Start("thought"))
+    ends(history, "thought", type_="time")
+    assert repeated(history.state) == []
+    assert history.command(do.End())
+
+    assert repeated(history.state) == ["thought"]
+
+
+@pytest.mark.parametrize("what", ["retry", "supply"])
+def test_a_run_that_was_over_goes_on_with_what_a_person_wants(what: str):
+    history = failed()
+    history.write(ev.RunRequested(what="cancel", by="me"))
+    history.decide_all()
+    assert history.state.status is RunStatus.CANCELLED
+    assert wants(history, what, B, summary="I know") == ""
+
+    assert history.state.status is RunStatus.RUNNING
+    assert [each.status for each in history.state.answers] == [RunStatus.CANCELLED]
+    assert not any(isinstance(each, do.End) for each in due(history.state)), "it is cancelled again"
+
+
+def test_requests_are_decided_one_by_one_and_a_declined_one_changes_nothing():
+    history = failed()
+    history.write(
+        *(ev.StepRequested(what="retry", by="ann", steps=(key,)) for key in (A, C)),
+        ev.StepRequested(what="skip", by="ann", steps=(B,)),
+    )
+    assert history.command(do.DecideRequest())
+    assert [each.steps for each in history.state.pending_requests] == [(C,), (B,)]
+    assert statuses(history, A) == ["pending"], "nobody has accepted it"
+    assert history.command(do.DecideRequest())
+    assert statuses(history, C) == ["failed"]
+    history.write(ev.StepSettled(step=A, ok=False, failure=failure("rejected"), by="bob"))
+    assert [each.steps for each in history.state.pending_requests] == [(B,)], "that was about another step"
+    assert history.command(do.DecideRequest())
+
+    assert statuses(history, B) == ["dropped"]
+
+
+def test_what_is_not_over_or_was_accepted_is_not_repeated():
+    history = ordered(Subtask(name="a"))
+    assert wants(history, "retry", A)
+    ends(history, A, ok=True)
+    review = Review.model_validate({"verdicts": [{"subtask": A, "verdict": "accept"}], "complete": True})
+    assert history.command(do.Judge(work_order_id="wo-001", review=review))
+
+    assert wants(history, "retry", A)
+    assert statuses(history, A) == ["completed"]
+
+
+def test_other_arguments_begin_afresh_by_hand_and_need_only_what_they_refer_to():
+    refers = {"n": {"$result": {"subtask": A, "path": "/raw/n"}}}
+    history = ordered(Subtask(name="a"), Subtask(name="b"), Subtask(name="c", args=refers, needs=(A, B)))
+    for key in (A, B):
+        ends(history, key, ok=True)
+    assert history.command(do.Start(C))
+    ends(history, C)
+    assert D in wants(history, "retry", C, args={"n": {"$result": {"subtask": D, "path": "/raw/n"}}})
+    assert wants(history, "retry", C, args={"n": 2}) == ""
+
+    again = history.state.steps[C]
+    assert (again.step.needs, again.subtask.needs, again.subtask.args, again.by_hand) == ((B,), (B,), {"n": 2}, "ann")
+
+
+# --- what a limit stopped --------------------------------------------------------------------------------------------
+
+
+def stopped(type_: str) -> History:
+    """An answer that the time of its run stopped while a child worked for it, which was stopped before."""
+    history = history_of(LEAD, HELPER)
+    assigned(history, "answer", "lead", final=True)
+    call_id = history.asks_model(current(history, "answer"), Money(requests=1, tokens=100, nanousd=10))
+    assert call_id == "answer/t1"
+    history.model_answers("answer/a1", call_id, None, text="hm")
+    decided(history, "answer", Delegate(worker="helper"), tool="research")
+    ends(history, CHILD, type_=type_)
+    assert history.command(do.End(FlowAnswer(failure=failure("exhausted", "time"))))
+    return history
+
+
+def test_what_a_limit_stopped_goes_on_where_it_was_with_its_children():
+    history = stopped("time")
+    assert wants(history, "retry") == ""
+
+    assert statuses(history, "answer", CHILD) == ["pending", "pending"]
+    for key in (CHILD, "answer"):
+        assert history.command(do.Start(key))
+        attempt = history.state.steps[key].attempt
+        assert attempt is not None
+        assert (attempt.attempt, attempt.continues) == (f"{key}/a2", f"{key}/a1")
+
+
+def test_a_child_that_used_up_its_turns_does_not_go_on():
+    history = stopped("max_turns")
+    assert wants(history, "retry") == ""
+
+    assert statuses(history, "answer", CHILD) == ["pending", "failed"]
+
+
+def test_what_a_limit_stopped_begins_afresh_with_other_arguments():
+    history = stopped("time")
+    assert wants(history, "retry", "answer", args={"n": 2}) == ""
+    assert history.command(do.Start("answer"))
+
+    again = history.state.steps["answer"].attempt
+    assert again is not None
+    assert again.continues is None
+
+
+# --- leaving out and supplying ---------------------------------------------------------------------------------------
+
+
+def test_what_a_person_supplies_is_the_result_and_what_lacked_it_goes_on():
+    history = failed()
+    assert wants(history, "supply", B, summary="three", raw={"n": 3}) == ""
+
+    given = history.state.steps[B]
+    assert given.accepted
+    assert (given.data, given.by) == (ResultData(summary="three", raw={"n": 3}), "ann")
+    assert history.state.ready == {D: None}
+
+
+def test_what_a_person_supplies_for_a_subtask_with_a_schema_is_its_value():
+    history = ordered(Subtask(name="a", expected_output={"type": "object"}))
+    ends(history, A)
+    assert wants(history, "supply", A, raw={"n": 3}) == ""
+
+    data = history.state.steps[A].data
+    assert data is not None
+    assert data.value == {"n": 3}
+
+
+@pytest.mark.parametrize("what", ["skip", "supply"])
+def test_what_is_done_stays_and_what_runs_itself_or_by_a_child_is_left_alone(what: str):
+    history = ordered(Subtask(name="a"), Subtask(name="b"), Subtask(name="c"))
+    ends(history, A, ok=True)
+    current(history, B)
+    decided(history, C, Delegate(worker="helper"), tool="research")
+    current(history, f"{C}/t1/c0")
+
+    assert all(wants(history, what, key, summary="I know") for key in (A, B, C))
+    assert statuses(history, A, B, C) == ["completed", "running", "waiting"]
+
+
+def test_what_was_left_out_is_left_out_once_and_may_be_supplied():
+    history = failed()
+    assert wants(history, "skip", B) == ""
+    assert statuses(history, B, D) == ["dropped", "failed"]
+    assert wants(history, "skip", B)
+
+    assert wants(history, "supply", B, summary="three") == ""
+
+
+@pytest.mark.parametrize("may_approve", [True, False])
+@pytest.mark.parametrize("key", [A, f"{A}/t1/c0"])
+def test_nobody_supplies_what_waits_for_approval_without_the_right_to_approve(key: str, may_approve: bool):
+    history = ordered(Subtask(name="a"))
+    if key != A:
+        decided(history, A, Delegate(worker="helper"), tool="research")
+    attempt = current(history, key)
+    history.parks(attempt, ["approval"])
+    wanted = Approval(
+        approval_id=f"{key}/t1/c0", attempt=attempt.attempt, tool="send", args={"n": 0}, effect=Effect.ONCE
+    )
+    assert history.command(do.Ask(wanted))
+
+    assert bool(wants(history, "supply", A, summary="I know", may_approve=may_approve)) is not may_approve
+    assert bool(history.state.asking) is not may_approve
+
+
+def test_a_review_does_not_overrule_a_person():
+    history = ordered(Subtask(name="a"), Subtask(name="b"))
+    ends(history, A)
+    ends(history, B, ok=True)
+    assert wants(history, "supply", A, summary="three") == ""
+    verdicts = [{"subtask": key, "verdict": "drop", "reason": "no"} for key in (A, B)]
+    review = Review.model_validate({"verdicts": verdicts, "complete": True})
+    assert history.command(do.Judge(work_order_id="wo-001", review=review))
+
+    assert statuses(history, A, B) == ["completed", "dropped"]
+    recorded = history.state.orders["wo-001"].review
+    assert recorded is not None
+    assert [each.verdict for each in recorded.verdicts] == ["accept", "drop"]
