@@ -204,6 +204,21 @@ def test_a_task_that_failed_may_be_started_again():
     assert isinstance(issued, ev.StepIssued)
 
 
+def test_a_task_of_a_conversation_that_was_begun_anew_may_be_started_again():
+    history = working()
+    decided(history, "a", THERE, turn=2)
+    comes_back(history, "a/t2/c0", ResultData(summary="a hill"))
+    history.decide_all()
+    history.fails(current(history, "a"), FailureClass.UNAVAILABLE)
+    assert history.command(do.Settle("a"))
+    history.write(ev.StepRequested(what="retry", by="me", steps=("a",)))
+    assert history.command(do.DecideRequest())
+    assert history.command(do.Start("a"))
+    (issued,) = decided(history, "a", THERE)
+
+    assert isinstance(issued, ev.StepIssued)
+
+
 def test_one_call_does_not_delegate_a_task_twice():
     (answer,) = decided(working(), "a", THERE, THERE)
 

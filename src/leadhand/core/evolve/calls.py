@@ -152,7 +152,7 @@ def _close(state: RunState, approval: Approval, answer: CallAnswer) -> None:
 
 def _answer(state: RunState, key: str, call_id: str, answer: CallAnswer) -> None:
     step = state.steps.get(key)
-    call = step.open_call(call_id) if step is not None and key in state.parked else None
+    call = step.open_call(call_id) if step is not None else None
     if step is None or step.attempt is None or call is None:
         return
     if call.changed and answer.ok and answer.args is None:  # a person approved what the hook made of the call
@@ -166,7 +166,7 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
     key = step_of_call(event.call_id)
     step = state.steps.get(key)
     call = step.open_call(event.call_id) if step is not None else None
-    returned = step.returned(event.call_id) if step is not None and key in state.parked else None
+    returned = step.returned(event.call_id) if step is not None else None
     if step is not None and call is not None and returned is not None:
         calls = tuple(each for each in step.calls if each is not returned)
         if event.ok:
