@@ -325,6 +325,47 @@ def test_a_late_result_is_ignored_and_what_it_cost_is_counted():
     assert history.state.steps["wo-001.0"].data is None
 
 
+def test_the_late_end_of_a_call_is_not_that_of_the_same_call_in_the_next_attempt():
+    history = handed_out(Subtask(name="a", tool="look", args={"n": 1}))
+    lost, look = history.live[0], history.state.tools["look"]
+    call_id = history.calls_tool(lost, look, ok=None)
+    assert history.command(do.Lose(attempt=lost.attempt, failure=failure("lost")))
+    assert history.command(do.Settle(step="wo-001.0"))
+    history.starts(history.live[0])
+    assert history.calls_tool(history.live[0], look, ok=None) == call_id
+    history.write(ev.ToolCallReturned(attempt=lost.attempt, call_id=call_id, tool="look", ok=True, raw={"n": 9}))
+
+    step = history.state.steps["wo-001.0"]
+    assert ([call.call_id for call in step.running], step.evidence) == ([call_id], [])
+
+
+def test_an_attempt_that_has_returned_waits_for_nobody():
+    history = handed_out()
+    attempt = history.live[0]
+    history.works(attempt)
+    history.parks(attempt, ["approval"])
+
+    assert [*history.state.unsettled] == ["wo-001.0"]
+
+
+def test_what_is_done_again_voids_the_review_of_its_order_and_those_after_it():
+    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), False, False)
+    for number, verdicts in (("1", {"wo-001.0": "retry", "wo-001.1": "drop"}), ("2", {"wo-002.0": "accept"})):
+        if number == "2":
+            repair = Subtask(name="a", repairs_subtask="wo-001.0")
+            assert history.command(do.IssueOrder(WorkOrder(work_order_id="wo-002", goal="it", subtasks=(repair,))))
+            assert history.command(do.Start(step="wo-002.0"))
+            settled(history, True)
+        given = [{"subtask": key, "verdict": verdict} for key, verdict in verdicts.items()]
+        review = Review.model_validate({"verdicts": given, "complete": True})
+        assert history.command(do.Judge(work_order_id=f"wo-00{number}", review=review))
+    history.write(ev.StepRequested(what="retry", by="me", steps=("wo-001.1",)))
+    assert history.command(do.DecideRequest())
+
+    assert [order.review for order in history.state.orders.values()] == [None, None]
+    assert not history.state.steps["wo-002.0"].accepted
+
+
 def test_time_at_rest_does_not_count_against_the_time_limit():
     history = handed_out()
     deadline = history.state.deadline

@@ -21,10 +21,8 @@ from .steps import ended, put
 
 
 def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided) -> None:
-    """Repeat steps, and those that they had blocked."""
+    """Repeat steps, and those that they had blocked; a declined request names none."""
     state.pending_requests = state.pending_requests[1:]
-    if event.declined:
-        return
     again = list(event.steps)
     if event.args is None:
         again += [child for key in event.steps for child in _continued(state, key)]

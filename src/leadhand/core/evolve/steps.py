@@ -184,8 +184,6 @@ def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
     state.settled[f"~{event.work_order_id}"] = state.seq
     for verdict in event.review.verdicts:
         step = state.steps[verdict.subtask]
-        if step.by:
-            continue  # a person's decision takes precedence
         status, failure = step.status, step.failure
         if verdict.verdict is VerdictKind.DROP:
             status = StepStatus.DROPPED
