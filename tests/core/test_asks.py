@@ -131,6 +131,23 @@ def test_a_call_may_have_several_others_do_something_and_is_answered_with_all_th
     assert "'n': 2" in str(returned.raw)
 
 
+def test_each_call_is_answered_when_its_own_children_are_settled():
+    history = working()
+    attempt = current(history, "a")
+    calls = {"a/t1/c0": (Delegate(worker="looker"),) * 2, "a/t1/c1": (Delegate(worker="looker"),)}
+    for call_id, wanted in calls.items():
+        made = {"attempt": attempt.attempt, "call_id": call_id, "tool": "look"}
+        history.write(ev.ToolCallBegan(**made, args={"n": 1}), ev.ToolCallReturned(**made, ok=True, asks=wanted))
+    parked = tuple(OpenCall(call_id=each, kind="asks", tool="look") for each in calls)
+    history.write(ev.AttemptParked(attempt=attempt.attempt, open_calls=parked))
+    assert history.commands([do.Answer(each) for each in calls])
+    assert due(history.state) == []
+    comes_back(history, "a/t1/c0", ResultData(summary="one"))
+    comes_back(history, "a/t1/c1", ResultData(summary="other"))
+
+    assert due(history.state) == [do.Answer("a/t1/c1")]
+
+
 def test_a_call_fails_when_one_of_several_children_fails():
     history = working()
     decided(history, "a", Delegate(worker="looker"), Delegate(worker="looker"))

@@ -110,6 +110,19 @@ def test_a_run_waits_for_each_of_its_questions_and_goes_on_when_something_is_set
     assert due(history.state) == [GO_ON], "its flow has not seen what was settled"
 
 
+def test_a_run_that_waits_begins_nothing_and_drops_what_lost_a_need():
+    history = at_work("a")
+    subtasks = (Subtask(name="b"), Subtask(name="c"), Subtask(name="d", needs=("wo-001.1",)))
+    assert history.command(do.IssueOrder(WorkOrder(work_order_id="wo-001", goal="it", subtasks=subtasks)))
+    assert history.command(do.Conclude("wo-001.1", failure("rejected")))
+    parked(history, "a")
+    assert history.command(WAIT)
+
+    wanted = due(history.state)
+    assert [each.step for each in wanted if isinstance(each, do.Conclude)] == ["wo-001.2"]
+    assert not [each for each in wanted if isinstance(each, do.Start)]
+
+
 @pytest.mark.parametrize("asked", [plan(), Question(id="q", text="where?")])
 def test_a_run_waits_for_the_answer_to_a_question_and_goes_on_with_it(asked: Approval | Question):
     history = at_work()

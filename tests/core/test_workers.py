@@ -121,18 +121,20 @@ def test_another_worker_cannot_replace_it() -> None:
     assert (answered.ok, "'poet'" in answered.content) == (False, True)
 
 
-def test_a_worker_cannot_call_itself_also_not_through_others() -> None:
+@pytest.mark.parametrize("through", [["evaluator"], ["evaluator", "second"]])
+def test_a_worker_cannot_call_itself_also_not_through_others(through: list[str]) -> None:
     history = working()
     wide = DECLARED.evolve(tools=(ALL_TOOLS,))
     history.state = replace(
         history.state,
         definition=history.state.definition.evolve(workers=(LEAD, wide, wide.evolve(name="second"))),
     )
-    decided(history, "a", Delegate(worker="evaluator"), tool="research")
-    history.decide_all()
-    decided(history, "a/t1/c0", Delegate(worker="second"), tool="research")
-    history.decide_all()
-    (answered,) = decided(history, "a/t1/c0/t1/c0", Delegate(worker="evaluator"), tool="research")
+    key = "a"
+    for name in through:
+        decided(history, key, Delegate(worker=name), tool="research")
+        history.decide_all()
+        key = f"{key}/t1/c0"
+    (answered,) = decided(history, key, Delegate(worker="evaluator"), tool="research")
     assert isinstance(answered, ev.CallAnswered)
     assert "evaluator" in answered.content
 

@@ -12,7 +12,7 @@ from leadhand.core.artifact import confined
 from leadhand.core.errors import Refused, UsageError
 from leadhand.core.evolve import foreseen
 from leadhand.core.ids import step_of_call
-from leadhand.core.relations import MAX_DEPTH, ancestors, call_of, child_id, children_of, parent_of, tools_of
+from leadhand.core.relations import MAX_DEPTH, ancestors, call_of, child_id, children_of, tools_of
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import DYNAMIC_WORKERS, Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.value import shown
@@ -129,7 +129,7 @@ def _repeats(state: RunState, parent: StepState, key: str) -> str:
     """Return why a task with this key is not started again; "" if it is new, or failed."""
     lineage = {call.call_id for call in parent.evidence}
     for child in state.steps.values() if key else ():
-        if child.step.key != key or parent_of(child.step) != parent.key or (child.closed and not child.ok):
+        if child.step.key != key or (child.closed and not child.ok):
             continue
         if (call := call_of(child.key)) in lineage or parent.open_call(call) is not None:
             return f"the same task was carried out before, or is running ({child.step.name}): use its result"
