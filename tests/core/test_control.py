@@ -13,6 +13,7 @@ from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, Question, args_hash
 from leadhand.core.decide import due, run_out, when_idle
+from leadhand.core.limits import Money
 from leadhand.core.run import RunStatus
 from leadhand.core.state import AttemptState
 from leadhand.core.tool import Delegate, Effect, SetTodos
@@ -201,6 +202,16 @@ def test_a_run_that_ends_keeps_what_came_back_and_ends_all_else():
         "f": "failed",
     }
     assert sorted(gap.step or "" for gap in finished.gaps) == ["b", "c"]
+
+
+def test_an_attempt_that_ends_while_it_works_is_lost_and_what_it_reserved_is_spent():
+    history = at_work("a")
+    assert history.asks_model(current(history, "a"), Money(requests=1, tokens=100, nanousd=10))
+    assert history.command(do.Conclude("a", failure("exhausted", "time")))
+
+    assert (history.state.reserved, history.state.spent) == ({}, Money(requests=1, tokens=100, nanousd=10))
+    returned = [entry.event for entry in history.log if isinstance(entry.event, ev.AttemptReturned)]
+    assert [(each.attempt, each.lost) for each in returned] == [("a/a1", True)]
 
 
 # --- the time that is left -------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.decide import due
-from leadhand.core.decide.requests import repeated
+from leadhand.core.decide.requests import repeated, why_refused
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Money
 from leadhand.core.outcome import FlowAnswer
@@ -110,6 +110,16 @@ def test_what_acted_is_repeated_only_if_that_is_confirmed_and_by_the_hand_of_a_p
     assert history.state.steps[C].by_hand == "ann", "an approval for the whole run covers it"
 
 
+def test_what_is_repeated_is_carried_out_by_its_worker_of_today_and_nothing_else_is():
+    history = failed()
+    history.write(ev.StepRequested(what="retry", by="ann", steps=(B,)))
+    today = {key: WORK.evolve(name=f"today {number}") for number, key in enumerate((B, C))}
+    assert history.command(do.DecideRequest(today))
+
+    assert [history.state.steps[key].step.worker for key in (B, C)] == ["today 0", "work"]
+    assert [*history.state.workers] == ["today 0"]
+
+
 def test_what_was_replaced_is_not_repeated():
     history = failed()
     repair = WorkOrder(work_order_id="wo-002", goal="it", subtasks=(Subtask(name="b", repairs_subtask=B),))
@@ -189,8 +199,10 @@ def test_what_is_not_over_or_was_accepted_is_not_repeated():
 
 def test_other_arguments_begin_afresh_by_hand_and_need_only_what_they_refer_to():
     refers = {"n": {"$result": {"subtask": A, "path": "/raw/n"}}}
-    history = ordered(Subtask(name="a"), Subtask(name="b"), Subtask(name="c", args=refers, needs=(A, B)))
-    for key in (A, B):
+    history = ordered(
+        Subtask(name="a"), Subtask(name="b"), Subtask(name="c", args=refers, needs=(A, B)), Subtask(name="d")
+    )
+    for key in (A, B, D):
         ends(history, key, ok=True)
     assert history.command(do.Start(C))
     ends(history, C)
@@ -279,6 +291,15 @@ def test_what_is_done_stays_and_what_runs_itself_or_by_a_child_is_left_alone(wha
 
     assert all(wants(history, what, key, summary="I know") for key in (A, B, C))
     assert statuses(history, A, B, C) == ["completed", "running", "waiting"]
+
+
+def test_what_ran_when_its_process_died_may_be_settled_while_the_run_rests():
+    history = ordered(Subtask(name="a"))
+    current(history, A)
+    skip = ev.StepRequested(what="skip", by="ann", steps=(A,))
+
+    assert why_refused(history.state, skip)
+    assert why_refused(history.state, skip, resting=True) == ""
 
 
 def test_what_was_left_out_is_left_out_once_and_may_be_supplied():

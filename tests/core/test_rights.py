@@ -16,7 +16,7 @@ from leadhand.core.limits import Ceiling, nanousd
 from leadhand.core.relations import MAX_DEPTH, ancestors, tools_of, tools_of_worker
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.tool import ApprovalPolicy, DefineWorker, Delegate
+from leadhand.core.tool import ApprovalPolicy, DefineWorker, Delegate, Effect, ToolSpec
 from leadhand.core.work_order import Step, Subtask
 from leadhand.core.worker import ALL_TOOLS, OWN_TOOLS, Worker
 from leadhand.engine.work import scopes_of
@@ -234,14 +234,26 @@ def test_a_worker_of_all_own_tools_has_those_that_only_read():
     assert may_use(history.state, "a") == {"look", "write"}
 
 
+def test_all_tools_are_all_but_the_workers_that_are_not_named():
+    scout = Worker(name="scout", tools=("look",), declared=True)
+    history = history_of(ANY, Worker(name="boss", tools=(ALL_TOOLS, "scout")), scout)
+    for key, worker, expected in (("a", "any", EVERY_TOOL - {"scout"}), ("b", "boss", EVERY_TOOL)):
+        assigned(history, key, worker)
+        assert may_use(history.state, key) == expected
+
+
 @pytest.mark.parametrize("tool", ["look", "send", None])
 @pytest.mark.parametrize("policy", [ApprovalPolicy.ASK, ApprovalPolicy.AUTO])
-def test_a_subtask_acts_without_approval_only_if_it_is_what_was_ordered(tool: str | None, policy: ApprovalPolicy):
+def test_a_subtask_acts_against_the_wish_of_a_tool_to_ask_only_if_it_is_what_was_ordered(
+    tool: str | None, policy: ApprovalPolicy
+):
     state = history_of(ANY).state
-    state = replace(state, definition=state.definition.evolve(approve=policy))
-    allowed = tools_of(state, Step(step_id="wo-001.0", worker="any", subtask=Subtask(name="a", tool=tool)))
+    post = ToolSpec(name="post", description="", parameters={}, effect=Effect.ONCE, approval=ApprovalPolicy.AUTO)
+    run = state.definition.evolve(approve=policy, tools=(*state.definition.tools, post))
+    step = Step(step_id="wo-001.0", worker="any", subtask=Subtask(name="a", tool=tool))
 
-    assert allowed == EVERY_TOOL - ({"send"} if policy is ApprovalPolicy.AUTO and tool != "send" else set[str]())
+    hidden = {"send"} if policy is ApprovalPolicy.AUTO and tool != "send" else set[str]()
+    assert tools_of(replace(state, definition=run), step) == {*EVERY_TOOL, "post"} - hidden
 
 
 # --- what may be spent -----------------------------------------------------------------------------------------------
