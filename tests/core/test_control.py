@@ -161,6 +161,15 @@ def test_a_run_that_waits_for_the_time_or_for_a_signal_has_not_come_to_nothing(k
     assert when_idle(history.state) == []
 
 
+def test_a_signal_that_came_before_it_was_waited_for_answers_one_question():
+    history = at_work()
+    history.write(*(ev.SignalSent(name="x", value=number, by="ann") for number in (1, 2)))
+    for name in ("p", "q", "r"):
+        assert history.command(do.Ask(Question(id=name, text="x", kind="signal")))
+
+    assert [each.reply for each in history.state.questions.values()] == ["1", "2", None]
+
+
 def test_a_run_comes_to_nothing_only_when_all_is_judged_and_at_most_what_is_held_back_is_left():
     history = at_work("a")
     assert when_idle(history.state) == []
@@ -214,6 +223,14 @@ def test_an_attempt_that_ends_while_it_works_is_lost_and_what_it_reserved_is_spe
     assert [(each.attempt, each.lost) for each in returned] == [("a/a1", True)]
 
 
+def test_a_model_call_that_is_open_when_its_attempt_begins_to_wait_is_spent():
+    history = at_work("a")
+    assert history.asks_model(current(history, "a"), Money(requests=1, tokens=100, nanousd=10))
+    parked(history, "a")
+
+    assert (history.state.reserved, history.state.spent) == ({}, Money(requests=1, tokens=100, nanousd=10))
+
+
 # --- the time that is left -------------------------------------------------------------------------------------------
 
 
@@ -248,14 +265,16 @@ def test_work_is_tried_again_only_in_the_time_for_work_and_the_answer_in_all_of_
 
 
 @pytest.mark.parametrize("kind", ["timer", "person"])
-@pytest.mark.parametrize("beside", [0, 1])
-def test_time_counts_unless_all_of_a_run_waits_for_a_timer(kind: str, beside: int):
-    history = at_work(*["a"][:beside])
+@pytest.mark.parametrize("beside", ["nothing", "work", "approval"])
+def test_time_counts_unless_all_of_a_run_waits_for_a_timer(kind: str, beside: str):
+    history = at_work(*["a"] * (beside != "nothing"))
+    if beside == "approval":
+        parked(history, "a")
     assert history.command(do.Ask(Question.model_validate({"id": "q", "text": "x", "kind": kind})))
     history.now += timedelta(seconds=30)
     assert history.command(do.SetStatus(slept_s=10))
     history.now += timedelta(seconds=30)
     history.write(ev.QuestionAnswered(question_id="q", text="", by="ann"))
 
-    rested = 60 if kind == "timer" and not beside else 10
+    rested = 60 if kind == "timer" and beside == "nothing" else 10
     assert history.state.deadline == NOON + timedelta(seconds=100 + rested), "sleep was not counted, or counted twice"

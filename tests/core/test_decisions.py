@@ -325,6 +325,21 @@ def test_a_late_result_is_ignored_and_what_it_cost_is_counted():
     assert history.state.steps["wo-001.0"].data is None
 
 
+@pytest.mark.parametrize(
+    ("usage", "spent"), [(Usage(requests=1, input_tokens=9, nanousd=7), (1, 9, 7)), (None, (1, 500, 70))]
+)
+def test_a_model_call_is_counted_once_as_it_was_used_or_in_full(usage: Usage | None, spent: tuple[int, int, int]):
+    history = handed_out()
+    attempt = history.live[0]
+    call_id = history.asks_model(attempt, Money(requests=1, tokens=500, nanousd=70))
+    assert call_id is not None
+    history.model_answers(attempt.attempt, call_id, usage)
+    history.model_answers(attempt.attempt, call_id, usage)
+    history.works(attempt)
+
+    assert (history.state.spent, history.state.reserved) == (Money(*spent), {})
+
+
 def test_the_late_end_of_a_call_is_not_that_of_the_same_call_in_the_next_attempt():
     history = handed_out(Subtask(name="a", tool="look", args={"n": 1}))
     lost, look = history.live[0], history.state.tools["look"]
@@ -339,13 +354,16 @@ def test_the_late_end_of_a_call_is_not_that_of_the_same_call_in_the_next_attempt
     assert ([call.call_id for call in step.running], step.evidence) == ([call_id], [])
 
 
-def test_an_attempt_that_has_returned_waits_for_nobody():
+def test_an_attempt_returns_once_and_waits_for_nobody_after_that():
     history = handed_out()
     attempt = history.live[0]
     history.works(attempt)
+    history.fails(attempt, FailureClass.UNAVAILABLE)
     history.parks(attempt, ["approval"])
 
     assert [*history.state.unsettled] == ["wo-001.0"]
+    assert history.command(do.Settle(step="wo-001.0"))
+    assert history.state.steps["wo-001.0"].ok
 
 
 def test_what_is_done_again_voids_the_review_of_its_order_and_those_after_it():

@@ -77,3 +77,14 @@ def test_what_began_early_has_the_arguments_that_were_written():
         history.write(ev.StepRequested(what="retry", by="ann", steps=("wo-001.0",), args=args))
         assert history.command(do.DecideRequest())
         assert history.state.steps["wo-001.0"].status == status
+
+
+def test_a_plan_that_is_written_again_has_nothing_of_the_one_before_it_from_there_on():
+    history = run()
+    history.decide_all()
+    (planning,) = history.live
+    history.starts(planning)
+    for index, value in ((0, "a"), (1, "b"), (2, "c"), (1, "d")):
+        history.write(ev.ElementWritten(attempt=planning.attempt, index=index, value=value))
+
+    assert history.live[0].written == ((0, "a"), (1, "d"))

@@ -129,6 +129,15 @@ def test_what_was_replaced_is_not_repeated():
     assert "wo-002.0" in wants(history, "retry", B)
 
 
+def test_what_was_blocked_and_replaced_is_not_repeated_with_what_it_needed():
+    history = failed()
+    repair = WorkOrder(work_order_id="wo-002", goal="it", subtasks=(Subtask(name="d", repairs_subtask=D),))
+    assert history.command(do.IssueOrder(repair))
+    assert wants(history, "retry", B) == ""
+
+    assert statuses(history, B, D) == ["pending", "failed"]
+
+
 def test_what_replaces_arguments_of_a_person_is_by_their_hand():
     history = failed()
     assert wants(history, "retry", B, args={"n": 2}) == ""
@@ -166,6 +175,16 @@ def test_a_run_that_was_over_goes_on_with_what_a_person_wants(what: str):
     assert history.state.status is RunStatus.RUNNING
     assert [each.status for each in history.state.answers] == [RunStatus.CANCELLED]
     assert not any(isinstance(each, do.End) for each in due(history.state)), "it is cancelled again"
+
+
+def test_a_run_keeps_every_answer_that_it_has_given():
+    history = failed()
+    for number in range(3):
+        assert history.command(do.End())
+        assert len(history.state.answers) == number
+        assert wants(history, "retry", B) == ""
+        assert history.command(do.Start(B))
+        ends(history, B)
 
 
 def test_requests_are_decided_one_by_one_and_a_declined_one_changes_nothing():
