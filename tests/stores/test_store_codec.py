@@ -29,10 +29,8 @@ from leadhand.core.events import EVENT_TYPES, AnyEvent
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.value import DEEPEST
 from leadhand.core.worker import Worker
-from leadhand.stores import codec
 from leadhand.stores.codec import LARGEST_EVENT, encode, microseconds, moment, read_entries
-from leadhand.stores.large_values import unpack
-from leadhand.stores.sqlite.database import DIALECT, SqliteConnection
+from leadhand.stores.sqlite.database import SqliteConnection
 from leadhand.stores.transaction import Append, Create
 
 GOLDEN = Path(__file__).parent / "golden" / "log.jsonl"
@@ -63,7 +61,7 @@ def stored(connection: SqliteConnection, rows: list[dict[str, Any]]) -> None:
 def test_the_golden_log_can_be_read_and_holds_every_type_of_event(connection: SqliteConnection) -> None:
     rows = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
     stored(connection, rows)
-    entries = read_entries(connection, DIALECT, "old")
+    entries = read_entries(connection, "old")
     assert [(entry.seq, entry.epoch, entry.event.type) for entry in entries] == [
         (row["seq"], row["epoch"], row["type"]) for row in rows
     ]
@@ -91,9 +89,9 @@ def unreadable(connection: SqliteConnection, change: dict[str, Any]) -> Unreadab
     """Why a log of three entries cannot be read whose second is changed; the one before it can."""
     stored(connection, [{**ROW, "seq": 1}, {**ROW, "seq": 2, **change}, {**ROW, "seq": 3}])
     with refused(UnreadableRun, run_id="old", seq=2) as raised:
-        read_entries(connection, DIALECT, "old")
-    assert len(read_entries(connection, DIALECT, "old", limit=1)) == 1
-    assert len(read_entries(connection, DIALECT, "old", after=2)) == 1
+        read_entries(connection, "old")
+    assert len(read_entries(connection, "old", limit=1)) == 1
+    assert len(read_entries(connection, "old", after=2)) == 1
     assert raised.value.exit_code == 6
     assert "\n" not in raised.value.what
     assert "\n" not in raised.value.how
@@ -154,11 +152,11 @@ def test_a_log_with_a_gap_is_refused(connection: SqliteConnection, gone: tuple[i
         connection.execute("DELETE FROM events WHERE seq = ?", (seq,))
     missing = refused(UnreadableRun, run_id="old", seq=first, how=RESTORE.format("old"))
     with missing:
-        read_entries(connection, DIALECT, "old")
+        read_entries(connection, "old")
     with missing:
-        read_entries(connection, DIALECT, "old", after=first - 1, limit=1)
-    assert len(read_entries(connection, DIALECT, "old", limit=first - 1)) == first - 1
-    assert len(read_entries(connection, DIALECT, "old", after=gone[-1])) == 5 - gone[-1]
+        read_entries(connection, "old", after=first - 1, limit=1)
+    assert len(read_entries(connection, "old", limit=first - 1)) == first - 1
+    assert len(read_entries(connection, "old", after=gone[-1])) == 5 - gone[-1]
 
 
 @pytest.mark.parametrize("gone", [1_000, 1_001, 2_000, 2_500])
@@ -166,9 +164,9 @@ def test_a_gap_is_found_wherever_a_long_log_is_divided(connection: SqliteConnect
     stored(connection, [{**ROW, "seq": seq} for seq in range(1, 2_501)])
     connection.execute("DELETE FROM events WHERE seq = ?", (gone,))
     with refused(UnreadableRun, run_id="old", seq=gone):
-        read_entries(connection, DIALECT, "old")
+        read_entries(connection, "old")
     with refused(UnreadableRun, run_id="old", seq=gone):
-        read_entries(connection, DIALECT, "old", after=2, limit=2_498)
+        read_entries(connection, "old", after=2, limit=2_498)
 
 
 # --- every event, whatever it holds ---
@@ -253,7 +251,7 @@ def test_an_event_is_read_as_it_was_written(type_: str) -> None:
         @given(instances_of(EVENT_TYPES[type_]))
         def read_as_written(event: AnyEvent) -> None:
             ((entry,),) = transact(connection, Append(run_id="run-1", events=[encode(event)]))  # type: ignore[misc]
-            assert read_entries(connection, DIALECT, "run-1", after=entry.seq - 1) == [entry]
+            assert read_entries(connection, "run-1", after=entry.seq - 1) == [entry]
             assert entry.event == event
 
         read_as_written()
@@ -262,7 +260,7 @@ def test_an_event_is_read_as_it_was_written(type_: str) -> None:
 def test_every_sample_is_read_as_it_was_written(connection: SqliteConnection) -> None:
     transact(connection, Create(run_id="run-1", started=encode(STARTED)))
     transact(connection, Append(run_id="run-1", events=[encode(event) for event in SAMPLES]))
-    assert [entry.event for entry in read_entries(connection, DIALECT, "run-1", after=1)] == list(SAMPLES)
+    assert [entry.event for entry in read_entries(connection, "run-1", after=1)] == list(SAMPLES)
 
 
 @given(st.integers(0, 32_503_680_000_000_000))
@@ -308,11 +306,11 @@ def supplied(raw: Any) -> events.StepRequested:
 def test_whatever_is_accepted_can_be_read_back(levels: int, letters: int, digits: int) -> None:
     event = supplied(nested(levels, {"number": 10 ** (digits - 1), "text": "x" * letters}))
     try:
-        _, (*_, packed), values = encode(event)
+        _, (*_, body) = encode(event)
     except StoreError:
         assert levels > DEEPEST or digits > 4_300, "what every door lets in was refused"
     else:
-        assert events.StepRequested.model_validate_json(unpack(packed, values)) == event
+        assert events.StepRequested.model_validate_json(body) == event
 
 
 @pytest.mark.parametrize(
@@ -327,18 +325,3 @@ def test_whatever_is_accepted_can_be_read_back(levels: int, letters: int, digits
 def test_an_event_that_could_not_be_read_back_is_refused(raw: Any, named: str) -> None:
     with refused(StoreError, named):
         encode(supplied(raw))
-
-
-def test_large_events_are_read_in_pages_of_a_bounded_size(
-    connection: SqliteConnection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bodies = [f'{{"status":"paused","reason":"{"x" * size}"}}' for size in (10, 500, 20, 20, 500, 500, 10)]
-    stored(connection, [{**ROW, "seq": seq, "body": body} for seq, body in enumerate(bodies, start=1)])
-    every = read_entries(connection, DIALECT, "old")
-    monkeypatch.setattr(codec, "PAGE_SIZE", 100)
-    monkeypatch.setattr(codec, "PAGE", 3)
-    assert read_entries(connection, DIALECT, "old") == every
-    assert read_entries(connection, DIALECT, "old", after=2, limit=3) == every[2:5]
-    connection.execute("DELETE FROM events WHERE seq = 6")
-    with refused(UnreadableRun, run_id="old", seq=6):
-        read_entries(connection, DIALECT, "old")

@@ -147,20 +147,16 @@ async def test_a_value_of_another_type_stops_no_other_run(sqlite_url: str, run_s
 
 
 @pytest.mark.parametrize("value", ["'text'", "-5", "17"])
-async def test_a_large_value_that_is_no_bytes_damages_only_the_runs_that_have_it(
+async def test_a_blob_that_is_no_bytes_is_missing_and_damages_no_run(
     sqlite_url: str, run_sql: RunSql, value: str
 ) -> None:
     async with aclosing(await open_store(sqlite_url)) as store:
-        for run_id, reason in (("run-1", "long " * 2_000), ("run-2", "short")):
-            await store.create(run_id, started())
-            await store.append(run_id, pauses(reason))
+        await store.create("run-1", started())
+        await store.append("run-1", pauses("a"), blobs={"digest": b"content"})
         run_sql(sqlite_url, f"UPDATE blobs SET body = {value}")
-        with refused(UnreadableRun, run_id="run-1", seq=2):
-            await store.read("run-1")
-        assert len(await store.read("run-2")) == 2
-        ((digest,),) = run_sql(sqlite_url, "SELECT digest FROM blobs")
         with pytest.raises(KeyError):
-            await store.blob(digest)
+            await store.blob("digest")
+        assert len(await store.read("run-1")) == 2
 
 
 # --- beside the log ---
@@ -321,9 +317,9 @@ async def test_whether_a_database_can_be_written_is_found_out_without_a_trace(ur
 async def test_finding_out_is_a_commit_and_not_a_guess(sqlite_url: str) -> None:
     async with aclosing(await open_store(sqlite_url)) as store:
         with closing(database_at(sqlite_url).connect(writes=False)) as witness:
-            before = witness.commits()
+            before = witness.execute("PRAGMA data_version")
             await store.check_writable()
-            assert witness.commits() != before
+            assert witness.execute("PRAGMA data_version") != before
 
 
 async def test_a_server_that_only_reads_is_found_out(postgres_url: str) -> None:

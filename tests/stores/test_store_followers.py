@@ -32,12 +32,11 @@ async def other(store: SqlContextStore, url: str) -> AsyncIterator[SqlContextSto
 
 
 def followed(store: SqlContextStore) -> set[str]:
-    assert set(store._followers._of_run) == set(store._poller._seen)
-    return set(store._poller._seen)
+    return set(store._followers._of_run)
 
 
 async def test_a_run_is_looked_at_only_while_somebody_follows_it(store: SqlContextStore) -> None:
-    assert store._poller._thread is None  # a program that follows nothing has no thread for it
+    assert store._followers._polling is None  # a program that follows nothing has no task for it
     following: list[Any] = [store.follow("run-1") for _ in range(3)]
     for each in following:
         await anext(each)
@@ -47,6 +46,13 @@ async def test_a_run_is_looked_at_only_while_somebody_follows_it(store: SqlConte
     assert followed(store) == {"run-1"}
     await following[2].aclose()
     assert followed(store) == set()
+    polling = store._followers._polling
+    assert polling is not None
+
+    async def over() -> bool:
+        return polling.done()
+
+    await until(over)
 
 
 async def test_a_follower_that_is_left_in_a_loop_is_forgotten(store: SqlContextStore) -> None:
@@ -78,7 +84,7 @@ async def test_a_cancelled_follower_is_forgotten(store: SqlContextStore) -> None
 async def test_local_entries_are_handed_on_and_not_read_again(
     store: SqlContextStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store._poller, "_look", lambda connection: None)
+    monkeypatch.setattr(followers, "POLL_S", 3_600)
     following: Any = store.follow("run-1", after=1)
     waiting = asyncio.create_task(next_of(following))
     await asyncio.sleep(0.1)
@@ -95,9 +101,9 @@ async def test_local_entries_are_handed_on_and_not_read_again(
 async def test_a_gap_left_by_another_process_is_filled_before_going_on(
     store: SqlContextStore, other: SqlContextStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(followers, "POLL_S", 3_600)  # as if it had not looked yet
     following: Any = store.follow("run-1")
     await next_of(following)
-    monkeypatch.setattr(store._poller, "_look", lambda connection: None)  # as if it had not looked yet
     await other.append("run-1", pauses("foreign", "foreign"))
     await store.append("run-1", pauses("mine"))
     received = [*await next_of(following)]

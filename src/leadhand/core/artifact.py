@@ -1,7 +1,7 @@
 """Content that is stored by digest: artifacts, the files that a run produces under their paths, and blobs.
 
 A reference ``{"$blob": digest, "bytes": size}`` in a payload or in the request of a model call is loaded when it is
-needed. Stores of events write ``{"$blob": digest}`` in place of other large values, and put those back on reading.
+needed.
 """
 
 import hashlib

@@ -3,76 +3,62 @@
 Pydantic writes and reads the body.
 """
 
-# ruff: noqa: S608 - SQL is built from constants only; data are parameters
-
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 from pydantic_core import PydanticSerializationError, ValidationError, from_json
 
 from leadhand.core.errors import RESTORE, StoreError, UnreadableRun, no_such_run
 from leadhand.core.events import EVENT_TYPES, AnyEvent, Entry
-from leadhand.core.value import DEEPEST, LARGEST
+from leadhand.core.value import DEEPEST, LARGEST, one_line
 
-from .connection import Connection, Corrupt, Dialect
-from .large_values import pack, unpack, values_of
+from .connection import Connection, Corrupt
 
 PAGE = 1_000
 """Entries read by one statement, at most."""
-PAGE_SIZE = 50_000_000
-"""Characters of events read by one statement, unless one event alone has more: databases limit what they join."""
 LARGEST_EVENT = 5 * LARGEST
 """Characters of an event, at most. It may hold several values, each within its own limit."""
 SURE = 4_000
 """Characters of an event that can be read back without a trial, unless it is nested: longer ones may hold a number
 with too many digits."""
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FARTHEST = 2**62
-UNPACKED_AT_ONCE = 32
-"""Entries whose large values are read by one statement."""
-NO_VALUES: Mapping[str, bytes] = {}
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 
 
 class Encoded(NamedTuple):
-    """An event, the columns that follow from it (type, version, subject, body), and its large values by digest."""
+    """An event, and the columns that follow from it: type, version, subject, body."""
 
     event: AnyEvent
     columns: tuple[str, int, str, str]
-    values: Mapping[str, bytes]
 
 
 def encode(event: AnyEvent) -> Encoded:
     """Return an event ready to be written.
 
-    Half a character, such as models produce when they are cut off inside an emoji, is replaced (U+FFFD), in the event
-    too, so that memory and log agree. Raises StoreError for any other value that JSON cannot express, and for an event
-    that is too large, or nested too deeply, to be read back.
+    Raises StoreError for a value that JSON cannot express, such as half a character, and for an event that is too
+    large, or nested too deeply, to be read back.
     """
     try:
         body = event.body
     except PydanticSerializationError as error:
-        if "surrogates" not in str(error):
-            raise StoreError(
-                f"a {event.type} event of {event.subject or 'the run'} has a value that JSON cannot express: {error}",
-                "return plain JSON from the tool: null, bool, number, string, list, object with string keys",
-            ) from error
-        event = type(event).model_validate(_well_formed(event.model_dump(by_alias=True)))
-        body = event.body
+        raise StoreError(
+            f"a {event.type} event of {event.subject or 'the run'} has a value that JSON cannot express: {error}",
+            "use plain JSON: null, bool, number, valid text, list, object with text as keys",
+        ) from error
     cast("dict[str, Any]", event.__dict__).pop("body", None)  # the row has it
     if problem := _unreadable(body):
         raise StoreError(
             f"a {event.type} event of {event.subject or 'the run'} cannot be stored: {problem}",
             "store large material as a file, and pass its name",
         )
-    packed, values = pack(body)
-    return Encoded(event, (event.type, event.version, event.subject, packed), values)
+    return Encoded(event, (event.type, event.version, event.subject, body))
 
 
 def _unreadable(body: str) -> str:
@@ -89,7 +75,7 @@ def _unreadable(body: str) -> str:
 
 def microseconds(moment: datetime) -> int:
     """Return a time in the format of the store."""
-    return (moment - EPOCH) // timedelta(microseconds=1)
+    return (moment - EPOCH) // MICROSECOND
 
 
 def moment(microseconds: int) -> datetime:
@@ -117,174 +103,85 @@ def read_tags(kept: str) -> dict[str, str]:
     return dict(json.loads(line) for line in kept.split("\n") if line)
 
 
-def read_entries(
-    connection: Connection, dialect: Dialect, run_id: str, after: int = 0, limit: int | None = None
-) -> list[Entry]:
+READ = """
+    SELECT seq, at, epoch, type, version, body FROM events WHERE run_id = ? AND seq > ?{condition} ORDER BY seq LIMIT ?
+"""
+
+
+def read_entries(connection: Connection, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
     """Return the entries of a run with a sequence above ``after``, in order, at most ``limit``.
 
-    Raises NoSuchRun, and UnreadableRun for an entry that is missing, damaged, or of a newer release.
+    Raises NoSuchRun, and UnreadableRun for an entry that is missing, damaged, or of a newer release. The state of a run
+    follows from all of its events: if one were missing, the state would be wrong without notice.
     """
     entries: list[Entry] = []
-    position = max(after, 0)
-    most = PAGE
+    position, head, page = max(after, 0), 0, PAGE
     while True:
-        size = most if limit is None else max(min(most, limit - len(entries)), 0)
+        size = page if limit is None else max(min(page, limit - len(entries)), 0)
         try:
-            page, head = _page(connection, dialect, run_id, position, size)
-        except Corrupt as error:  # find the entry: those before it can be read
+            rows = connection.execute(READ.format(condition=""), (run_id, position, size))
+        except Corrupt as error:
             if size <= 1:
-                raise _damaged(run_id, position + 1, error.what) from error
-            most = size // 2
+                raise UnreadableRun(run_id, position + 1, _damaged(run_id, position + 1, error.what)) from error
+            page = 1  # find the entry: those before it can be read
             continue
-        _check_numbers(run_id, position, page, position if page or not size else head)
-        entries += page
-        position += len(page)
-        if page and position > head:
+        for seq, *columns in rows:
+            if seq != position + 1:
+                raise _missing(run_id, position + 1)
+            entries.append(_decoded(run_id, seq, *columns))
+            position = seq
+        if size and not rows and position < head:  # the head was read before these rows
+            raise _missing(run_id, position + 1)
+        head = _head(connection, run_id)
+        if rows and position > head:
             what = f"run {run_id} is damaged: its row in the table runs has {head} events, and its log has more"
             raise UnreadableRun(run_id, head + 1, what)
-        if position >= head or not size or len(entries) == limit:
+        if position >= head or len(entries) == limit:
             return entries
 
 
-def entries_of_run(
-    connection: Connection, run_id: str, after: int, types: Sequence[str]
-) -> Iterator[Callable[[], Entry]]:
-    """Yield the entries of these types with a sequence above ``after``, in order, each as a function that decodes it.
+def _head(connection: Connection, run_id: str) -> int:
+    """Return the number of the last entry of a run. Raises NoSuchRun."""
+    rows = connection.execute("SELECT head_seq FROM runs WHERE run_id = ?", (run_id,))
+    if not rows:
+        raise no_such_run(run_id)
+    return rows[0][0] if isinstance(rows[0][0], int) else FARTHEST  # it is damaged: an error follows the last entry
 
-    The function raises StoreError for an unreadable entry.
-    """
-    select = (
-        "SELECT seq, at, epoch, type, version, body FROM events WHERE run_id = ? AND seq > ?"
-        f" AND type IN ({', '.join('?' * len(types))}) ORDER BY seq LIMIT {PAGE}"
-    )
-    while rows := connection.execute(select, (run_id, after, *types)):
-        for start in range(0, len(rows), UNPACKED_AT_ONCE):
-            portion = rows[start : start + UNPACKED_AT_ONCE]
-            values = values_of(connection, [row[5] for row in portion])
-            yield from (partial(_decoded, run_id, *row, values=values) for row in portion)
+
+def readable_events(connection: Connection, run_id: str, after: int, types: Sequence[str]) -> Iterator[AnyEvent]:
+    """Yield the events of these types with a sequence above ``after``, in order, but those that cannot be read."""
+    select = READ.format(condition=f" AND type IN ({', '.join('?' * len(types))})")
+    while rows := connection.execute(select, (run_id, after, *types, PAGE)):
+        for row in rows:
+            with suppress(UnreadableRun):
+                yield _decoded(run_id, *row).event
         after = rows[-1][0]
 
 
-# A page comes as one text: the fields of an entry separated by one control character, entries by another. JSON escapes
-# control characters, so neither can be part of a body.
-FIELD, RECORD = "\x1f", "\x1e"
-FIELDS = f" || '{FIELD}' || ".join(("seq", "at", "epoch", "type", "version", "body"))
-
-
-def _page(connection: Connection, dialect: Dialect, run_id: str, after: int, size: int) -> tuple[list[Entry], int]:
-    """Return up to ``size`` entries, fewer if they are large, and the number of the run's last entry.
-
-    Both come from one statement, so that nothing can be committed in between. The database joins the entries into one
-    value, as in :meth:`~.connection.Table.find`: a page of a thousand takes 0.02 s that way, and 0.6 s row by row.
-    """
-    ((text, head),) = connection.execute(
-        f"SELECT {dialect.joined.format(FIELDS, RECORD)}, (SELECT head_seq FROM runs WHERE run_id = ?)"
-        " FROM (SELECT *, sum(length(body)) OVER (ORDER BY seq) AS total FROM events"
-        " WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?) AS page WHERE total <= ? OR seq = ?",
-        (run_id, run_id, after, size, PAGE_SIZE, after + 1),
-    )
-    if head is None:
-        raise no_such_run(run_id)
-    if not isinstance(head, int):
-        head = FARTHEST  # it is damaged: an error follows the last event
-    rows: list[list[str]] = []
-    for record in text.split(RECORD) if text else ():
-        fields = record.split(FIELD, 5)
-        if len(fields) != 6:  # JSON never contains the separator, so the previous record is damaged
-            raise _damaged(run_id, rows[-1][0] if rows else after + 1, "it holds control characters")
-        if fields[0].isdecimal():  # a damaged number is missing
-            rows.append(fields)
-    rows.sort(key=lambda fields: int(fields[0]))  # they are sorted, but no database guarantees it of an aggregate
-    entries: list[Entry] = []
-    unpacked = 0
-    for start in range(0, len(rows), UNPACKED_AT_ONCE):
-        portion = rows[start : start + UNPACKED_AT_ONCE]
-        values = values_of(connection, [fields[5] for fields in portion])
-        unpacked += sum(len(value) for value in values.values())
-        entries += [_decoded(run_id, *fields, values=values) for fields in portion]
-        if unpacked > PAGE_SIZE:
-            break
-    return entries, head
-
-
-def _check_numbers(run_id: str, after: int, page: Sequence[Entry], last: int) -> None:
-    """Raise UnreadableRun unless the page continues ``after`` without a gap, at least up to ``last``.
-
-    The state of a run follows from all of its events: if one were missing, the state would be wrong without notice.
-    """
-    end = page[-1].seq if page else after
-    if end == after + len(page) and end >= last:
-        return
-    present = [after, *(entry.seq for entry in page), last + 1]
-    first = next(seq + 1 for seq, following in pairwise(present) if following > seq + 1)
-    what = f"run {run_id} is damaged: its event {first} is missing from the log"
-    raise UnreadableRun(run_id, first, what)
-
-
-def _decoded(
-    run_id: str,
-    seq: str | int,
-    at: str | int,
-    epoch: str | int,
-    type_: str,
-    version: str | int,
-    body: str,
-    values: Mapping[str, bytes] = NO_VALUES,
-) -> Entry:
+def _decoded(run_id: str, seq: int, at: int, epoch: int, type_: str, version: int, body: str) -> Entry:
     """Decode an entry. Raises UnreadableRun for one that is damaged or that another release wrote."""
     known = EVENT_TYPES.get(type_)
     try:
         if known is None or known.version != int(version):
-            name = type_.encode(errors="replace").decode()
-            other = f"was written by another Leadhand: this release does not know {name} in version {int(version)}"
-            raise UnreadableRun(run_id, int(seq), f"event {seq} of run {run_id} {other}", UPGRADE)
-        event = known.model_validate_json(unpack(body, values))
-        return Entry(seq=int(seq), at=moment(int(at)), epoch=int(epoch), event=event)
-    except ValidationError as error:
-        raise _misshapen(run_id, seq, type_, error) from error
+            other = f"was written by another Leadhand: this release does not know {type_!a} in version {int(version)}"
+            raise UnreadableRun(run_id, seq, f"event {seq} of run {run_id} {other}", UPGRADE)
+        return Entry(int(seq), moment(int(at)), int(epoch), known.model_validate_json(body))
     except (ValueError, ArithmeticError) as error:
-        raise _damaged(run_id, seq, f"{type(error).__name__}: {error}") from error
+        what = _damaged(run_id, seq, f"{type_} {type(error).__name__}: {one_line(error)}")
+        # A new field with a default keeps the version, so unknown fields may be those of a newer release.
+        if isinstance(error, ValidationError) and all(each["type"] == "extra_forbidden" for each in error.errors()):
+            how = f"if a newer Leadhand may have written it, {UPGRADE}; else {RESTORE.format(run_id)}"
+            raise UnreadableRun(run_id, seq, what, how) from error
+        raise UnreadableRun(run_id, seq, what) from error
 
 
 UPGRADE = "upgrade: pip install -U leadhand (the database was not touched)"
 
 
-def _misshapen(run_id: str, seq: str | int, type_: str, error: ValidationError) -> UnreadableRun:
-    """Return the error of a body whose shape is not that of its type and version.
-
-    A new field with a default keeps the version, so unknown fields may be those of a newer release.
-    """
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
-    if all(fault["type"] == "extra_forbidden" for fault in faults):
-        unknown = ", ".join(dict.fromkeys(_place(fault["loc"]) for fault in faults))
-        return UnreadableRun(
-            run_id,
-            int(seq),
-            f"event {seq} of run {run_id} ({type_}) holds what this release does not know: {unknown}",
-            "a newer Leadhand may have written it, then upgrade: pip install -U leadhand; else it is damaged: "
-            + RESTORE.format(run_id),
-        )
-    place = _place(faults[0]["loc"])
-    return _damaged(run_id, seq, f"{type_} {f'{place}: ' if place else ''}{faults[0]['msg']}")
-
-
-def _place(location: Sequence[int | str]) -> str:
-    return ".".join(map(str, location))
-
-
-def _damaged(run_id: str, seq: int | str, what: str) -> UnreadableRun:
+def _damaged(run_id: str, seq: int, what: str) -> str:
     line = " ".join(what.split()).encode(errors="replace").decode()
-    number = int(seq) if str(seq).isdecimal() else 1
-    return UnreadableRun(run_id, number, f"event {seq} of run {run_id} is damaged: {line}")
+    return f"event {seq} of run {run_id} is damaged: {line}"
 
 
-def _well_formed(value: Any) -> Any:
-    """Return a value with well-formed texts: pairs of surrogates joined, single surrogates replaced."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        members = cast("dict[Any, Any]", value)
-        return {_well_formed(name): _well_formed(member) for name, member in members.items()}
-    if isinstance(value, list | tuple):
-        return [_well_formed(item) for item in cast("Sequence[Any]", value)]
-    return value
+def _missing(run_id: str, seq: int) -> UnreadableRun:
+    return UnreadableRun(run_id, seq, f"run {run_id} is damaged: its event {seq} is missing from the log")

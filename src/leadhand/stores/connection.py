@@ -8,10 +8,7 @@ they differ, a :class:`Dialect` has the words of each.
 
 from __future__ import annotations
 
-import json
 import os
-import random
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -28,12 +25,12 @@ class Unstorable(StoreError):
     """This database cannot store a value (a NUL in text, a number that is too large); only its write fails."""
 
 
-class TryAgain(StoreError):
-    """The transaction conflicted with another and was rolled back; it can be repeated."""
-
-
 class Unavailable(StoreError):
     """The database cannot be reached, or another process has locked it; the same work can succeed later."""
+
+
+class TryAgain(Unavailable):
+    """The transaction conflicted with another and was rolled back; it can be repeated at once."""
 
 
 class Absent(StoreError):
@@ -48,37 +45,21 @@ class Corrupt(StoreError):
     """The database is damaged or has lost something; what is stored elsewhere in it can still be read."""
 
 
-TRIES = 5
-"""Maximum attempts at a transaction that conflicts with another."""
-
-
-def wait_to_repeat(conflict: TryAgain, attempt: int) -> None:
-    """Wait a moment before a transaction is tried again; raise its error after the last attempt."""
-    if attempt >= TRIES:
-        raise conflict
-    time.sleep(random.uniform(0, 0.01 * attempt))
-
-
 class Dialect(NamedTuple):
-    """The SQL of one kind of database where the two differ; each field except ``kind`` is a piece of SQL.
+    """The SQL of one kind of database where the two differ; each field but ``kind`` and ``alone`` is a piece of SQL.
 
-    ``kind`` is the database's name. ``now`` is its clock in whole microseconds since 1970, UTC. ``joined`` is the
-    aggregate that joins the texts ``{0}`` with ``{1}`` in between, ``rows`` the aggregate that makes one JSON text of
-    rows of the columns ``{0}``. ``creation_lock`` keeps a second process from creating the tables at the same time
-    (empty: beginning a transaction does). ``tables`` lists the tables, ``columns`` those of the table ``?``
-    with their places in its primary key (0: none), ``size`` returns the bytes of the database. ``alone`` is
-    true if the database belongs to one program only. ``has_word`` is the condition that a row of ``run_texts`` has the
-    word ``?``, or one that begins with it; ``word`` writes the word ``{0}`` for it.
+    ``kind`` is the database's name. ``now`` is its clock in whole microseconds since 1970, UTC. ``creation_lock`` keeps
+    a second process from creating the tables at the same time (empty: beginning a transaction does). ``tables`` lists
+    the tables, ``size`` returns the bytes of the database. ``has_word`` is the condition that a row of ``run_texts``
+    has the word ``?``, or one that begins with it; ``word`` writes the word ``{0}`` for it. ``alone`` is true if the
+    database belongs to one program only.
     """
 
     kind: str
     now: str
-    joined: str
-    rows: str
     for_update: str
     creation_lock: str
     tables: str
-    columns: str
     size: str
     has_word: str
     word: str
@@ -113,10 +94,6 @@ class Connection(Protocol):
     def rollback(self) -> None:
         """Undo the transaction, if there is one; never raises."""
         ...
-
-    def commits(self) -> int | None:
-        """Return a number that differs after a commit of another session; None if the database has none."""
-        return None
 
     def messages(self, wait_s: float) -> Iterator[str]:
         """Yield what other sessions send on the channels that this one listens to, for ``wait_s`` seconds."""
@@ -194,11 +171,8 @@ class Inherited(Protocol):
 
 
 _inherited: WeakSet[Inherited] = WeakSet()
-
-
-def close_in_forked_child(thing: Inherited) -> None:
-    """Call ``thing.after_fork_in_child()`` in every process that is forked while the object exists."""
-    _inherited.add(thing)
+close_in_forked_child = _inherited.add
+"""Calls ``after_fork_in_child()`` of an object in every process that is forked while the object exists."""
 
 
 def _close_all() -> None:
@@ -207,45 +181,37 @@ def _close_all() -> None:
     _inherited.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_all)
+os.register_at_fork(after_in_child=_close_all)
 
 
 LARGEST_STATEMENT = 1_024
-"""Maximum rows in one statement: with nine parameters each, they stay below SQLite's limit of 32,766."""
+"""Maximum rows in one statement: with 31 parameters each, they stay below SQLite's limit of 32,766."""
 
 
 class Table(NamedTuple):
-    """A table and its columns, written in SQL."""
+    """A table and its columns, written in SQL; the first ``key`` of them are its primary key."""
 
     name: str
     columns: str
+    key: int = 1
 
     def insert(self, connection: Connection, rows: Sequence[Row], then: str = "") -> None:
-        """Insert rows with few statements: ``INSERT INTO … VALUES …{then}``.
-
-        ``executemany`` would release the interpreter lock twice for each row: beside a busy event loop 1,500 rows took
-        3.8 s that way, and 0.07 s this way.
-        """
-        one = f"({', '.join('?' * len(self.columns.split(', ')))})"
-        for start in range(0, len(rows), LARGEST_STATEMENT):
-            portion = rows[start : start + LARGEST_STATEMENT]
+        """Insert rows with few statements: ``INSERT INTO … VALUES …{then}``."""
+        one = f"({', '.join('?' * (self.columns.count(',') + 1))})"
+        for portion in batched(rows, LARGEST_STATEMENT):
             sql = f"INSERT INTO {self.name} ({self.columns}) VALUES {', '.join([one] * len(portion))}{then}"
             connection.execute(sql, list(chain.from_iterable(portion)))
 
-    def find(
-        self, connection: Connection, dialect: Dialect, key: str, keys: Sequence[Row], then: str = ""
-    ) -> Iterator[list[Any]]:
-        """Yield the rows whose columns ``key`` are among ``keys``, in any order: ``SELECT … WHERE …{then}``.
+    def put(self, connection: Connection, rows: Sequence[Row], fixed: int = 0) -> None:
+        """Insert rows in place of those with the same keys, whose first columns, at least ``fixed``, stay."""
+        columns = self.columns.split(", ")
+        changes = ", ".join(f"{name} = excluded.{name}" for name in columns[max(fixed, self.key) :])
+        self.insert(connection, rows, f" ON CONFLICT ({', '.join(columns[: self.key])}) DO UPDATE SET {changes}")
 
-        Fetching a row releases the interpreter lock, and beside a busy event loop it takes up to 5 ms to get the lock
-        back. There may be hundreds of small rows, so the database joins them into one value.
-        """
+    def find(self, connection: Connection, key: str, keys: Sequence[Row], then: str = "") -> Iterator[Row]:
+        """Yield the rows whose columns ``key`` are among ``keys``, in any order: ``SELECT … WHERE …{then}``."""
         for condition, parameters in among(key, keys):
-            rows = f"SELECT {self.columns} FROM {self.name} WHERE {condition}{then}"
-            query = f"SELECT {dialect.rows.format(self.columns)} FROM ({rows}) AS found"
-            ((text,),) = connection.execute(query, parameters)
-            yield from json.loads(text) if text else ()
+            yield from connection.execute(f"SELECT {self.columns} FROM {self.name} WHERE {condition}{then}", parameters)
 
     def delete(self, connection: Connection, key: str, keys: Sequence[Row]) -> None:
         """Delete the rows whose columns ``key`` are among ``keys``."""
@@ -253,29 +219,17 @@ class Table(NamedTuple):
             connection.execute(f"DELETE FROM {self.name} WHERE {condition}", parameters)
 
 
-class Change(NamedTuple):
-    """How rows of ``table`` are written: inserted, with ``then`` after the statement, or deleted if it ``deletes``."""
-
-    table: Table
-    then: str = ""
-    deletes: bool = False
-
-    def write(self, connection: Connection, rows: Sequence[Row]) -> None:
-        if self.deletes:
-            self.table.delete(connection, self.table.columns, rows)
-        else:
-            self.table.insert(connection, rows, self.then)
-
-
 def among(key: str, rows: Sequence[Row]) -> Iterator[tuple[str, list[object]]]:
     """Yield a condition that the columns ``key`` are among these rows, and its parameters, in portions.
 
-    The last row is repeated up to a power of two, so that few statements are needed. The values are a table of their
-    own because SQLite uses no index for ``(a, b) IN (VALUES …)``.
+    The values are a table of their own because SQLite uses no index for ``(a, b) IN (VALUES …)``.
     """
-    for start in range(0, len(rows), LARGEST_STATEMENT):
-        portion = list(rows[start : start + LARGEST_STATEMENT])
-        portion += [portion[-1]] * ((1 << (len(portion) - 1).bit_length()) - len(portion))
+    for portion in batched(rows, LARGEST_STATEMENT):
         one = f"({', '.join('?' * len(portion[0]))})"
         values = f"SELECT * FROM (VALUES {', '.join([one] * len(portion))}) AS given"
         yield f"({key}) IN ({values})", list(chain.from_iterable(portion))
+
+
+def batched(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+    """Yield the rows in portions of ``size``."""
+    return (rows[start : start + size] for start in range(0, len(rows), size))

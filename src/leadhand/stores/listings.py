@@ -29,7 +29,6 @@ from leadhand.ports.runs import (
 
 from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags
 from .connection import Connection, Database, Dialect, Hold, Row
-from .large_values import PACKED
 from .search import search_conditions
 
 VERSIONS_READ = 5_000
@@ -129,7 +128,6 @@ def _times(value: float | None, factor: int) -> int | None:
 
 def earlier_files(
     connection: Connection,
-    dialect: Dialect,
     flow: str,
     key_id: str,
     limit: int,
@@ -140,14 +138,12 @@ def earlier_files(
     ``may_read`` decides about a run by its ``offline`` and its ``documents``.
     """
     written = (
-        "SELECT events.run_id AS run_id, events.at AS at, events.body AS body"
+        "SELECT events.run_id, events.at, events.body"
         " FROM events JOIN runs ON runs.run_id = events.run_id"
         " WHERE events.type = 'artifact_written' AND runs.flow = ? AND runs.key_id = ?"
         " ORDER BY events.at DESC, events.run_id DESC, events.seq DESC LIMIT ?"
     )
-    rows = f"SELECT {dialect.rows.format('run_id, at, body')} FROM ({written}) AS found"
-    ((text,),) = connection.execute(rows, (flow, key_id, VERSIONS_READ))
-    versions: list[Row] = json.loads(text) if text else []
+    versions = connection.execute(written, (flow, key_id, VERSIONS_READ))
     readable = {run_id for run_id, place in _places(connection, {row[0] for row in versions}) if may_read(place)}
     return newest_files(_files(row for row in versions if row[0] in readable), limit)
 
@@ -162,7 +158,7 @@ def _places(connection: Connection, run_ids: set[str]) -> Iterator[tuple[str, tu
             f"SELECT run_id, body FROM events WHERE seq = 1 AND run_id IN ({marks})", some
         ):
             with contextlib.suppress(ValueError, TypeError, KeyError):  # damage must not keep a run from starting
-                definition = json.loads(body.removeprefix(PACKED))["definition"]  # neither field is large
+                definition = json.loads(body)["definition"]
                 yield run_id, (bool(definition.get("offline")), str(definition.get("documents") or ""))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from leadhand.core.budget import Account, Budget
 from leadhand.core.events import AnyEvent, ModelCallReturned, RunChanged, RunStarted
@@ -15,23 +16,26 @@ from .codec import read_tags, stored_tags
 from .connection import Row, Table
 from .search import words_in
 
-RUNS = Table(
-    "runs",
-    "run_id, flow, request, model, created_at, detached, key_id, follows,"
-    " searched, label_words, name, tags,"
-    " ceiling_requests, ceiling_tokens, ceiling_nanousd,"
-    " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed, asking, unpriced,"
-    " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
+NAMES = (
+    "run_id, flow, request, model, created_at, detached, key_id, follows, searched, label_words, name, tags,"
+    " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed, asking, unpriced"
 )
 FIXED = 8
 """The number of columns, the first ones, of a run's row that never change."""
+AMOUNTS = 9
+RUNS = Table(
+    "runs",
+    f"{NAMES}, ceiling_requests, ceiling_tokens, ceiling_nanousd, spent_requests, spent_tokens, spent_nanousd,"
+    " reserved_requests, reserved_tokens, reserved_nanousd",
+)
 
 
-def label_columns(request: str, name: str, tags: Mapping[str, str]) -> tuple[str, str, str, str]:
-    """Return the columns ``searched``, ``label_words``, ``name`` and ``tags`` of a run."""
+def labels(request: str, name: str, tags: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of a run by which it is found."""
     name = _storable(name)
     text = f"{name}\n{request}"
-    return text.lower(), " ".join(["", *dict.fromkeys(words_in(text))]), name, stored_tags(tags)
+    words = " ".join(["", *dict.fromkeys(words_in(text))])
+    return {"searched": text.lower(), "label_words": words, "name": name, "tags": stored_tags(tags)}
 
 
 def _storable(text: str) -> str:
@@ -39,66 +43,48 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\ufffd")
 
 
-class RunRow:
-    """A run's row during the transaction. ``head`` are the columns that the process that folds the run gives."""
-
-    __slots__ = (
-        "budget", "epoch", "finished_at", "fixed", "head", "head_seq", "label_words", "name", "owner",
-        "searched", "status", "tags", "unpriced",
-    )  # fmt: skip
+class RunRow(dict[str, Any]):
+    """The columns of a run by name, in the order of :data:`RUNS`, but its amounts, which are its ``budget``."""
 
     def __init__(self, row: Row, shared: dict[str, Account]) -> None:
-        self.fixed, labels, row = row[:FIXED], row[FIXED : FIXED + 4], row[FIXED + 4 :]
-        self.searched, self.label_words, self.name, self.tags = labels
-        (self.status, self.finished_at, self.head_seq, self.epoch) = row[3:7]
-        self.owner = row[7]
-        self.head: tuple[int, ...] = row[8:12]
-        self.unpriced: int = row[12]
-        self.budget = Budget(Account(Ceiling(*row[:3]), Money(*row[13:16]), Money(*row[16:19])), shared)
+        super().__init__(zip(NAMES.split(", "), row, strict=False))
+        amounts = row[-AMOUNTS:]
+        self.budget = Budget(Account(Ceiling(*amounts[:3]), Money(*amounts[3:6]), Money(*amounts[6:])), shared)
 
     @classmethod
     def of(cls, run_id: str, started: RunStarted, owner: str | None, at: int, shared: dict[str, Account]) -> RunRow:
         """Return the row of a run that begins at ``at``, in microseconds."""
         definition = started.definition
+        follows = definition.follows.run_id if definition.follows is not None else ""
         shown = _storable(definition.request[:REQUEST_SHOWN])
-        return cls(
-            (
-                run_id, definition.flow, shown, definition.models.default, at, int(definition.detached),
-                definition.key_id, definition.follows.run_id if definition.follows is not None else "",
-                *label_columns(shown, definition.name, definition.tags),
-                *definition.limits.ceiling.row,
-                RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0, 0,
-                0, 0, 0, 0, 0, 0, 0,
-            ),
-            shared,
-        )  # fmt: skip
+        fixed = run_id, definition.flow, shown, definition.models.default, at, int(definition.detached)
+        changing = RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0, 0, 0
+        found = labels(shown, definition.name, definition.tags).values()
+        amounts = *definition.limits.ceiling.row, *[0] * 6
+        return cls((*fixed, definition.key_id, follows, *found, *changing, *amounts), shared)
 
     def enter(self, event: AnyEvent, at: int) -> None:
         """Take over what an event that is written at ``at`` says of the status, the labels and the spending."""
         match event:
             case RunChanged():
                 if (event.name, event.tags) != (None, None):
-                    name = self.name if event.name is None else event.name
-                    tags = read_tags(self.tags) if event.tags is None else event.tags
-                    self.searched, self.label_words, self.name, self.tags = label_columns(self.fixed[2], name, tags)
+                    name = self["name"] if event.name is None else event.name
+                    tags = read_tags(self["tags"]) if event.tags is None else event.tags
+                    self.update(labels(self["request"], name, tags))
             case ModelCallReturned() if event.usage is not None and event.usage.nanousd is None:
-                self.unpriced = 1
+                self["unpriced"] = 1
             case _:
                 status = status_after(event)
                 if status is not None:
-                    self.status = status.value
-                    self.finished_at = at if status in ENDED else None
+                    self.update(status=status.value, finished_at=at if status in ENDED else None)
 
     def list_as(self, head: RunHead, *, decided: bool) -> None:
         """Take over a head that the run's owner ``decided`` on, or that includes every event so far."""
-        if decided or head.seq == self.head_seq:
-            self.head = head[1:]
+        if decided or head.seq == self["head_seq"]:
+            self.update(subtasks=head.subtasks, completed=head.completed, failed=head.failed, asking=head.asking)
 
-    def values(self) -> Row:
-        """Return the row in the order of :data:`RUNS`."""
-        return (
-            *self.fixed, self.searched, self.label_words, self.name, self.tags,
-            *self.budget.run.ceiling.row,
-            self.status, self.finished_at, self.head_seq, self.epoch,
-            self.owner, *self.head, self.unpriced, *self.budget.run.spent.row, *self.budget.run.reserved.row,
-        )  # fmt: skip
+    @property
+    def row(self) -> Row:
+        """The columns in the order of :data:`RUNS`."""
+        run = self.budget.run
+        return (*self.values(), *run.ceiling.row, *run.spent.row, *run.reserved.row)

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from leadhand.core import events as ev
-from leadhand.core.errors import Failure, StoreError
-from leadhand.core.events import AnyEvent
+from leadhand.core.errors import Failure
 from leadhand.core.value import texts_in
 from leadhand.ports.runs import DRIVEN
 
-from .codec import entries_of_run
+from .codec import readable_events
 from .connection import Connection, Dialect, Table
 
 LONGEST_WORD = 64
@@ -169,15 +168,7 @@ def runs_behind(connection: Connection, run_id: str | None = None, most: int | N
 
 def new_words(connection: Connection, run: Behind) -> list[str]:
     """Return the words of the events of a run that are not in the index. Events that cannot be read are left out."""
-    return sorted(searched_words(_readable(connection, run)))
-
-
-def _readable(connection: Connection, run: Behind) -> Iterator[AnyEvent]:
-    for decoded in entries_of_run(connection, run.run_id, run.indexed, TYPES):
-        try:
-            yield decoded().event
-        except StoreError:
-            continue
+    return sorted(searched_words(readable_events(connection, run.run_id, run.indexed, TYPES)))
 
 
 def write_words(connection: Connection, run: Behind, words: list[str]) -> None:

@@ -28,9 +28,8 @@ from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
 from . import search, side_tables, upkeep
 from .codec import encode, read_entries
 from .connection import Database, ReadOnly, Unavailable, close_in_forked_child
-from .followers import Followers, Poller
+from .followers import Followers
 from .kept_beside import KeptBeside
-from .large_values import bytes_of
 from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
 from .places import Queues, places
 from .postgres.job_queue import defer, queue_info
@@ -73,9 +72,9 @@ class SqlContextStore(KeptBeside):
     def _set_up(self, closed: StoreError | None) -> None:
         """Create the parts with their own threads; with ``closed``, they refuse every call with that error."""
         self._readers = Readers(self._database, closed, self._patience_s)
+        self._watching = Readers(self._database, closed, 0.0, threads=1)
         self._bus = MessageBus(self._database)
-        self._poller = Poller(self._database, lambda run_id, wakeups: self._followers.poke(run_id, wakeups))
-        self._followers = Followers(self.read, self._poller, closed)
+        self._followers = Followers(self.read, self._watching, closed)
         self._writer = Writer(self._database, self._hold, self._now, self._followers.publish, closed, self._patience_s)
 
     @property
@@ -149,7 +148,7 @@ class SqlContextStore(KeptBeside):
         )
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
-        return await self._query(read_entries, self._database.dialect, run_id, after, limit)
+        return await self._query(read_entries, run_id, after, limit)
 
     def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
         return self._followers.follow(run_id, after)
@@ -191,7 +190,7 @@ class SqlContextStore(KeptBeside):
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
     ) -> list[FileVersion]:
         may_read = partial(may_share, offline=offline, documents=documents)
-        return await self._query(earlier_files, self._database.dialect, flow, key_id, limit, may_read)
+        return await self._query(earlier_files, flow, key_id, limit, may_read)
 
     async def hosts(self) -> list[HostLine]:
         return await self._query(host_lines, self._hold, self.is_shared)
@@ -222,10 +221,9 @@ class SqlContextStore(KeptBeside):
 
     async def blob(self, digest: str) -> bytes:
         rows = await self._rows("SELECT body FROM blobs WHERE digest = ?", digest)
-        body = bytes_of(rows[0][0]) if rows else None
-        if body is None:
+        if not rows or not isinstance(rows[0][0], bytes):  # it is missing or damaged
             raise KeyError(digest)
-        return body
+        return rows[0][0]
 
     async def put_blob(self, content: bytes) -> str:
         digest = digest_of(content)
@@ -292,7 +290,7 @@ class SqlContextStore(KeptBeside):
     async def aclose(self) -> None:
         self._followers.close(closed_error())
         await self._bus.aclose()
-        await self._poller.aclose()
+        await self._watching.aclose()
         await self._readers.aclose()
         await self._writer.aclose()
 

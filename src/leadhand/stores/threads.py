@@ -7,27 +7,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from queue import SimpleQueue
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from leadhand.core.errors import StoreError
 
-from .connection import Connection, Database, Unavailable
+from .connection import Connection, Database, TryAgain, Unavailable
 
 Answer = TypeVar("Answer")
 
 LOGGER = logging.getLogger("leadhand")
 
+CONFLICT_S = 0.01
 RETRY_S = 0.1
 ANNOUNCED_S = 1.0
 CLOSING_S = 2.0
-"""Seconds between two tries at an unavailable database, until a warning, and for the last tries of a closed store."""
-
-READERS = 2
-"""Threads that read, at most."""
+"""Seconds until the next try after a conflict, at most, and at an unavailable database; until a warning; and for the
+last tries of a closed store."""
 
 
 class Wakeups:
@@ -40,13 +41,9 @@ class Wakeups:
         """Call ``function(*args)`` on ``loop`` after :meth:`send`."""
         self._calls.setdefault(loop, []).append((function, args))
 
-    def succeed(self, future: asyncio.Future[Any], result: object) -> None:
-        """Set the result of a future, unless it is done already."""
-        self.call(future.get_loop(), _succeed, future, result)
-
-    def fail(self, future: asyncio.Future[Any], error: BaseException) -> None:
-        """Set the error of a future, unless it is done already."""
-        self.call(future.get_loop(), _fail, future, error)
+    def settle(self, future: asyncio.Future[Any], outcome: object) -> None:
+        """Set the result of a future, or its error if ``outcome`` is an exception, unless it is done already."""
+        self.call(future.get_loop(), _settle, future, outcome)
 
     def send(self) -> None:
         """Wake the loops; calls for a loop that is closed are dropped."""
@@ -64,16 +61,22 @@ def _make(calls: list[tuple[Callable[..., object], tuple[Any, ...]]]) -> None:
         function(*args)
 
 
-def _succeed(future: asyncio.Future[Any], result: object) -> None:
-    if not future.done():
-        future.set_result(result)
-
-
-def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
-    if not future.done():
-        future.set_exception(error)
+def _settle(future: asyncio.Future[Any], outcome: object) -> None:
+    if future.done():
+        return
+    if isinstance(outcome, BaseException):
+        future.set_exception(outcome)
         # A caller that appends without waiting for the commit relies on its next append, which gets the same error.
         future.exception()  # keeps asyncio from warning that nobody awaited this one
+    else:
+        future.set_result(outcome)
+
+
+def failed(error: BaseException) -> asyncio.Future[Any]:
+    """Return a future that has failed, for a call that fails before it is queued."""
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    _settle(future, error)
+    return future
 
 
 class Service(threading.Thread):
@@ -83,41 +86,12 @@ class Service(threading.Thread):
     """
 
     def __init__(self, name: str, work: Callable[[], None]) -> None:
-        super().__init__(name=f"leadhand-{name}", daemon=True)
-        self._work = work
-        self._ending = threading.Lock()
-        self._over = False
-        self._waiting: list[asyncio.Future[None]] = []
+        super().__init__(target=work, name=f"leadhand-{name}", daemon=True)
         self.start()
-
-    def run(self) -> None:
-        try:
-            self._work()
-        finally:
-            wakeups = Wakeups()
-            with self._ending:
-                self._over = True
-                for future in self._waiting:
-                    wakeups.succeed(future, None)
-            wakeups.send()
 
     async def ended(self) -> None:
         """Wait until the thread has ended."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        with self._ending:
-            if self._over:
-                future.set_result(None)
-            else:
-                self._waiting.append(future)
-        await future
-        self.join()  # the work is done, so this returns at once
-
-
-def failed(error: BaseException) -> asyncio.Future[Any]:
-    """Return a future that has failed, for a call that fails before it is queued."""
-    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    _fail(future, error)
-    return future
+        await asyncio.to_thread(self.join)
 
 
 def closed_error() -> StoreError:
@@ -132,88 +106,76 @@ def copy_error(error: StoreError) -> StoreError:
     return copy
 
 
-class Patience:
-    """Waits while a database is unavailable, for ``seconds`` at most, or briefly once the store is closed."""
+class Session:
+    """A connection that is made when it is needed, and again once it is lost; used by one thread at a time."""
 
-    def __init__(self, seconds: float, closed: Callable[[], bool]) -> None:
-        self._began = time.monotonic()
-        self._until = self._began + seconds
+    def __init__(self, database: Database, patience_s: float, closed: Callable[[], bool], *, writes: bool) -> None:
+        self._database = database
+        self._patience_s = patience_s
         self._closed = closed
-        self._announced = False
+        self._writes = writes
+        self._connection: Connection | None = None
 
-    def wait(self, error: Unavailable) -> None:
-        """Wait a moment before another try. Raises ``error`` once the time is over; names it in the log before that."""
-        now = time.monotonic()
-        if self._closed():
-            self._until = min(self._until, self._began + CLOSING_S)
-        if now >= self._until:
-            raise error
-        if not self._announced and now - self._began >= ANNOUNCED_S:
-            self._announced = True
-            LOGGER.warning("%s; trying again for up to %.0f s: %s", error.what, self._until - now, error.how)
-        time.sleep(min(RETRY_S, self._until - now))
+    def connection(self) -> Connection:
+        """Return a connection that is not known to be lost. Raises StoreError, ConfigurationError."""
+        if self._connection is not None and self._connection.broken:
+            self.close()
+        self._connection = self._connection or self._database.connect(writes=self._writes)
+        return self._connection
+
+    def do(self, work: Callable[[Connection], Answer]) -> Answer:
+        """Return what ``work`` returns; repeat it while the database is unavailable, but not for ever.
+
+        That is ``patience_s`` seconds at most, or a moment once the store is closed.
+        """
+        began, announced = time.monotonic(), False
+        while True:
+            try:
+                return work(self.connection())
+            except Unavailable as error:
+                waited = time.monotonic() - began
+                left = (min(self._patience_s, CLOSING_S) if self._closed() else self._patience_s) - waited
+                if left <= 0:
+                    raise
+                if not announced and waited >= ANNOUNCED_S:
+                    announced = True
+                    LOGGER.warning("%s; trying again for up to %.0f s: %s", error.what, left, error.how)
+                again = random.uniform(0, CONFLICT_S) if isinstance(error, TryAgain) else RETRY_S
+                time.sleep(min(again, left))
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
 
 class Readers:
-    """Runs queries on the database, up to two at a time. Threads start when they are first needed."""
+    """Runs queries on the database in threads, which start when they are first needed."""
 
-    def __init__(self, database: Database, closed: StoreError | None, patience_s: float) -> None:
-        self._database = database
-        self._patience_s = patience_s
-        self._queue: SimpleQueue[tuple[Callable[[Connection], Any], asyncio.Future[Any]] | None] = SimpleQueue()
-        self._threads: list[Service] = []
-        self._lock = threading.Lock()
-        self._pending = 0
+    def __init__(self, database: Database, closed: StoreError | None, patience_s: float, threads: int = 2) -> None:
         self._closed = closed
+        self._pool = ThreadPoolExecutor(threads, "leadhand-store-reader")
+        self._sessions = deque(
+            Session(database, patience_s, lambda: self._closed is not None, writes=False) for _ in range(threads)
+        )
 
     async def ask(self, query: Callable[[Connection], Answer]) -> Answer:
         """Return what ``query(connection)`` returns, or raise its error."""
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        with self._lock:
-            if self._closed is not None:
-                raise copy_error(self._closed)
-            self._queue.put((query, future))
-            self._pending += 1
-            if len(self._threads) < min(self._pending, READERS):
-                self._threads.append(Service(f"store-reader-{len(self._threads) + 1}", self._work))
-        return await future
+        if self._closed is not None:
+            raise copy_error(self._closed)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, query)
 
     async def aclose(self) -> None:
         """Finish the pending queries, close the connections and end the threads."""
-        with self._lock:
-            if self._closed is None:
-                self._closed = closed_error()
-                for _ in self._threads:
-                    self._queue.put(None)
-        for thread in self._threads:
-            await thread.ended()
+        self._closed = self._closed or closed_error()
+        await asyncio.to_thread(self._pool.shutdown)
+        for session in self._sessions:
+            session.close()
 
-    def _work(self) -> None:
-        connection: Connection | None = None
-        while (item := self._queue.get()) is not None:
-            query, future = item
-            wakeups = Wakeups()
-            patience = Patience(self._patience_s, lambda: self._closed is not None)
-            answered = False
-            while not answered:
-                try:
-                    if connection is not None and connection.broken:
-                        connection.close()
-                        connection = None  # so that the next query connects again even if this one fails
-                    connection = connection or self._database.connect(writes=False)
-                    wakeups.succeed(future, query(connection))
-                    answered = True
-                except Unavailable as error:
-                    try:
-                        patience.wait(error)
-                    except StoreError as over:
-                        wakeups.fail(future, over)
-                        answered = True
-                except Exception as error:
-                    wakeups.fail(future, error)
-                    answered = True
-            with self._lock:
-                self._pending -= 1
-            wakeups.send()
-        if connection is not None:
-            connection.close()
+    def _answer(self, query: Callable[[Connection], Answer]) -> Answer:
+        session = self._sessions.pop()
+        try:
+            return session.do(query)
+        finally:
+            self._sessions.append(session)

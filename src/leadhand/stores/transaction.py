@@ -23,13 +23,14 @@ from leadhand.ports.heads import RunHead
 from leadhand.ports.webhooks import messages
 
 from .codec import Encoded, encode, microseconds
-from .connection import Change, Connection, Dialect, Hold, Row, Table
+from .connection import Connection, Dialect, Hold, Row, Table
 from .postgres.job_queue import defer
 from .run_row import FIXED, RUNS, RunRow
 from .webhooks import DELIVERIES, deliveries_of
 
-EVENTS = Table("events", "run_id, seq, at, epoch, type, version, subject, body")
-RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes, shared")
+EVENTS = Table("events", "run_id, seq, at, epoch, type, version, subject, body", key=2)
+SUBJECTS = Table("events", "run_id, subject")
+RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes, shared", key=3)
 SHARED = Table(
     "shared_accounts",
     "scope, spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
@@ -38,27 +39,9 @@ ALLOWANCES = Table(
     "allowances",
     "run_id, scope, ceiling_requests, ceiling_tokens, ceiling_nanousd,"
     " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
+    key=2,
 )
 BLOBS = Table("blobs", "digest, body")
-
-
-def _replacing(table: Table, key: str, changing: Sequence[str]) -> Change:
-    columns = ", ".join(f"{name} = excluded.{name}" for name in changing)
-    return Change(table, f" ON CONFLICT ({key}) DO UPDATE SET {columns}")
-
-
-def _deleting(name: str, key: str) -> Change:
-    return Change(Table(name, key), deletes=True)
-
-
-ADD_EVENTS = Change(EVENTS)
-WRITE_RUNS = _replacing(RUNS, "run_id", RUNS.columns.split(", ")[FIXED:])
-SETTLE = _deleting("reservations", "run_id, attempt, call_id")
-RESERVE = Change(RESERVATIONS)
-WRITE_ALLOWANCES = _replacing(ALLOWANCES, "run_id, scope", ALLOWANCES.columns.split(", ")[2:])
-WRITE_SHARED = _replacing(SHARED, "scope", SHARED.columns.split(", ")[1:])
-ADD_BLOBS = Change(BLOBS, " ON CONFLICT (digest) DO NOTHING")
-ADD_DELIVERIES = Change(DELIVERIES)
 
 ENDING = frozenset({"attempt_returned", "step_settled"})
 """The types of events that end an attempt."""
@@ -122,23 +105,15 @@ class Release:
 
 Operation = Create | Append | Claim | Release
 
-SUBJECTS = Table("events", "run_id, subject")
-
 
 class LogTransaction:
     """Judges and writes a batch on ``connection``; the writer begins the transaction, and commits or undoes it.
 
-    ``committed`` holds the new entries of each run, for the followers
-    once the commit has succeeded.
+    ``committed`` holds the new entries of each run, for the followers once the commit has succeeded.
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        dialect: Dialect,
-        hold: Hold,
-        now: datetime,
-        operations: Sequence[Operation],
+        self, connection: Connection, dialect: Dialect, hold: Hold, now: datetime, operations: Sequence[Operation]
     ) -> None:
         self.committed: dict[str, list[Entry]] = {}
         self._connection = connection
@@ -146,12 +121,12 @@ class LogTransaction:
         self._now = now
         self._at = microseconds(now)
         self._rows: dict[str, RunRow] = {}
+        self._changed: dict[str, RunRow] = {}
         self._shared: dict[str, Account] = {}
         self._loaded_shared: dict[str, Account] = {}
-        self._reserved: dict[str, list[Row]] = {}
-        self._changed: dict[str, RunRow] = {}
-        self._over: set[tuple[str, str]] = set()
-        self._begun: set[tuple[str, str]] = set()
+        self._reserved: list[Row] = []
+        self._over: set[Row] = set()
+        self._begun: set[Row] = set()
         self._jobs: list[Job] = []
         self._events: list[Row] = []
         self._blobs: dict[str, bytes] = {}
@@ -174,47 +149,46 @@ class LogTransaction:
 
     def write(self) -> None:
         """Write what was accepted; the writer commits it."""
-        settled: list[Row] = []
+        connection, changed = self._connection, self._changed
         reserved: list[Row] = []
         allowances: list[Row] = []
-        for run_id, row in self._changed.items():
-            settled += self._reserved.get(run_id, ())
+        for run_id, row in changed.items():
             for key, (amount, *names) in row.budget.open.items():
                 scopes = (json.dumps(each) if each else "" for each in names)
                 reserved.append((run_id, *key, *amount.row, *scopes))
             for scope, account in row.budget.scopes.items():
                 allowances.append((run_id, scope, *chain.from_iterable(each.row for each in account)))
         shared = sorted(self._shared.items() - self._loaded_shared.items())
-        new = ((self._changed[run_id].fixed, each) for run_id, entries in self.committed.items() for each in entries)
-        deliveries = deliveries_of(self._connection, (each for each in new if messages(each[1].event)))
-        for change, rows in (
-            (ADD_EVENTS, self._events),
-            (WRITE_RUNS, [row.values() for row in self._changed.values()]),
-            (SETTLE, settled),
-            (RESERVE, reserved),
-            (WRITE_ALLOWANCES, allowances),
-            (WRITE_SHARED, [(scope, *each.spent.row, *each.reserved.row) for scope, each in shared]),
-            # Always in the same order, so that two transactions that write the same blobs never deadlock.
-            (ADD_BLOBS, sorted(self._blobs.items())),
-            (ADD_DELIVERIES, deliveries),
-        ):
-            change.write(self._connection, rows)
+        new = (
+            (tuple(changed[run_id].values()), each) for run_id, entries in self.committed.items() for each in entries
+        )
+        deliveries = deliveries_of(connection, (each for each in new if messages(each[1].event)))
+        EVENTS.insert(connection, self._events)
+        RUNS.put(connection, [row.row for row in changed.values()], FIXED)
+        RESERVATIONS.delete(
+            connection, "run_id, attempt, call_id", [key for key in self._reserved if key[0] in changed]
+        )
+        RESERVATIONS.insert(connection, reserved)
+        ALLOWANCES.put(connection, allowances)
+        SHARED.put(connection, [(scope, *each.spent.row, *each.reserved.row) for scope, each in shared])
+        # Always in the same order, so that two transactions that write the same blobs never deadlock.
+        BLOBS.insert(connection, sorted(self._blobs.items()), " ON CONFLICT (digest) DO NOTHING")
+        DELIVERIES.insert(connection, deliveries)
         if self._jobs:
-            defer(self._connection, self._jobs)
+            defer(connection, self._jobs)
 
     def is_committed(self, connection: Connection) -> bool:
         """Whether this transaction is in the database, asked when the answer to its commit was lost."""
         if not self._events:
             return False
-        query = "SELECT run_id, seq, at, epoch, type, version, subject, body FROM events WHERE run_id = ? AND seq = ?"
-        rows = connection.execute(query, self._events[0][:2])
-        return bool(rows) and tuple(rows[0]) == tuple(self._events[0])
+        first = self._events[0]
+        return first in EVENTS.find(connection, "run_id, seq", [first[:2]])
 
     def _append(self, append: Append) -> list[Entry]:
         row = self._row(append.run_id)
-        if append.epoch is not None and append.epoch != row.epoch:
+        if append.epoch is not None and append.epoch != row["epoch"]:
             raise Fenced(
-                f"run {append.run_id} is at epoch {row.epoch}, so a decision of epoch {append.epoch} is refused",
+                f"run {append.run_id} is at epoch {row['epoch']}, so a decision of epoch {append.epoch} is refused",
                 "another process is driving the run; watch it instead",
             )
         if append.current is not None and (append.run_id, append.current) in self._over:
@@ -238,10 +212,10 @@ class LogTransaction:
 
     def _begin(self, run_id: str, attempt: str, row: RunRow) -> None:
         """Raise StaleAttempt unless an attempt of a running run may begin: once, and before it has ended."""
-        begun = {(run_id, attempt)}
-        if row.status != RunStatus.RUNNING or not begun.isdisjoint(self._over | self._begun):
+        begins = run_id, attempt
+        if row["status"] != RunStatus.RUNNING or begins in self._over or begins in self._begun:
             raise StaleAttempt(f"attempt {attempt} of run {run_id} must not begin: another has it, or it is over")
-        self._begun |= begun
+        self._begun.add(begins)
 
     def _is_reserved(self, scope: str) -> bool:
         """Whether runs that living processes drive have reserved a part of a budget that runs share; what others have
@@ -267,42 +241,41 @@ class LogTransaction:
 
     def _claim(self, claim: Claim) -> int:
         row = self._row(claim.run_id)
-        if row.status in ENDED and not claim.ended:
+        status, owner = row["status"], row["owner"]
+        if status in ENDED and not claim.ended:
             raise UsageError(
-                f"run {claim.run_id} is finished ({row.status})",
+                f"run {claim.run_id} is finished ({status})",
                 f"show it with `leadhand runs show {claim.run_id}`, or retry what failed: `leadhand runs retry`",
             )
-        if row.owner == self._hold.host:
-            raise RunOwned(f"run {claim.run_id} is already driven by this process ({row.owner})", "wait for its end")
-        if row.owner is not None and self._hold.living({row.owner}, self._connection):
+        if owner == self._hold.host:
+            raise RunOwned(f"run {claim.run_id} is already driven by this process ({owner})", "wait for its end")
+        if owner is not None and self._hold.living({owner}, self._connection):
             raise RunOwned(
-                f"run {claim.run_id} is driven by another living process ({row.owner})",
+                f"run {claim.run_id} is driven by another living process ({owner})",
                 f"watch it with `leadhand runs watch {claim.run_id}`, or end that process first",
             )
-        row.epoch += 1
-        row.owner = self._hold.host
-        self._enter(claim.run_id, row, [encode(RunClaimed(owner=row.owner))])
-        return row.epoch
+        row.update(epoch=row["epoch"] + 1, owner=self._hold.host)
+        self._enter(claim.run_id, row, [encode(RunClaimed(owner=self._hold.host))])
+        return row["epoch"]
 
     def _release(self, release: Release) -> None:
         row = self._row(release.run_id)
-        if row.owner == self._hold.host and row.epoch == release.epoch:
-            row.owner = None
+        if (row["owner"], row["epoch"]) == (self._hold.host, release.epoch):
+            row["owner"] = None
             self._changed[release.run_id] = row
 
     def _enter(self, run_id: str, row: RunRow, events: Sequence[Encoded]) -> list[Entry]:
         """Number accepted events and add them to the log."""
         entries: list[Entry] = []
-        seq, epoch = row.head_seq, row.epoch
-        for event, columns, values in events:
+        seq, epoch = row["head_seq"], row["epoch"]
+        for event, columns in events:
             seq += 1
-            self._blobs.update(values)
-            entries.append(Entry(seq=seq, at=self._now, epoch=epoch, event=event))
+            entries.append(Entry(seq, self._now, epoch, event))
             self._events.append((run_id, seq, self._at, epoch, *columns))
             row.enter(event, self._at)
             if columns[0] in ENDING:
                 self._over.add((run_id, columns[2]))
-        row.head_seq = seq
+        row["head_seq"] = seq
         self._changed[run_id] = row
         if entries:
             self.committed.setdefault(run_id, []).extend(entries)
@@ -318,34 +291,31 @@ class LogTransaction:
         """Load the rows of runs, and the parts of their budgets and ended attempts that matter."""
         connection, rows = self._connection, self._rows
         run_ids = sorted({(operation.run_id,) for operation in operations})
-        for row in RUNS.find(connection, dialect, "run_id", run_ids, f" ORDER BY run_id{dialect.for_update}"):
-            rows[row[0]] = RunRow(tuple(row), self._shared)
+        for row in RUNS.find(connection, "run_id", run_ids, f" ORDER BY run_id{dialect.for_update}"):
+            rows[row[0]] = RunRow(row, self._shared)
         appends = [each for each in operations if isinstance(each, Append) and each.run_id in rows]
 
         scopes = {(append.run_id, scope) for append in appends for scope in append.scopes}
         attempts = [(append.run_id, attempt) for append in appends for attempt in append.attempts]
         shared = {scope for append in appends for scope in append.shared}
-        for run_id, attempt, call_id, *amount, taken_from, taken_from_shared in RESERVATIONS.find(
-            connection, dialect, "run_id, attempt", attempts
+        for run_id, attempt, call_id, *amount, within, of_many in RESERVATIONS.find(
+            connection, "run_id, attempt", attempts
         ):
-            names: tuple[str, ...] = tuple(json.loads(taken_from)) if taken_from else ()
-            of_many: tuple[str, ...] = tuple(json.loads(taken_from_shared)) if taken_from_shared else ()
-            scopes.update((run_id, scope) for scope in names)
-            shared.update(of_many)
-            rows[run_id].budget.open[attempt, call_id] = Reservation(Money(*amount), names, of_many)
-            self._reserved.setdefault(run_id, []).append((run_id, attempt, call_id))
+            names = [tuple[str, ...](json.loads(each)) if each else () for each in (within, of_many)]
+            scopes.update((run_id, scope) for scope in names[0])
+            shared.update(names[1])
+            rows[run_id].budget.open[attempt, call_id] = Reservation(Money(*amount), *names)
+            self._reserved.append((run_id, attempt, call_id))
         self._load_shared(sorted((scope,) for scope in shared), dialect)
-        for run_id, scope, *amounts in ALLOWANCES.find(connection, dialect, "run_id, scope", sorted(scopes)):
+        for run_id, scope, *amounts in ALLOWANCES.find(connection, "run_id, scope", sorted(scopes)):
             account = Account(Ceiling(*amounts[:3]), Money(*amounts[3:6]), Money(*amounts[6:]))
             rows[run_id].budget.scopes[scope] = account
 
         begun = [(append.run_id, append.begins) for append in appends if append.begins is not None]
         fenced = begun + [(append.run_id, append.current) for append in appends if append.current is not None]
         ended = " AND type IN ('attempt_returned', 'step_settled')"  # exactly the condition of the index
-        over = SUBJECTS.find(connection, dialect, "run_id, subject", fenced, ended)
-        self._over.update((run_id, attempt) for run_id, attempt in over)
-        started = SUBJECTS.find(connection, dialect, "run_id, subject", begun, " AND type = 'attempt_started'")
-        self._begun.update((run_id, attempt) for run_id, attempt in started)
+        self._over.update(SUBJECTS.find(connection, "run_id, subject", fenced, ended))
+        self._begun.update(SUBJECTS.find(connection, "run_id, subject", begun, " AND type = 'attempt_started'"))
 
     def _load_shared(self, scopes: Sequence[Row], dialect: Dialect) -> None:
         """Lock and load the accounts that runs share: after the runs and in one order, as everywhere."""
@@ -353,7 +323,6 @@ class LogTransaction:
             nothing = (*NOTHING.row, *NOTHING.row)
             rows = [(*scope, *nothing) for scope in scopes]
             SHARED.insert(self._connection, rows, " ON CONFLICT (scope) DO NOTHING")
-        locked = f" ORDER BY scope{dialect.for_update}"
-        for scope, *amounts in SHARED.find(self._connection, dialect, "scope", scopes, locked):
+        for scope, *amounts in SHARED.find(self._connection, "scope", scopes, f" ORDER BY scope{dialect.for_update}"):
             self._shared[scope] = Account(spent=Money(*amounts[:3]), reserved=Money(*amounts[3:]))
         self._loaded_shared.update(self._shared)

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -17,7 +19,7 @@ from typing import TypeVar
 from leadhand.core.errors import RunOwned, StoreError, UsageError, no_such_run
 from leadhand.core.run import ENDED
 
-from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, among, wait_to_repeat
+from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, among
 
 Result = TypeVar("Result")
 
@@ -33,6 +35,8 @@ SPEND = f"""
 BLOBS = Table("blobs", "digest")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 REFERENCE = re.compile(r'"\$blob":"(sha256:[0-9a-f]{64})"')
+TRIES = 5
+"""Maximum attempts at a transaction that conflicts with another."""
 AT_ONCE = 100
 """Runs deleted in one transaction, so that other processes never wait long."""
 UNNAMED_S = 3600.0
@@ -75,9 +79,11 @@ def transact(connection: Connection, work: Callable[[], Result]) -> Result:
         try:
             result = work()
             connection.commit()
-        except TryAgain as conflict:
+        except TryAgain:
             connection.rollback()
-            wait_to_repeat(conflict, attempt)
+            if attempt == TRIES:
+                raise
+            time.sleep(random.uniform(0, 0.01 * attempt))
         except BaseException:
             connection.rollback()
             raise
@@ -111,17 +117,17 @@ def _delete(
         if run_id not in owners and not connection.execute("SELECT 1 FROM events WHERE run_id = ? LIMIT 1", (run_id,)):
             raise no_such_run(run_id)
     keys = [(run_id,) for run_id in run_ids]
-    _spend_shared(connection, dialect, keys)
+    _spend_shared(connection, keys)
     for name in OF_RUNS:
         Table(name, "run_id").delete(connection, "run_id", keys)
     return run_ids
 
 
-def _spend_shared(connection: Connection, dialect: Dialect, keys: Sequence[tuple[str]]) -> None:
+def _spend_shared(connection: Connection, keys: Sequence[tuple[str]]) -> None:
     """Count in full what open calls of these runs took from shared budgets: nothing will settle them."""
     taken = [
         (scope, *amount, *amount)
-        for *amount, shared in TAKEN.find(connection, dialect, "run_id", keys)
+        for *amount, shared in TAKEN.find(connection, "run_id", keys)
         if shared
         for scope in json.loads(shared)
     ]

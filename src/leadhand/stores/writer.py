@@ -4,14 +4,11 @@ The order of calls is the order of the log. The thread takes all queued writes (
 one transaction and commits. During the commit, the next batch is queued, so each write costs less under load.
 """
 
-# ruff: noqa: S608 - SQL is built from constants only; data are parameters
-
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -21,9 +18,9 @@ from typing import Any, TypeVar
 from leadhand.core.errors import LeadhandError, StoreError
 from leadhand.core.events import Entry
 
-from .connection import Connection, Database, Hold, TryAgain, Unavailable, wait_to_repeat
+from .connection import Connection, Database, Hold, Unavailable
 from .schema import create, is_created
-from .threads import Patience, Service, Wakeups, closed_error, copy_error, failed
+from .threads import Service, Session, Wakeups, closed_error, copy_error, failed
 from .transaction import LogTransaction, Operation, Release
 
 Argument = TypeVar("Argument")
@@ -33,9 +30,6 @@ BATCH = 512
 
 RETRY_S = 1.0
 """Seconds between attempts to write releases that failed."""
-
-OPENING_S = 60.0
-"""Seconds to wait for a locked database before it is open."""
 
 Publish = Callable[[dict[str, list[Entry]], Wakeups], None]
 
@@ -50,6 +44,7 @@ class SideWrite:
 
 Write = Operation | SideWrite
 Waiting = tuple[Write, asyncio.Future[Any]]
+Written = tuple[list[object], LogTransaction]
 
 
 class Writer:
@@ -65,8 +60,8 @@ class Writer:
         patience_s: float,
     ) -> None:
         self._database = database
-        self._patience_s = patience_s
-        self._unanswered: tuple[list[object], LogTransaction] | None = None
+        self._session = Session(database, patience_s, lambda: self._closed is not None, writes=True)
+        self._held_with: Connection | None = None
         self._hold = hold
         self._now = now
         self._publish = publish
@@ -75,7 +70,7 @@ class Writer:
         self._closed = closed
         self._thread: Service | None = None
         # Releases that failed, on a full disk for example. Until they are written, no process can claim the runs.
-        self._failed_releases: list[Release] = []
+        self._again: list[Waiting] = []
 
     async def open(self) -> None:
         """Open the database, create it if it is empty, and take the hold. Raises StoreError, ConfigurationError."""
@@ -93,7 +88,7 @@ class Writer:
         return failed(copy_error(self._closed))
 
     async def aclose(self) -> None:
-        """Commit what is queued, release every run and the hold, and end the thread."""
+        """Commit what is queued, release the hold, and end the thread; runs without a living owner can be claimed."""
         with self._door:
             if self._closed is None:
                 self._closed = closed_error()
@@ -104,26 +99,38 @@ class Writer:
     # --- on the thread ---
 
     def _work(self) -> None:
-        wakeups = Wakeups()
         try:
-            self._connection = self._open()
-        except Exception as error:
-            wakeups.fail(self._opened, error)
+            opened: Exception | None = None
+            try:
+                self._session.connection()  # a server that cannot be reached is an error at once
+                self._session.do(self._create)
+            except Exception as error:
+                opened = error
+            wakeups = Wakeups()
+            wakeups.settle(self._opened, opened)
             wakeups.send()
-            return
-        wakeups.succeed(self._opened, None)
-        wakeups.send()
-        try:
-            more = True
+            more = opened is None
             while more:
                 batch, more = self._next_batch()
-                if batch or self._failed_releases:
+                if batch:
                     self._commit(batch)
-            self._release_all()
         finally:
             self._refuse_the_rest()
-            self._connection.close()
+            self._session.close()
             self._hold.release()
+
+    def _create(self, connection: Connection) -> None:
+        created = is_created(connection, self._database)  # before anything is written to it
+        connection.prepare()
+        if not created:
+            create(connection, self._database)
+        self._take_hold(connection)
+
+    def _take_hold(self, connection: Connection) -> None:
+        """Take the hold, again with a new connection: its own may have been lost with the old one."""
+        if connection is not self._held_with:
+            self._hold.take()
+            self._held_with = connection
 
     def _refuse_the_rest(self) -> None:
         """Fail every queued write, so that no caller waits forever, even if a bug ended the thread."""
@@ -133,100 +140,63 @@ class Writer:
             while not self._queue.empty():
                 item = self._queue.get_nowait()
                 if item is not None:
-                    wakeups.fail(item[1], copy_error(self._closed))
+                    wakeups.settle(item[1], copy_error(self._closed))
         wakeups.send()
-
-    def _open(self) -> Connection:
-        connection = self._database.connect()
-        try:
-            patience = Patience(OPENING_S, self._is_closed)
-            while True:
-                try:
-                    created = is_created(connection, self._database)  # before anything is written to it
-                    connection.prepare()
-                    if not created:
-                        create(connection, self._database)
-                    break
-                except Unavailable as error:
-                    if connection.broken:
-                        raise
-                    patience.wait(error)
-            self._hold.take()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
     def _next_batch(self) -> tuple[list[Waiting], bool]:
         """Return the queued writes, and whether the thread continues; wait for a write unless releases have failed."""
-        batch: list[Waiting] = []
+        batch, self._again = self._again, []
         try:
-            item = self._queue.get(timeout=RETRY_S if self._failed_releases else None)
+            item = self._queue.get(timeout=RETRY_S if batch else None)
+            while item is not None:
+                batch.append(item)
+                if len(batch) >= BATCH:
+                    return batch, True
+                item = self._queue.get_nowait()
         except Empty:
             return batch, True
-        while item is not None:
-            batch.append(item)
-            if len(batch) == BATCH:
-                return batch, True
-            try:
-                item = self._queue.get_nowait()
-            except Empty:
-                return batch, True
         return batch, False
 
     def _commit(self, batch: list[Waiting]) -> None:
         wakeups = Wakeups()
-        releases = self._failed_releases
+        committed: dict[str, list[Entry]] = {}
         try:
-            outcomes, committed = self._transact([*releases, *(write for write, _ in batch)])
-            outcomes, self._failed_releases = outcomes[len(releases) :], []
+            outcomes, log = self._transact([write for write, _ in batch])
+            committed = log.committed
         except Exception as error:
-            if len(batch) + len(releases) > 1 and batch and not isinstance(error, Unavailable):
+            if len(batch) > 1 and not isinstance(error, Unavailable):
                 # One write may have caused this, such as that of a damaged run, so the others are tried without it.
-                self._failed_releases = []
                 for waiting in batch:
                     self._commit([waiting])
-                self._failed_releases += releases
                 return
             if isinstance(error, StoreError):
                 what = error
-                self._failed_releases = [*releases, *(write for write, _ in batch if isinstance(write, Release))]
+                self._again += [waiting for waiting in batch if isinstance(waiting[0], Release)]
             else:  # a bug: callers get an error instead of waiting forever
                 what = StoreError(f"{self._database.name}: {type(error).__name__}: {error}", "please report this")
                 what.__cause__ = error
-            outcomes, committed = [copy_error(what) for _ in batch], dict[str, list[Entry]]()
+            outcomes = [copy_error(what) for _ in batch]
         for (_, future), outcome in zip(batch, outcomes, strict=True):
-            if isinstance(outcome, LeadhandError):
-                wakeups.fail(future, outcome)
-            else:
-                wakeups.succeed(future, outcome)
+            wakeups.settle(future, outcome)
         try:
             self._publish(committed, wakeups)
         finally:
             wakeups.send()
 
-    def _transact(self, writes: Sequence[Write]) -> tuple[list[object], dict[str, list[Entry]]]:
+    def _transact(self, writes: Sequence[Write]) -> Written:
         """Write a batch, again and again while the database is unavailable, so that no finished work is lost."""
-        self._unanswered = None
-        patience = Patience(self._patience_s, self._is_closed)
-        conflicts = 0
-        while True:
-            try:
-                if self._unanswered is not None and self._unanswered[1].is_committed(self._session()):
-                    return self._unanswered[0], self._unanswered[1].committed
-                return self._transact_once(writes)
-            except TryAgain as conflict:
-                conflicts += 1
-                wait_to_repeat(conflict, conflicts if self._unanswered is None else 1)
-            except Unavailable as error:
-                patience.wait(error)
+        self._unanswered: Written | None = None
+        return self._session.do(lambda connection: self._committed(connection) or self._transact_once(writes))
 
-    def _is_closed(self) -> bool:
-        return self._closed is not None
+    def _committed(self, connection: Connection) -> Written | None:
+        """Return the last try at a batch if it was committed, though the answer to its commit was lost."""
+        last = self._unanswered
+        return last if last is not None and last[1].is_committed(connection) else None
 
-    def _transact_once(self, writes: Sequence[Write]) -> tuple[list[object], dict[str, list[Entry]]]:
-        """Return the outcome of each write (a result or a refusal) and the new entries. Raises StoreError."""
-        connection = self._session()
+    def _transact_once(self, writes: Sequence[Write]) -> Written:
+        """Return the outcome of each write (a result or a refusal), with the transaction. Raises StoreError."""
+        connection = self._session.connection()
+        self._take_hold(connection)
         operations = [write for write in writes if not isinstance(write, SideWrite)]
         side_writes = [(each.key, place, each) for place, each in enumerate(writes) if isinstance(each, SideWrite)]
         connection.begin()
@@ -245,32 +215,7 @@ class Writer:
         except BaseException:
             connection.rollback()
             raise
-        return outcomes, log.committed
-
-    def _session(self) -> Connection:
-        """Return the connection; if the server has closed it, a new one, with the hold taken again."""
-        if self._connection.broken:
-            self._connection.close()
-            connection = self._database.connect()
-            try:
-                self._hold.take()
-            except BaseException:
-                connection.close()
-                raise
-            self._connection = connection
-        return self._connection
-
-    def _release_all(self) -> None:
-        """Release every run. If that fails, the runs have no living owner once the hold is released."""
-        mine = f"SELECT run_id FROM runs WHERE owner = ? ORDER BY run_id{self._database.dialect.for_update}"
-        with suppress(StoreError):
-            connection = self._session()
-            if not connection.execute("SELECT 1 FROM runs WHERE owner = ? LIMIT 1", (self._hold.host,)):
-                return
-            connection.begin()
-            connection.execute(mine, (self._hold.host,))  # locks the rows in the same order as every transaction
-            connection.execute("UPDATE runs SET owner = NULL WHERE owner = ?", (self._hold.host,))
-            connection.commit()
+        return outcomes, log
 
 
 def _outcome(write: Callable[[Argument], object], argument: Argument) -> object:

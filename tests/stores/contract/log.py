@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from leadhand.core import events as ev
-from leadhand.core.errors import Fenced, NoSuchRun, UsageError
+from leadhand.core.errors import Fenced, NoSuchRun, StoreError, UsageError
 from leadhand.core.events import StepRequested
 from leadhand.core.ids import step_of
 from leadhand.core.limits import Limits
@@ -292,17 +292,13 @@ class SharedLogContract(Contract):
         assert [entry.seq for entry in entries] == list(range(1, 102))
         assert sorted(reasons(entries)) == sorted(f"{n}" for n in range(50) for _ in range(2))
 
-    async def test_half_a_character_is_replaced_and_not_an_error(
-        self, store: ContextStore, second_store: ContextStore
-    ) -> None:
-        """A model that is cut off inside an emoji leaves one surrogate behind, which no database can hold."""
+    async def test_half_a_character_is_refused_and_stops_no_other(self, store: ContextStore) -> None:
+        """No database can hold one; what models and tools return is checked before."""
         await store.create("run-1", started())
-        event = ev.ToolCallReturned(
-            attempt=ATTEMPT, call_id="c", tool="t", ok=True, raw={"\ud83d": ["ab\ud83d", "\ud83c\udf88"]}
-        )
-        entries = await store.append("run-1", [event])
-        assert await second_store.read("run-1", after=1) == entries
-        assert entries[0].event == event.evolve(raw={"�": ["ab�", "🎈"]})
+        with pytest.raises(StoreError, match="run_status_set"):
+            await store.append("run-1", pauses("ab\ud83d"))
+        await store.append("run-1", pauses("🎈"))
+        assert reasons(await store.read("run-1")) == ["🎈"]
 
     async def test_a_decision_under_the_epoch_of_a_former_owner_is_refused(
         self, store: ContextStore, second_store: ContextStore

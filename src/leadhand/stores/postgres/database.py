@@ -32,16 +32,9 @@ CREATING = 0x6C6561646861  # an arbitrary number, the same in every release
 DIALECT = Dialect(
     kind="postgresql",
     now="CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)",
-    joined="string_agg({0}, '{1}')",
-    rows="CAST(json_agg(json_build_array({0})) AS TEXT)",
     for_update=" FOR UPDATE",
     creation_lock=f"SELECT pg_advisory_xact_lock({CREATING})",
     tables="SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
-    columns="""
-        SELECT attname, coalesce(array_position(CAST(indkey AS smallint[]), attnum) + 1, 0)
-        FROM pg_attribute LEFT JOIN pg_index ON indrelid = attrelid AND indisprimary
-        WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped ORDER BY attnum
-    """,
     size="SELECT pg_database_size(current_database())",
     has_word="array_to_tsvector(string_to_array(words, ' ')) @@ CAST(? AS tsquery)",  # as in the index
     word="'{0}':*",

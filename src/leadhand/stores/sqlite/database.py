@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sqlite3
-import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -20,12 +19,9 @@ PATIENCE_S = 2.0
 DIALECT = Dialect(
     kind="sqlite",
     now="CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)",
-    joined="group_concat({0}, '{1}')",
-    rows="json_group_array(json_array({0}))",
     for_update="",  # a transaction that writes has the file to itself
     creation_lock="",
     tables="SELECT name FROM sqlite_master WHERE type = 'table'",
-    columns="SELECT name, pk FROM pragma_table_info(?)",
     size="SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     has_word="id IN (SELECT rowid FROM run_words WHERE run_words MATCH ?)",
     word='"{0}"*',
@@ -74,19 +70,16 @@ class SqliteDatabase:
         self.name = str(self.path)
 
     def connect(self, *, writes: bool = True) -> SqliteConnection:
-        self._check_directory()
-        if writes:
-            self._check_writable()
+        self._check_place(writes)
+        # SQLite cannot read a file where it cannot create those beside it, unless it knows that nobody writes to it.
+        wal = self.path.with_name(f"{self.path.name}-wal")
+        immutable = not writes and not _is_writable(self.path.parent) and not wal.exists()
         try:
-            raw = session(self.path)
+            raw = session(f"{self.path.as_uri()}?immutable=1" if immutable else self.path)
         except sqlite3.Error as error:
             raise explained(error, self.name) from error
         connection = SqliteConnection(raw, self.name)
         try:
-            if not writes and not self._can_read(raw):
-                raw.close()
-                raw = session(f"{self.path.as_uri()}?immutable=1", uri=True)
-                connection = SqliteConnection(raw, self.name)
             connection.execute("PRAGMA user_version")  # a file that cannot be read is explained
             if writes:
                 connection.identify()
@@ -95,19 +88,6 @@ class SqliteDatabase:
             connection.close()
             raise
         return connection
-
-    def _can_read(self, raw: sqlite3.Connection) -> bool:
-        """Whether a file can be read as usual: not where SQLite cannot create the files beside it, as none is there.
-
-        Then nobody writes to it, and it can be read as it is.
-        """
-        try:
-            raw.execute("SELECT 1 FROM sqlite_master")
-        except sqlite3.OperationalError as error:
-            return not _named(error).startswith("SQLITE_CANTOPEN") or Path(f"{self.path}-wal").exists()
-        except sqlite3.Error:
-            pass  # the first query explains it
-        return True
 
     def check_exists(self) -> None:
         """Raise Absent if there is no database at this path."""
@@ -122,7 +102,11 @@ class SqliteDatabase:
     def hold(self) -> LockFileHold:
         return LockFileHold(self.path.with_name(self.path.name + ".hosts"))
 
-    def _check_directory(self) -> None:
+    def _check_place(self, writes: bool) -> None:
+        """Raise StoreError if the directory is not there, or, to write, if it or a file of the database is read-only.
+
+        SQLite would refuse the first write in the middle of a run. The check takes no lock, so it does not wait.
+        """
         directory = self.path.parent
         try:
             there = directory.is_dir()
@@ -136,22 +120,14 @@ class SqliteDatabase:
                 f"cannot open {self.name}: there is no directory {directory}",
                 f"create it with `mkdir -p {shlex.quote(str(directory))}`, or choose another path with --database",
             )
-
-    def _check_writable(self) -> None:
-        """Raise StoreError if a file of the database, or its directory, cannot be written.
-
-        SQLite would refuse the first write in the middle of a run. The check takes no lock, so it does not wait.
-        """
-        directory = self.path.parent
-        for path in (directory, *(self.path.with_name(self.path.name + suffix) for suffix in BESIDE)):
+        files = (self.path.with_name(self.path.name + suffix) for suffix in BESIDE)
+        for path in (directory, *files) if writes else ():
             # A path that does not exist yet can be written. Another process may create it between two looks.
-            if _is_writable(path) or not path.exists() or _is_writable(path):
-                continue
-            what = f"the directory of {self.name} is" if path == directory else f"{path} is"
-            raise ReadOnly(
-                f"{what} read-only for this user, but a database also writes a log and locks next to its file",
-                "make the file and its directory writable, or choose another path with --database",
-            )
+            if not (_is_writable(path) or not path.exists() or _is_writable(path)):
+                raise ReadOnly(
+                    f"cannot write to {self.name}: {path} is read-only for this user, and there are files beside it",
+                    "make the file and its directory writable, or choose another path with --database",
+                )
 
 
 def _is_writable(path: Path) -> bool:
@@ -160,7 +136,7 @@ def _is_writable(path: Path) -> bool:
 
 
 class SqliteConnection(Connection):
-    """A session with a database file; only the thread that opened it may use and close it."""
+    """A session with a database file, used by one thread at a time."""
 
     def __init__(self, raw: sqlite3.Connection, name: str) -> None:
         self._raw = raw
@@ -181,24 +157,12 @@ class SqliteConnection(Connection):
 
     def prepare(self) -> None:
         """Switch the file to write-ahead logging, which lasts for every later session."""
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                mode = self._raw.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            except sqlite3.OperationalError as error:
-                # The switch does not always wait for a process that makes the same switch.
-                if not _named(error).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
-                    raise explained(error, self._name) from error
-                time.sleep(0.01)
-                continue
-            if mode != "wal":
-                raise StoreError(
-                    f"{self._name} is on a file system without the shared memory that SQLite needs",
-                    "move the database to a local disk, or use PostgreSQL",
-                )
-            # The log shrinks again after a burst of writes or a slow reader.
-            self.execute("PRAGMA journal_size_limit = 67108864")
-            return
+        if self.execute("PRAGMA journal_mode = WAL") != [("wal",)]:
+            raise StoreError(
+                f"{self._name} is on a file system without the shared memory that SQLite needs",
+                "move the database to a local disk, or use PostgreSQL",
+            )
+        self.execute("PRAGMA journal_size_limit = 67108864")  # it shrinks after a burst of writes or a slow reader
 
     def identify(self) -> None:
         """Take note of which file the database is: what is written to one that has lost its name would be lost."""
@@ -247,9 +211,6 @@ class SqliteConnection(Connection):
             if self._raw.in_transaction:  # SQLite may have undone it itself
                 self._raw.execute("ROLLBACK")
 
-    def commits(self) -> int | None:
-        return self.execute("PRAGMA data_version")[0][0]
-
     def damaged_pages(self) -> list[str]:
         found = [text for (text,) in self.execute("PRAGMA quick_check(5)")]
         return [] if found == ["ok"] else [f"{self._name} is damaged: {' '.join(text.split())}" for text in found]
@@ -267,9 +228,7 @@ class SqliteConnection(Connection):
         )
         if free * 10 > pages:  # fewer are soon used again, and this writes the whole file
             self.execute("VACUUM")
-            self.execute(
-                "PRAGMA busy_timeout = 1000"
-            )  # a slow reader must not hold this up: a later checkpoint does it
+            self.execute("PRAGMA busy_timeout = 1000")  # a later checkpoint does it if a slow reader holds it up
             self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
@@ -279,9 +238,11 @@ class SqliteConnection(Connection):
             os.close(log)
 
 
-def session(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
-    """Open a session of the driver, with the settings that the class above needs."""
-    raw = sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=None, cached_statements=256, uri=uri)
+def session(place: Path | str) -> sqlite3.Connection:
+    """Open a session of the driver at a path or URI, with the settings that the class above needs."""
+    raw = sqlite3.connect(
+        place, timeout=PATIENCE_S, isolation_level=None, cached_statements=256, uri=True, check_same_thread=False
+    )
     raw.text_factory = _text
     return raw
 
