@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from refusals import refused
 from store_memory import memory, transact
 
-from leadhand.core.budget import METERED, Account, Budget
+from leadhand.core.budget import Account, Budget
 from leadhand.core.errors import Failure
 from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunStarted
 from leadhand.core.limits import LARGEST, Ceiling, Limits, Money, Usage
@@ -160,13 +160,7 @@ def honest(model: Model, tree: Tree, drawn: Any) -> AnyEvent:
 
 
 def append(events: list[AnyEvent]) -> Append:
-    metered = [event for event in events if isinstance(event, METERED)]
-    return Append(
-        run_id="run-1",
-        events=[encode(event) for event in events],
-        metered=metered,
-        attempts={event.attempt for event in metered},
-    )
+    return Append("run-1", [encode(event) for event in events])
 
 
 def start(connection: Connection, limits: Limits) -> None:

@@ -50,22 +50,19 @@ class Followers:
         follower = _Follower(after)
         self._add(run_id, follower)
         try:
-            while True:
+            while self._closed is None:
                 news, behind = follower.take()
                 news = [entry for entry in news if entry.seq > follower.position]
-                if news and (news[0].seq, news[-1].seq) != (follower.position + 1, follower.position + len(news)):
-                    news, behind = [], True
+                gap = news and (news[0].seq, news[-1].seq) != (follower.position + 1, follower.position + len(news))
+                if gap or behind:
+                    news = await self._read(run_id, follower.position, PAGE)
+                    if len(news) == PAGE:
+                        follower.poke()
                 if news:
                     follower.position = news[-1].seq
                     yield news
-                if behind:
-                    page = await self._read(run_id, follower.position, PAGE)
-                    if len(page) == PAGE:
-                        follower.poke()
-                    if page:
-                        follower.position = page[-1].seq
-                        yield page
-                await follower.woken()
+                await follower.bell.wait()
+            raise copy_error(self._closed)
         finally:
             self._remove(run_id, follower)
 
@@ -84,7 +81,7 @@ class Followers:
                 wakeups.call(self._polling.get_loop(), self._polling.cancel)
             for followers in self._of_run.values():
                 for follower in followers:
-                    wakeups.call(follower.loop, follower.end, error)
+                    wakeups.call(follower.loop, follower.bell.set)
         wakeups.send()
 
     def _add(self, run_id: str, follower: _Follower) -> None:
@@ -132,11 +129,10 @@ class _Follower:
     def __init__(self, position: int) -> None:
         self.loop = asyncio.get_running_loop()
         self.position = position
+        self.bell = asyncio.Event()
         self._given = position
         self._held: list[Entry] = []
         self._behind = True  # entries from before it followed are in the database
-        self._bell = asyncio.Event()
-        self._error: StoreError | None = None
 
     def give(self, entries: list[Entry]) -> None:
         self._held += entries
@@ -144,31 +140,21 @@ class _Follower:
         if len(self._held) > MOST_HELD:
             self._held = []
             self._behind = True
-        self._bell.set()
+        self.bell.set()
 
     def look_at(self, head: int | None) -> None:
         """Read the database if the run has more entries than it was given or has read, or is gone."""
         if head is None or head > max(self._given, self.position):
-            self._given = self._given if head is None else head
+            self._given = head or self._given
             self.poke()
 
     def poke(self) -> None:
         self._behind = True
-        self._bell.set()
-
-    def end(self, error: StoreError) -> None:
-        self._error = error
-        self._bell.set()
+        self.bell.set()
 
     def take(self) -> tuple[list[Entry], bool]:
         """Return the entries passed on since, and whether there may be more in the database."""
         held, behind = self._held, self._behind
         self._held, self._behind = [], False
-        self._bell.clear()
+        self.bell.clear()
         return held, behind
-
-    async def woken(self) -> None:
-        """Wait for news. Raises StoreError once the store is closed."""
-        await self._bell.wait()
-        if self._error is not None:
-            raise copy_error(self._error)

@@ -12,12 +12,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from leadhand.core.artifact import FileVersion, digest_of
-from leadhand.core.budget import METERED
 from leadhand.core.errors import StoreError
-from leadhand.core.events import AnyEvent, Entry, RunChanged, RunStarted
+from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.value import Json
 from leadhand.ports import Job, Places
 from leadhand.ports.earlier_files import may_share
@@ -94,13 +93,9 @@ class SqlContextStore(KeptBeside):
         """
         try:
             await self._writer.open()
-        except ReadOnly as error:
-            if not reading:
+        except ReadOnly:
+            if not reading or not await self._readers.ask(is_created, self._database):
                 raise
-            if not await self._query(is_created, self._database):
-                raise
-            args = self._database, self._hold, self._now, self._followers.publish, error, self._patience_s
-            self._writer = Writer(*args)
         close_in_forked_child(self)
 
     @property
@@ -109,7 +104,7 @@ class SqlContextStore(KeptBeside):
         return not self._database.dialect.alone
 
     async def create(self, run_id: str, started: RunStarted, *, jobs: Sequence[Job] = ()) -> Entry:
-        return await self._writer.submit(Create(run_id=run_id, started=encode(started), jobs=jobs))
+        return await self._writer.submit(Create(run_id, encode(started), jobs))
 
     def append(
         self,
@@ -131,36 +126,22 @@ class SqlContextStore(KeptBeside):
             encoded = [encode(event) for event in events]
         except StoreError as error:
             return failed(error)
-        metered = [each.event for each in encoded if isinstance(each.event, METERED)]
-        return self._writer.submit(
-            Append(
-                run_id=run_id,
-                events=encoded,
-                epoch=epoch,
-                current=current,
-                begins=begins,
-                jobs=jobs,
-                head=head,
-                blobs=blobs or {},
-                metered=metered,
-                attempts={event.attempt for event in metered if not isinstance(event, RunChanged)},
-            )
-        )
+        return self._writer.submit(Append(run_id, encoded, epoch, current, begins, blobs or {}, jobs, head))
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
-        return await self._query(read_entries, run_id, after, limit)
+        return await self._readers.ask(read_entries, run_id, after, limit)
 
     def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
         return self._followers.follow(run_id, after)
 
     async def claim(self, run_id: str, *, ended: bool = False) -> int:
-        return await self._writer.submit(Claim(run_id=run_id, ended=ended))
+        return await self._writer.submit(Claim(run_id, ended))
 
     async def release(self, run_id: str, epoch: int) -> None:
-        await self._writer.submit(Release(run_id=run_id, epoch=epoch))
+        await self._writer.submit(Release(run_id, epoch))
 
     async def run(self, run_id: str) -> RunListing:
-        return await self._query(run_listing, self._hold, run_id)
+        return await self._readers.ask(run_listing, self._hold, run_id)
 
     async def runs(
         self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
@@ -169,13 +150,13 @@ class SqlContextStore(KeptBeside):
             with suppress(ReadOnly):  # then what is in the index is found
                 await self.index_runs(most=search.RUNS_PER_SEARCH)
         asked = RunsAsked(limit, before, self._now())
-        return await self._query(run_listings, self._database.dialect, self._hold, asked, filters)
+        return await self._readers.ask(run_listings, self._database.dialect, self._hold, asked, filters)
 
     async def index_runs(self, run_id: str | None = None, *, most: int | None = None) -> int:
-        behind: list[search.Behind] = await self._query(search.runs_behind, run_id, most)
+        behind: list[search.Behind] = await self._readers.ask(search.runs_behind, run_id, most)
         indexed = 0
         for run in behind:
-            words = await self._query(search.new_words, run)
+            words = await self._readers.ask(search.new_words, run)
             try:
                 await self._write_beside(f"8 {run.run_id}", search.write_words, run, words)
             except (ReadOnly, Unavailable):
@@ -190,10 +171,10 @@ class SqlContextStore(KeptBeside):
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
     ) -> list[FileVersion]:
         may_read = partial(may_share, offline=offline, documents=documents)
-        return await self._query(earlier_files, flow, key_id, limit, may_read)
+        return await self._readers.ask(earlier_files, flow, key_id, limit, may_read)
 
     async def hosts(self) -> list[HostLine]:
-        return await self._query(host_lines, self._hold, self.is_shared)
+        return await self._readers.ask(host_lines, self._hold, self.is_shared)
 
     async def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
         await asyncio.to_thread(self._hold.announce, said, doing)
@@ -202,10 +183,10 @@ class SqlContextStore(KeptBeside):
         await asyncio.to_thread(self._hold.drain)
 
     async def living(self, hosts: Collection[str]) -> set[str]:
-        return await self._query(partial(self._hold.living, hosts))
+        return await self._readers.ask(partial(self._hold.living, hosts))
 
     async def queue(self) -> QueueInfo:
-        return await self._query(queue_info) if self.is_shared else QueueInfo()
+        return await self._readers.ask(queue_info) if self.is_shared else QueueInfo()
 
     async def defer(self, jobs: Sequence[Job]) -> None:
         await self._write_beside("7", defer, jobs)
@@ -217,7 +198,7 @@ class SqlContextStore(KeptBeside):
         self._bus.send(messages)
 
     async def about(self) -> StoreInfo:
-        return await self._query(store_info, self._database)
+        return await self._readers.ask(store_info, self._database)
 
     async def blob(self, digest: str) -> bytes:
         rows = await self._rows("SELECT body FROM blobs WHERE digest = ?", digest)
@@ -261,10 +242,10 @@ class SqlContextStore(KeptBeside):
         return await self._write_beside(f"2 places of {name}", self._queues.queue_up, name, most, want, held, done)
 
     async def places(self, name: str, most: int) -> Places:
-        return await self._query(places, self._hold.host, name, most)
+        return await self._readers.ask(places, self._hold.host, name, most)
 
     async def cached(self, key: str) -> Json | None:
-        return await self._query(side_tables.cached, self._database.dialect, key)
+        return await self._readers.ask(side_tables.cached, self._database.dialect, key)
 
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
         await self._write_beside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
@@ -278,7 +259,7 @@ class SqlContextStore(KeptBeside):
         return await asyncio.to_thread(delete)
 
     async def damage(self, *, thorough: bool = True) -> list[str]:
-        return await self._query(partial(upkeep.damage, thorough=thorough))
+        return await self._readers.ask(partial(upkeep.damage, thorough=thorough))
 
     async def back_up(self, target: Path) -> None:
         await asyncio.to_thread(upkeep.back_up, self._database, target)
@@ -299,6 +280,3 @@ class SqlContextStore(KeptBeside):
         self._set_up(
             StoreError("this store was opened by the process that forked this one", "open another with open_store()")
         )
-
-    async def _query(self, query: Callable[..., Any], *arguments: Any) -> Any:
-        return await self._readers.ask(lambda connection: query(connection, *arguments))

@@ -13,13 +13,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from leadhand.core.errors import StoreError
 
 from .connection import Connection, Database, TryAgain, Unavailable
 
 Answer = TypeVar("Answer")
+P = ParamSpec("P")
 
 LOGGER = logging.getLogger("leadhand")
 
@@ -160,11 +161,21 @@ class Readers:
             Session(database, patience_s, lambda: self._closed is not None, writes=False) for _ in range(threads)
         )
 
-    async def ask(self, query: Callable[[Connection], Answer]) -> Answer:
-        """Return what ``query(connection)`` returns, or raise its error."""
+    async def ask(
+        self, query: Callable[Concatenate[Connection, P], Answer], *args: P.args, **named: P.kwargs
+    ) -> Answer:
+        """Return what ``query(connection, …)`` returns with the other arguments, or raise its error."""
         if self._closed is not None:
             raise copy_error(self._closed)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, query)
+
+        def answer() -> Answer:
+            session = self._sessions.pop()
+            try:
+                return session.do(lambda connection: query(connection, *args, **named))
+            finally:
+                self._sessions.append(session)
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, answer)
 
     async def aclose(self) -> None:
         """Finish the pending queries, close the connections and end the threads."""
@@ -172,10 +183,3 @@ class Readers:
         await asyncio.to_thread(self._pool.shutdown)
         for session in self._sessions:
             session.close()
-
-    def _answer(self, query: Callable[[Connection], Answer]) -> Answer:
-        session = self._sessions.pop()
-        try:
-            return session.do(query)
-        finally:
-            self._sessions.append(session)

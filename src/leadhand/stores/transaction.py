@@ -8,12 +8,12 @@ written with a handful of statements, however many operations there are.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import chain
+from typing import NamedTuple
 
-from leadhand.core.budget import Account, Reservation
+from leadhand.core.budget import METERED, Account, Reservation
 from leadhand.core.errors import BudgetRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.core.limits import NOTHING, Ceiling, Money
@@ -47,8 +47,7 @@ ENDING = frozenset({"attempt_returned", "step_settled"})
 """The types of events that end an attempt."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Create:
+class Create(NamedTuple):
     """Create a run, owned by this host unless ``jobs`` make others drive it; the result is its first entry."""
 
     run_id: str
@@ -56,13 +55,11 @@ class Create:
     jobs: Sequence[Job] = ()
 
 
-@dataclass(slots=True, kw_only=True)
-class Append:
+class Append(NamedTuple):
     """Write events, all or none; the result is their entries.
 
-    ``metered`` are the events that change the budget, ``attempts`` those whose reservations they change. ``current`` is
-    an attempt that must not have ended, ``begins`` one that must not have begun either. ``head`` is the head of the run
-    after them.
+    ``current`` is an attempt that must not have ended, ``begins`` one that must not have begun either. ``head`` is the
+    head of the run after them.
     """
 
     run_id: str
@@ -70,33 +67,24 @@ class Append:
     epoch: int | None = None
     current: str | None = None
     begins: str | None = None
-    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    blobs: Mapping[str, bytes] = {}
     jobs: Sequence[Job] = ()
-    metered: Sequence[AnyEvent] = ()
-    attempts: Collection[str] = ()
     head: RunHead | None = None
 
     @property
-    def scopes(self) -> set[str]:
-        """The scopes that the events reserve from."""
-        return {each.scope for event in self.metered if isinstance(event, ModelCallBegan) for each in event.within}
-
-    @property
-    def shared(self) -> set[str]:
-        """The accounts of many runs that the events reserve from."""
-        return {each.scope for event in self.metered if isinstance(event, ModelCallBegan) for each in event.shared}
+    def metered(self) -> list[AnyEvent]:
+        """The events that change the budget."""
+        return [each.event for each in self.events if isinstance(each.event, METERED)]
 
 
-@dataclass(slots=True, kw_only=True)
-class Claim:
+class Claim(NamedTuple):
     """Become the owner of a run, of a finished run only with ``ended``; the result is the new epoch."""
 
     run_id: str
     ended: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
-class Release:
+class Release(NamedTuple):
     """Stop owning a run, unless another host owns it."""
 
     run_id: str
@@ -197,9 +185,9 @@ class LogTransaction:
             )
         if append.begins is not None:
             self._begin(append.run_id, append.begins, row)
-        if append.metered:
+        if metered := append.metered:
             try:
-                row.budget.apply(append.metered)
+                row.budget.apply(metered)
             except BudgetRefused as refused:
                 refused.may_fit &= not refused.shared or self._is_reserved(refused.scope)
                 raise
@@ -295,9 +283,11 @@ class LogTransaction:
             rows[row[0]] = RunRow(row, self._shared)
         appends = [each for each in operations if isinstance(each, Append) and each.run_id in rows]
 
-        scopes = {(append.run_id, scope) for append in appends for scope in append.scopes}
-        attempts = [(append.run_id, attempt) for append in appends for attempt in append.attempts]
-        shared = {scope for append in appends for scope in append.shared}
+        metered = [(append.run_id, event) for append in appends for event in append.metered]
+        begins = [(run_id, event) for run_id, event in metered if isinstance(event, ModelCallBegan)]
+        scopes = {(run_id, ceiling.scope) for run_id, event in begins for ceiling in event.within}
+        shared = {ceiling.scope for _, event in begins for ceiling in event.shared}
+        attempts = list({(run_id, event.subject) for run_id, event in metered if event.subject})
         for run_id, attempt, call_id, *amount, within, of_many in RESERVATIONS.find(
             connection, "run_id, attempt", attempts
         ):

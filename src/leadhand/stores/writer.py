@@ -106,6 +106,7 @@ class Writer:
                 self._session.do(self._create)
             except Exception as error:
                 opened = error
+                self._closed = error if isinstance(error, StoreError) else closed_error()
             wakeups = Wakeups()
             wakeups.settle(self._opened, opened)
             wakeups.send()

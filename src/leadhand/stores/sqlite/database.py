@@ -7,6 +7,7 @@ import shlex
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 from leadhand.core.errors import StoreError
@@ -243,7 +244,8 @@ def session(place: Path | str) -> sqlite3.Connection:
     raw = sqlite3.connect(
         place, timeout=PATIENCE_S, isolation_level=None, cached_statements=256, uri=True, check_same_thread=False
     )
-    raw.text_factory = _text
+    # Damaged text is accepted here, so that its reader can report where it belongs.
+    raw.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     return raw
 
 
@@ -255,11 +257,6 @@ def explained(error: sqlite3.Error, name: str) -> StoreError:
             kind = KINDS.get(prefix, StoreError)
             return kind(what.format(name=name, error=error), how.format(name=name))
     return StoreError(f"{name}: {error}", "`leadhand doctor` checks the database")
-
-
-def _text(body: bytes) -> str:
-    """Decode a text of the database. Damaged text is accepted here, so that its reader can report where it belongs."""
-    return body.decode("utf-8", "surrogateescape")
 
 
 def _named(error: sqlite3.Error) -> str:

@@ -1,0 +1,145 @@
+"""One transaction of the log, on a database in memory: fences of attempts, and a commit whose answer was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from store_memory import OnlyHost, memory, transact
+from stores.contract import pauses, started
+from stores.contract.samples import ATTEMPT, lost
+
+from leadhand.core.errors import StaleAttempt
+from leadhand.core.events import AnyEvent, AttemptStarted, RunFinished, RunStatusSet
+from leadhand.core.run import RunStatus
+from leadhand.stores.codec import encode, read_entries
+from leadhand.stores.sqlite.database import DIALECT, SqliteConnection
+from leadhand.stores.transaction import Append, Create, LogTransaction, Release
+
+NOW = datetime(2031, 2, 3, tzinfo=UTC)
+BEGINS = "step-1/a1"
+
+
+@pytest.fixture
+def connection() -> Iterator[SqliteConnection]:
+    with closing(memory()) as connection:
+        transact(connection, Create("run-1", encode(started())))
+        yield connection
+
+
+def append(*events: AnyEvent, begins: str | None = None, current: str | None = None) -> Append:
+    return Append("run-1", [encode(event) for event in events], begins=begins, current=current)
+
+
+def begin(attempt: str = BEGINS) -> Append:
+    return append(AttemptStarted(attempt=attempt, host="host"), begins=attempt)
+
+
+def written(connection: SqliteConnection, now: datetime, *operations: Append | Release) -> LogTransaction:
+    """A transaction that is written but neither committed nor undone."""
+    connection.begin()
+    transaction = LogTransaction(connection, DIALECT, OnlyHost(), now, operations)  # type: ignore[arg-type]
+    for operation in operations:
+        transaction.apply(operation)
+    transaction.write()
+    return transaction
+
+
+def numbers(connection: SqliteConnection) -> list[int]:
+    return [entry.seq for entry in read_entries(connection, "run-1")]
+
+
+# --- an attempt begins once, and only in a run that is running ---
+
+
+def test_an_attempt_begins_once_in_one_transaction(connection: SqliteConnection) -> None:
+    outcomes = transact(connection, begin(), begin(), begin("step-2/a1"))
+    assert [isinstance(outcome, StaleAttempt) for outcome in outcomes] == [False, True, False]
+    assert numbers(connection) == [1, 2, 3]
+
+
+def test_an_attempt_begins_once_in_two_transactions(connection: SqliteConnection) -> None:
+    assert isinstance(transact(connection, begin())[0], list)
+    assert isinstance(transact(connection, begin())[0], StaleAttempt)
+    assert numbers(connection) == [1, 2]
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["in one transaction", "in two"])
+def test_an_attempt_that_is_over_does_not_begin(connection: SqliteConnection, together: bool) -> None:
+    if together:
+        outcomes = transact(connection, append(lost()), begin(ATTEMPT))
+    else:
+        outcomes = [*transact(connection, append(lost())), *transact(connection, begin(ATTEMPT))]
+    assert isinstance(outcomes[0], list)
+    assert isinstance(outcomes[1], StaleAttempt)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        RunStatusSet(status=RunStatus.PAUSED),
+        RunStatusSet(status=RunStatus.WAITING),
+        RunFinished(status=RunStatus.SUCCEEDED, answer=""),
+    ],
+    ids=["paused", "waiting", "finished"],
+)
+@pytest.mark.parametrize("together", [True, False], ids=["in one transaction", "in two"])
+def test_no_attempt_begins_in_a_run_that_is_not_running(
+    connection: SqliteConnection, event: AnyEvent, together: bool
+) -> None:
+    if together:
+        outcome = transact(connection, append(event), begin())[1]
+    else:
+        transact(connection, append(event))
+        (outcome,) = transact(connection, begin())
+    assert isinstance(outcome, StaleAttempt)
+    assert numbers(connection) == [1, 2]
+
+
+def test_attempts_begin_again_once_the_run_runs_again(connection: SqliteConnection) -> None:
+    transact(connection, append(RunStatusSet(status=RunStatus.PAUSED)))
+    transact(connection, append(RunStatusSet(status=RunStatus.RUNNING)))
+    assert isinstance(transact(connection, begin())[0], list)
+
+
+# --- a commit whose answer was lost ---
+
+
+def test_a_transaction_that_was_committed_is_known_by_its_first_event(connection: SqliteConnection) -> None:
+    transaction = written(connection, NOW, append(*pauses("a", "b")))
+    connection.commit()
+    assert transaction.is_committed(connection)
+
+
+def test_a_transaction_that_was_undone_was_not_committed(connection: SqliteConnection) -> None:
+    transaction = written(connection, NOW, append(*pauses("a")))
+    connection.rollback()
+    assert not transaction.is_committed(connection)
+
+
+@pytest.mark.parametrize(
+    ("now", "theirs"),
+    [
+        (NOW, append(*pauses("theirs"))),
+        (NOW + timedelta(microseconds=1), append(*pauses("ours"))),
+        (NOW, begin()),
+    ],
+    ids=["another text", "another time", "another type"],
+)
+def test_an_event_of_another_process_with_the_same_number_is_not_taken_for_ours(
+    connection: SqliteConnection, now: datetime, theirs: Append
+) -> None:
+    ours = written(connection, NOW, append(*pauses("ours")))
+    connection.rollback()
+    written(connection, now, theirs)
+    connection.commit()
+    assert numbers(connection) == [1, 2]
+    assert not ours.is_committed(connection)
+
+
+def test_a_transaction_without_events_is_made_again(connection: SqliteConnection) -> None:
+    transaction = written(connection, NOW, Release("run-1", 1))
+    connection.commit()
+    assert not transaction.is_committed(connection)
