@@ -21,10 +21,6 @@ from leadhand.ports.hosts import Announcement
 Row = tuple[Any, ...]
 
 
-class Unstorable(StoreError):
-    """This database cannot store a value (a NUL in text, a number that is too large); only its write fails."""
-
-
 class Unavailable(StoreError):
     """The database cannot be reached, or another process has locked it; the same work can succeed later."""
 
@@ -164,15 +160,9 @@ class Database(Protocol):
         ...
 
 
-class Inherited(Protocol):
-    """An object that a fork copies by accident. Its method runs in the child only, before any other code."""
-
-    def after_fork_in_child(self) -> None: ...
-
-
-_inherited: WeakSet[Inherited] = WeakSet()
+_inherited: WeakSet[Any] = WeakSet()
 close_in_forked_child = _inherited.add
-"""Calls ``after_fork_in_child()`` of an object in every process that is forked while the object exists."""
+"""Call ``after_fork_in_child()`` of an object in every process that is forked while the object exists."""
 
 
 def _close_all() -> None:

@@ -21,7 +21,6 @@ from leadhand.stores.connection import (
     Row,
     TryAgain,
     Unavailable,
-    Unstorable,
     close_in_forked_child,
 )
 
@@ -171,9 +170,9 @@ def explained(error: psycopg.Error, name: str) -> StoreError:
     return kind(f"{name}: {_first_line(error)}", "check that the server runs; `leadhand doctor` says more")
 
 
-def unstorable(error: Exception, name: str) -> Unstorable:
+def unstorable(error: Exception, name: str) -> StoreError:
     """Return the error for a value that does not fit its column."""
-    return Unstorable(
+    return StoreError(
         f"{name} cannot store a value of this write: {_first_line(error)}",
         "use text without NUL characters, and numbers below 2^63",
     )

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from leadhand.core.errors import StoreError
-from leadhand.stores.connection import Absent, Connection, Corrupt, Dialect, ReadOnly, Row, Unavailable, Unstorable
+from leadhand.stores.connection import Absent, Connection, Corrupt, Dialect, ReadOnly, Row, Unavailable
 from leadhand.stores.ownership import LockFileHold
 
 PATIENCE_S = 2.0
@@ -150,7 +150,7 @@ class SqliteConnection(Connection):
         try:
             return self._raw.execute(sql, parameters).fetchall()
         except UNSTORABLE as error:
-            raise Unstorable(
+            raise StoreError(
                 f"{self._name} cannot store a value of this write: {error}", "use valid text, and numbers below 2^63"
             ) from error
         except sqlite3.Error as error:
