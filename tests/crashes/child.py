@@ -131,14 +131,15 @@ def die_at(moment: str, event: str, subject: str) -> None:
     def fatal(self: Any, writes: Any, **how: Any) -> Any:
         events = [each.event for write in writes if isinstance(write, Append) for each in write.events]
         if any(each.type == event and each.subject.startswith(subject) for each in events):
-            commit = self._connection.commit
+            connection = self._session.connection()
+            commit = connection.commit
 
             def dies() -> None:
                 if moment == "after":
                     commit()
                 os.kill(os.getpid(), signal.SIGKILL)
 
-            self._connection.commit = dies
+            connection.commit = dies
         return transact(self, writes, **how)
 
     writer.Writer._transact_once = fatal  # pyright: ignore[reportPrivateUsage]

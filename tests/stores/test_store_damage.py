@@ -132,6 +132,20 @@ async def test_values_of_another_type_are_named_in_text_that_can_be_sent(
         assert len(await store.read("run-1", limit=seq - 1)) == seq - 1
 
 
+async def test_a_run_whose_head_is_damaged_takes_no_events_and_holds_up_no_other(url: str, run_sql: RunSql) -> None:
+    async with aclosing(await open_store(url)) as store:
+        for run_id in ("run-1", "run-2"):
+            await store.create(run_id, started())
+            await store.append(run_id, pauses("a", "b"))
+        run_sql(url, "UPDATE runs SET head_seq = 1 WHERE run_id = 'run-1'")
+        async with asyncio.timeout(10):
+            outcomes = await asyncio.gather(
+                *(store.append(run_id, pauses("c")) for run_id in ("run-1", "run-2")), return_exceptions=True
+            )
+        assert [isinstance(outcome, StoreError) for outcome in outcomes] == [True, False]
+        assert len(await store.read("run-2")) == 4
+
+
 @pytest.mark.parametrize("damage", ["asking = 'garbage'", "label_words = x'ff'"])
 async def test_a_value_of_another_type_stops_no_other_run(sqlite_url: str, run_sql: RunSql, damage: str) -> None:
     async with aclosing(await open_store(sqlite_url)) as store:

@@ -25,7 +25,7 @@ class Unavailable(StoreError):
     """The database cannot be reached, or another process has locked it; the same work can succeed later."""
 
 
-class TryAgain(Unavailable):
+class TryAgain(StoreError):
     """The transaction conflicted with another and was rolled back; it can be repeated at once."""
 
 

@@ -24,6 +24,8 @@ P = ParamSpec("P")
 
 LOGGER = logging.getLogger("leadhand")
 
+TRIES = 5
+"""Maximum attempts at a transaction that conflicts with another."""
 CONFLICT_S = 0.01
 RETRY_S = 0.1
 ANNOUNCED_S = 1.0
@@ -125,14 +127,19 @@ class Session:
         return self._connection
 
     def do(self, work: Callable[[Connection], Answer]) -> Answer:
-        """Return what ``work`` returns; repeat it while the database is unavailable, but not for ever.
+        """Return what ``work`` returns; repeat it after a conflict, and while the database is unavailable.
 
-        That is ``patience_s`` seconds at most, or a moment once the store is closed.
+        That is at most :data:`TRIES` conflicts, and ``patience_s`` seconds, or a moment once the store is closed.
         """
-        began, announced = time.monotonic(), False
+        began, announced, conflicts = time.monotonic(), False, 0
         while True:
             try:
                 return work(self.connection())
+            except TryAgain:
+                conflicts += 1
+                if conflicts == TRIES:
+                    raise
+                time.sleep(random.uniform(0, CONFLICT_S * conflicts))
             except Unavailable as error:
                 waited = time.monotonic() - began
                 left = (min(self._patience_s, CLOSING_S) if self._closed() else self._patience_s) - waited
@@ -141,8 +148,7 @@ class Session:
                 if not announced and waited >= ANNOUNCED_S:
                     announced = True
                     LOGGER.warning("%s; trying again for up to %.0f s: %s", error.what, left, error.how)
-                again = random.uniform(0, CONFLICT_S) if isinstance(error, TryAgain) else RETRY_S
-                time.sleep(min(again, left))
+                time.sleep(min(RETRY_S, left))
 
     def close(self) -> None:
         """Close the connection, if there is one."""

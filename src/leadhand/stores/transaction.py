@@ -28,9 +28,9 @@ from .postgres.job_queue import defer
 from .run_row import FIXED, RUNS, RunRow
 from .webhooks import DELIVERIES, deliveries_of
 
-EVENTS = Table("events", "run_id, seq, at, epoch, type, version, subject, body", key=2)
+EVENTS = Table("events", "run_id, seq, at, epoch, type, version, subject, body")
 SUBJECTS = Table("events", "run_id, subject")
-RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes, shared", key=3)
+RESERVATIONS = Table("reservations", "run_id, attempt, call_id, requests, tokens, nanousd, scopes, shared")
 SHARED = Table(
     "shared_accounts",
     "scope, spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",

@@ -20,6 +20,7 @@ from leadhand.core.errors import RunOwned, StoreError, UsageError, no_such_run
 from leadhand.core.run import ENDED
 
 from .connection import Connection, Database, Dialect, Hold, Table, TryAgain, among
+from .threads import CONFLICT_S, TRIES
 
 Result = TypeVar("Result")
 
@@ -35,8 +36,6 @@ SPEND = f"""
 BLOBS = Table("blobs", "digest")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 REFERENCE = re.compile(r'"\$blob":"(sha256:[0-9a-f]{64})"')
-TRIES = 5
-"""Maximum attempts at a transaction that conflicts with another."""
 AT_ONCE = 100
 """Runs deleted in one transaction, so that other processes never wait long."""
 UNNAMED_S = 3600.0
@@ -83,7 +82,7 @@ def transact(connection: Connection, work: Callable[[], Result]) -> Result:
             connection.rollback()
             if attempt == TRIES:
                 raise
-            time.sleep(random.uniform(0, 0.01 * attempt))
+            time.sleep(random.uniform(0, CONFLICT_S * attempt))
         except BaseException:
             connection.rollback()
             raise
