@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 
-from leadhand.core.events import AnyEvent, Entry
+from leadhand.core.events import Entry
 from leadhand.core.limits import CONCURRENCY
 from leadhand.core.state import RunState
 from leadhand.engine.attempts.host import Host
 from leadhand.engine.calls.slots import Slots
-from leadhand.ports import Clock, Job, Work
+from leadhand.ports import Clock, Work
+
+LOGGER = logging.getLogger("leadhand.dispatch")
 
 
 class LocalDispatcher:
@@ -21,14 +24,12 @@ class LocalDispatcher:
     def __init__(self, host: Host, clock: Clock, concurrency: int = CONCURRENCY) -> None:
         self._host = host
         self._clock = clock
-        self._tasks: dict[str, set[asyncio.Task[None]]] = {}
+        self._tasks: dict[str, dict[str, asyncio.Task[None]]] = {}
+        """The tasks of the attempts that are carried out here or wait for a slot, by run and attempt."""
         self._slots = Slots(concurrency)
         self._broken: dict[str, asyncio.Future[None]] = {}
 
     check_s: float | None = None
-
-    def jobs(self, state: RunState, events: Sequence[AnyEvent]) -> Sequence[Job]:
-        return ()
 
     def note(self, state: RunState, entries: Sequence[Entry]) -> None:
         pass
@@ -39,20 +40,27 @@ class LocalDispatcher:
     async def carried_out(self, state: RunState, *, taking_over: bool) -> Collection[str]:
         return ()
 
-    def start(self, work: Work) -> None:
-        task = asyncio.get_running_loop().create_task(self._carry_out(work), name=work.attempt.attempt)
-        self._tasks.setdefault(work.run_id, set()).add(task)
-        task.add_done_callback(partial(self._note, work.run_id))
+    def start(self, run_id: str, works: Sequence[Work]) -> None:
+        for work in works:
+            self._start(work)
 
-    def _note(self, run_id: str, task: asyncio.Task[None]) -> None:
+    def _start(self, work: Work) -> None:
+        attempt = work.attempt.attempt
+        task = asyncio.get_running_loop().create_task(self._carry_out(work), name=attempt)
+        self._tasks.setdefault(work.run_id, {})[attempt] = task
+        task.add_done_callback(partial(self._ended, work.run_id, attempt))
+
+    def _ended(self, run_id: str, attempt: str, task: asyncio.Task[None]) -> None:
         tasks = self._tasks[run_id]
-        tasks.discard(task)
+        del tasks[attempt]
         if not tasks:
             del self._tasks[run_id]
         if task.cancelled() or (error := task.exception()) is None:
             return
         broken = self._broken.get(run_id)
-        if broken is not None and not broken.done():
+        if broken is None:
+            LOGGER.warning("%s of run %s cannot be recorded: %s", attempt, run_id, error)
+        elif not broken.done():
             broken.set_exception(error)
             broken.exception()  # retrieved, since the driver of the run may already have failed with the same error
 
@@ -65,26 +73,28 @@ class LocalDispatcher:
         not_before = work.attempt.not_before
         if not_before is not None:
             await self._clock.sleep((not_before - self._clock.now()).total_seconds())
-        async with self._host.place(work), self.slot(work):
-            await self._host.carry_out(work)
+        async with self._host.place(work), self._slot(work):
+            await self._with_slot(work)
 
-    def slot(self, work: Work) -> AbstractAsyncContextManager[None]:
-        """Return what holds a slot for an attempt."""
+    def _slot(self, work: Work) -> AbstractAsyncContextManager[None]:
         definition = work.definition
         return self._slots.taken(work.run_id, definition.limits.max_workers, definition.priority)
 
-    def cancel(self, run_id: str) -> None:
-        self._broken.pop(run_id, None)
-        for task in self._tasks.get(run_id, ()):
+    async def _with_slot(self, work: Work) -> None:
+        await self._host.carry_out(work)
+
+    def cancel(self, state: RunState) -> None:
+        self._broken.pop(state.run_id, None)
+        for task in self._tasks.get(state.run_id, {}).values():
             task.cancel()
 
     def withdraw(self, run_id: str, attempt: str) -> None:
-        for task in self._tasks.get(run_id, ()):
-            if task.get_name() == attempt:
-                task.cancel()
+        task = self._tasks.get(run_id, {}).get(attempt)
+        if task is not None and not task.cancelling():  # a second time would interrupt what it does to end
+            task.cancel()
 
     async def aclose(self) -> None:
-        tasks = [task for tasks in self._tasks.values() for task in tasks]
+        tasks = [task for tasks in self._tasks.values() for task in tasks.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

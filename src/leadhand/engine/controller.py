@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +25,7 @@ from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.words.failures import out_of_time
 from leadhand.engine.answer_guard import guarded
+from leadhand.engine.batches import Batches
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.questions import due_questions
@@ -33,7 +34,7 @@ from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Fits
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.run import GIVEN_UP
-from leadhand.ports import Clock, ContextStore, Dispatcher
+from leadhand.ports import Clock, ContextStore, Dispatcher, Work
 from leadhand.ports.heads import RunHead, head_of
 from leadhand.verify.judge import Verifier
 
@@ -90,9 +91,9 @@ class Controller:
 
         Raises :class:`~leadhand.core.errors.Fenced` if another process has taken over the run.
         """
-        committed = self._store.follow(self._state.run_id, self._state.seq)
-        async with contextlib.aclosing(committed):
-            batches = _Batches(committed, self._dispatcher.broken(self._state.run_id))
+        run_id = self._state.run_id
+        batches = Batches(self._store.follow(run_id, self._state.seq), self._dispatcher.broken(run_id))
+        async with contextlib.aclosing(batches):
             try:
                 carried_out = await self._dispatcher.carried_out(self._state, taking_over=True)
                 await self._decide(lost_attempts(self._state, carried_out, taking_over=True), batches)
@@ -108,9 +109,8 @@ class Controller:
                     await self._take(await batches.next(self._seconds_left()))
                     await self._check_others()
             finally:
-                await batches.aclose()
                 # The run ended, is paused or has another owner: nothing of it may continue here.
-                self._dispatcher.cancel(self._state.run_id)
+                self._dispatcher.cancel(self._state)
                 self._policy.close()
 
     def _at_rest(self) -> bool:
@@ -125,7 +125,7 @@ class Controller:
 
     # --- deciding ----------------------------------------------------------------------------------------------------
 
-    async def _decide(self, first: Iterable[do.Command], batches: _Batches) -> bool:
+    async def _decide(self, first: Iterable[do.Command], batches: Batches) -> bool:
         """Decide everything that follows from the state, append it, and read it back. Return False if nothing was
         decided.
         """
@@ -137,9 +137,8 @@ class Controller:
         if not events:
             return False
         events = await guarded(self._hooks, self._state, events)
-        jobs = self._dispatcher.jobs(self._state, events)
         self._head = head_of(after)
-        entries = await self._log.append(*events, epoch=self._epoch, jobs=jobs, head=self._head)
+        entries = await self._log.append(*events, epoch=self._epoch, head=self._head)
         while self._state.seq < entries[-1].seq:
             await self._take(await batches.next(None))
         return True
@@ -255,6 +254,7 @@ class Controller:
         """Submit every scheduled attempt that has not started yet, once."""
         if self._state.finished is not None or self._state.status is not RunStatus.RUNNING:
             return
+        works: list[Work] = []
         for key in steps:
             current = self._state.steps[key].attempt
             if current is None or current.status is not AttemptStatus.SCHEDULED:
@@ -266,12 +266,11 @@ class Controller:
             if self._started.get(key) != current.attempt:
                 self._started[key] = current.attempt
                 try:
-                    work = work_of(self._state, self._policy, key)
+                    works.append(work_of(self._state, self._policy, key))
                 except FlowError as error:  # this fails only one attempt
                     LOGGER.error("%s of run %s cannot start: %s", key, self._state.run_id, error, exc_info=error)
                     self._not_started.append(do.Lose(attempt=current.attempt, failure=error.failure))
-                    continue
-                self._dispatcher.start(work)
+        self._dispatcher.start(self._state.run_id, works)
 
     def _seconds_left(self) -> float | None:
         """Return the seconds until the next deadline: that of the run, of an approval or of a question."""
@@ -316,32 +315,3 @@ def lost_attempts(state: RunState, carried_out: Collection[str], *, taking_over:
             message, type_ = f"the run was {'forked' if forked else 'paused'} while it was running", INTERRUPTED
         failure = Failure.of(message, type_, FailureClass.LOST)
         yield do.Lose(attempt=attempt.attempt, failure=failure)
-
-
-class _Batches:
-    """Reads a stream of committed entries with a timeout that does not break the stream.
-
-    If ``broken`` is set, attempts can no longer be carried out in this process, and reading ends.
-    """
-
-    def __init__(self, committed: AsyncIterator[list[Entry]], broken: asyncio.Future[None]) -> None:
-        self._committed = committed
-        self._broken = broken
-        self._reading: asyncio.Task[list[Entry]] | None = None
-
-    async def next(self, seconds: float | None) -> list[Entry]:
-        """Return the next batch, or nothing after a timeout. Raises the error of the dispatcher, if any."""
-        if self._reading is None:
-            self._reading = asyncio.ensure_future(anext(self._committed))
-        await asyncio.wait({self._reading, self._broken}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if self._broken.done():
-            self._broken.result()
-        if not self._reading.done():
-            return []
-        reading, self._reading = self._reading, None
-        return reading.result()
-
-    async def aclose(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)

@@ -11,7 +11,7 @@ from leadhand.core.events import AnyEvent, Entry, NoteEmitted
 from leadhand.core.value import FrozenDict, Json, compact_json, frozen
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.sent_requests import SentRequests
-from leadhand.ports import ContextStore, Job
+from leadhand.ports import ContextStore
 from leadhand.ports.heads import RunHead
 
 
@@ -31,16 +31,13 @@ class RunLog:
         current: str | None = None,
         begins: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
-        jobs: Sequence[Job] = (),
         head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
         """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
-        does; ``begins`` and ``jobs`` are only for stores that are shared (:class:`~leadhand.ports.DatabaseStore`).
+        does; ``begins`` is only for stores that are shared (:class:`~leadhand.ports.DatabaseStore`).
         """
         clean: Sequence[AnyEvent] = [self._redactor.value(event, event.body) for event in events]
-        shared: dict[str, Any] = {
-            name: value for name, value in (("begins", begins), ("jobs", jobs), ("head", head)) if value
-        }
+        shared: dict[str, Any] = {name: value for name, value in (("begins", begins), ("head", head)) if value}
         return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs, **shared)
 
     def note(self, attempt: str, message: object) -> None:

@@ -191,8 +191,8 @@ class Places(NamedTuple):
 class DatabaseStore(ContextStore, Protocol):
     """A context store in a database that many processes can open. Every method may raise StoreError.
 
-    Its ``append`` also takes ``jobs``, which are committed with the events, and ``begins``, an attempt that must
-    neither have begun nor ended: StaleAttempt. Its ``create`` takes ``jobs``, too: then no process owns the new run.
+    Its ``append`` also takes ``begins``, an attempt that must neither have begun nor ended: StaleAttempt. Its
+    ``create`` takes ``jobs``, which are committed with the new run: then no process owns it.
     Deliveries to webhooks are written with their event.
 
     A place of a limit that is free goes to the ticket of the highest priority, and among equals to the first. A ticket

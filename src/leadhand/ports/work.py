@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AnyEvent, Entry
+from leadhand.core.events import Entry
 from leadhand.core.limits import Ceiling
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import (
@@ -28,8 +28,6 @@ from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import Code, Given
 from leadhand.flows.seam.details import Details
-
-from .stores import Job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,12 +157,8 @@ class Dispatcher(Protocol):
     check_s: float | None
     """Seconds between two checks that attempts of other processes are carried out; None: no other process has any."""
 
-    def jobs(self, state: RunState, events: Sequence[AnyEvent]) -> Sequence[Job]:
-        """Return the jobs to commit with decisions about a run: they offer attempts to other processes."""
-        ...
-
-    def start(self, work: Work) -> None:
-        """Start carrying out an attempt and return at once. Respects ``work.attempt.not_before``."""
+    def start(self, run_id: str, works: Sequence[Work]) -> None:
+        """Start carrying out scheduled attempts and return at once. Respects ``not_before``."""
         ...
 
     def note(self, state: RunState, entries: Sequence[Entry]) -> None:
@@ -178,8 +172,8 @@ class Dispatcher(Protocol):
         """
         ...
 
-    def cancel(self, run_id: str) -> None:
-        """Stop every attempt of a run, without waiting; requests in flight are closed."""
+    def cancel(self, state: RunState) -> None:
+        """Stop every attempt of a run that is no longer driven here, without waiting; requests in flight are closed."""
         ...
 
     def withdraw(self, run_id: str, attempt: str) -> None:

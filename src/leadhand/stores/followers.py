@@ -21,7 +21,7 @@ from .threads import Readers, Wakeups, copy_error
 PAGE = 500
 """The most entries in one batch while a follower catches up."""
 
-MOST_HELD = 2_000
+MOST_HELD = 20_000
 """The most entries held in memory for a slow follower; after more it reads them from the database."""
 
 POLL_S = 0.05

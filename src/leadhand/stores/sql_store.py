@@ -115,7 +115,6 @@ class SqlContextStore(KeptBeside):
         current: str | None = None,
         begins: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
-        jobs: Sequence[Job] = (),
         head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
         """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`, and ``DatabaseStore``.
@@ -126,7 +125,7 @@ class SqlContextStore(KeptBeside):
             encoded = [encode(event) for event in events]
         except StoreError as error:
             return failed(error)
-        return self._writer.submit(Append(run_id, encoded, epoch, current, begins, blobs or {}, jobs, head))
+        return self._writer.submit(Append(run_id, encoded, epoch, current, begins, blobs or {}, head))
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         return await self._readers.ask(read_entries, run_id, after, limit)

@@ -68,7 +68,6 @@ class Append(NamedTuple):
     current: str | None = None
     begins: str | None = None
     blobs: Mapping[str, bytes] = {}
-    jobs: Sequence[Job] = ()
     head: RunHead | None = None
 
     @property
@@ -192,7 +191,6 @@ class LogTransaction:
                 refused.may_fit &= not refused.shared or self._is_reserved(refused.scope)
                 raise
         self._blobs.update(append.blobs)
-        self._jobs += append.jobs
         entries = self._enter(append.run_id, row, append.events)
         if append.head is not None:
             row.list_as(append.head, decided=append.epoch is not None)

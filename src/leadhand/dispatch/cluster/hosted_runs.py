@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 
 from leadhand.core.errors import FlowError, LeadhandError
 from leadhand.core.events import Entry, StepSettled
 from leadhand.core.evolve import fold
-from leadhand.core.ids import split_attempt, step_of
+from leadhand.core.ids import step_of
 from leadhand.core.relations import ended_by
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
+from leadhand.engine.batches import Batches
 from leadhand.engine.work import work_of
 from leadhand.flows.seam.run import FunctionRun
-from leadhand.ports import ContextStore
+from leadhand.ports import ContextStore, Work
 
 from .dispatcher import ClusterDispatcher
 
@@ -52,12 +53,12 @@ class HostedRuns:
 
         Raises LeadhandError for a run that this process cannot carry out.
         """
-        own = self._dispatcher.take_offered(run_id, attempts)
-        if own is not None:
-            await asyncio.gather(*own)
-            return
-        run = await self._run(run_id)
-        await asyncio.gather(*[taken for attempt in attempts if (taken := await run.start(attempt)) is not None])
+        taken = self._dispatcher.take_offered(run_id, attempts)
+        if taken is None:
+            run = await self._run(run_id)
+            taken = [self._dispatcher.accept(work) for work in await run.works(attempts)]
+            await self.follow(run_id)  # it may have been closed meanwhile, since it had no attempts here
+        await asyncio.gather(*taken)
 
     async def follow(self, run_id: str) -> None:
         """Follow a run that has attempts here, so that they are stopped when it no longer needs them."""
@@ -105,79 +106,49 @@ class _HostedRun:
         self._advancing = asyncio.Lock()
         self._store = store
         self._dispatcher = dispatcher
-        self._news = asyncio.Condition()
         self._closed = closed
         self._following = asyncio.get_running_loop().create_task(self._follow(), name=state.run_id)
 
-    async def start(self, attempt: str) -> asyncio.Future[None] | None:
-        """Start an attempt, and return when it will have a slot; None if it must not start."""
+    async def works(self, attempts: Iterable[str]) -> list[Work]:
+        """Return the work of those of the attempts that may start. Raises StoreError."""
+        self._take(await self._store.read(self._state.run_id, self._state.seq))  # they may not have been read yet
+        async with self._advancing:
+            try:
+                await self._policy.prepare(self._state, self._load)
+            except KeyError:  # its data is gone: its driver says so
+                return []
+        return [work for attempt in attempts if (work := self._work(attempt)) is not None]
+
+    def _work(self, attempt: str) -> Work | None:
         key = step_of(attempt)
-        async with self._news:  # the job was committed with the attempt, which may not have been read yet
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait_for(lambda: self._knows(key, attempt)), KEPT_S)
-        try:
-            await self._advance()
-        except KeyError:  # its data is gone: its driver says so
-            return None
         step = self._state.steps.get(key)
         current = step.attempt if step is not None else None
         if current is None or current.attempt != attempt or current.status is not AttemptStatus.SCHEDULED:
             return None
-        if not self._runs_on():
-            return None
         try:
-            work = work_of(self._state, self._policy, key)
+            return work_of(self._state, self._policy, key) if self._runs_on() else None
         except FlowError:  # its driver gives the attempt up
             return None
-        return self._dispatcher.accept(work)
-
-    async def _advance(self) -> None:
-        """Advance the flow, so that it has asked for every step of the state."""
-        async with self._advancing:
-            await self._policy.prepare(self._state, self._load)
-
-    def _knows(self, key: str, attempt: str) -> bool:
-        """Whether the state has an attempt, or a later one."""
-        step = self._state.steps.get(key)
-        if self._following.done() or not self._runs_on():
-            return True
-        if step is None or step.attempt is None:
-            return False
-        return step.attempt.number >= int(split_attempt(attempt)[1])
 
     def _runs_on(self) -> bool:
         return self._state.finished is None and self._state.status is RunStatus.RUNNING
 
     async def _follow(self) -> None:
         run_id = self._state.run_id
-        reading: asyncio.Future[list[Entry]] | None = None
+        batches = Batches(self._store.follow(run_id, self._state.seq))
         try:
-            async with contextlib.aclosing(self._store.follow(run_id, self._state.seq)) as batches:
-                while True:
-                    reading = reading or asyncio.ensure_future(anext(batches))
-                    await asyncio.wait({reading}, timeout=KEPT_S)
-                    if reading.done():
-                        await self._take(reading.result())
-                        reading = None
-                    elif not self._dispatcher.is_busy_with(run_id):
-                        reading.cancel()
-                        await asyncio.gather(reading, return_exceptions=True)
-                        return
+            async with contextlib.aclosing(batches):
+                while (entries := await batches.next(KEPT_S)) or self._dispatcher.is_busy_with(run_id):
+                    self._take(entries)
         except LeadhandError as error:
             LOGGER.warning("run %s is no longer followed: %s", run_id, error)
             self._dispatcher.stop(run_id)
         finally:
-            if reading is not None:
-                reading.cancel()
             self._closed(run_id)
-            async with self._news:
-                self._news.notify_all()
 
-    async def _take(self, entries: list[Entry]) -> None:
+    def _take(self, entries: list[Entry]) -> None:
         before, run_id = self._state, self._state.run_id
-        async with self._news:
-            self._state = fold(before, entries)
-            self._news.notify_all()
+        self._state = fold(before, entries)
         if not self._runs_on():
             self._dispatcher.stop(run_id)
             return

@@ -25,8 +25,6 @@ AT_ONCE = {CARRY_OUT: 2, DRIVE: 8}
 CONNECTIONS = 4
 BEATS = 4
 """Heartbeats of a worker within the limit after which its process counts as dead."""
-LIMITS = 2
-"""So many times the limit without a heartbeat, and the worker's jobs are removed: others have its work by then."""
 
 TakeJob = Callable[[Job], Awaitable[None]]
 
@@ -44,7 +42,7 @@ class JobWorker:
     """Takes jobs and passes them to ``take``, which returns once they are taken over; a job is then gone.
 
     ``take`` raises nothing: a job that it cannot do is found again by the driver of its run, or by who looks for runs
-    that nobody drives. For the same reason, the jobs that a dead process had taken are removed.
+    that nobody drives. For the same reason, a dead process' jobs to drive runs are removed. Its other jobs are put back.
     """
 
     def __init__(self, url: str, heartbeat_limit_s: float, take: TakeJob) -> None:
@@ -58,7 +56,6 @@ class JobWorker:
         self._app.job_manager = _Jobs(connector)
         self._take = take
         self._limit_s = heartbeat_limit_s
-        self._stalled_s = LIMITS * heartbeat_limit_s
         self._working: list[asyncio.Task[None]] = []
         for task in (CARRY_OUT, DRIVE):
             self._app.task(name=task)(self._taker(task))
@@ -71,11 +68,11 @@ class JobWorker:
         return take
 
     def start(self) -> None:
-        """Begin to take jobs, and to remove those of the dead."""
+        """Begin to take jobs, and to free those of the dead."""
         for task, at_once in AT_ONCE.items():
             queue = Job(task=task, run_id="").queue
             self._working.append(asyncio.get_running_loop().create_task(self._work(queue, at_once), name=queue))
-        self._working.append(asyncio.get_running_loop().create_task(self._remove_stalled(), name="stalled jobs"))
+        self._working.append(asyncio.get_running_loop().create_task(self._free_stalled(), name="stalled jobs"))
 
     async def _work(self, queue: str, at_once: int) -> None:
         while True:
@@ -88,20 +85,23 @@ class JobWorker:
                     fetch_job_polling_interval=POLL_S,
                     delete_jobs="always",
                     update_heartbeat_interval=self._limit_s / BEATS,
-                    stalled_worker_timeout=self._stalled_s,
+                    stalled_worker_timeout=self._limit_s,
                     install_signal_handlers=False,
                     shutdown_graceful_timeout=0,
                 )
             await asyncio.sleep(AGAIN_S)
 
-    async def _remove_stalled(self) -> None:
-        """Remove the jobs that dead processes had taken: Procrastinate itself leaves them as they are."""
+    async def _free_stalled(self) -> None:
+        """Free the jobs that dead processes had taken: Procrastinate itself leaves them as they are."""
         jobs = self._app.job_manager
         while True:
-            await asyncio.sleep(self._limit_s)
+            await asyncio.sleep(self._limit_s / BEATS)
             with contextlib.suppress(ProcrastinateException):  # its own log says what happened
-                for job in await jobs.get_stalled_jobs(seconds_since_heartbeat=self._stalled_s):
-                    await jobs.finish_job(job, queued.Status.FAILED, delete_job=True)
+                for job in await jobs.get_stalled_jobs(seconds_since_heartbeat=self._limit_s):
+                    if job.task_name == DRIVE:
+                        await jobs.finish_job(job, queued.Status.FAILED, delete_job=True)
+                    else:
+                        await jobs.retry_job(job)
 
     async def aclose(self) -> None:
         """Take no more jobs."""

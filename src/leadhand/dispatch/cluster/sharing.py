@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from leadhand.core.run import RunDefinition
@@ -16,7 +16,7 @@ JOBS_PER_HOST = 4
 
 
 class DrivenRun:
-    """The attempts of a run that is driven here: which wait, which are offered, and which run here or elsewhere."""
+    """The attempts of a run that is driven here, from when they are scheduled until they begin elsewhere or are over."""
 
     def __init__(self, run_id: str, definition: RunDefinition) -> None:
         self.run_id = run_id
@@ -28,49 +28,34 @@ class DrivenRun:
         self.most = definition.limits.max_workers
         """The most attempts that run or are offered at once, over all hosts."""
         self.waiting: dict[str, Work] = {}
-        self.offered: dict[str, tuple[float, Work | None]] = {}
-        """When each was offered; its work is known once it is committed."""
-        self.here: set[str] = set()
+        self.offered: dict[str, tuple[float, Work]] = {}
+        """What was offered to others, and when."""
         self.elsewhere: set[str] = set()
-        self.rests = False
-        """Whether the run is over, paused, or waits for people."""
+        """What others carry out."""
 
-    @property
-    def room(self) -> int:
-        """How many more attempts may begin."""
-        return self.most - len(self.here) - len(self.elsewhere) - len(self.offered)
-
-    def ended(self, attempt: str) -> None:
-        """Forget an attempt that no longer runs or waits."""
+    def forget(self, attempt: str) -> None:
+        """Forget an attempt that is over, or begins here."""
         self.waiting.pop(attempt, None)
         self.offered.pop(attempt, None)
-        self.here.discard(attempt)
         self.elsewhere.discard(attempt)
 
-    def began(self, attempt: str, *, here: bool) -> None:
-        """Note which attempt began, and where."""
-        self.ended(attempt)
-        (self.here if here else self.elsewhere).add(attempt)
+    def divided(self, here: int, others: int, free: int) -> tuple[list[Work], list[Work]]:
+        """Return which of the attempts that wait to start here and which to offer, as far as the run may have more.
 
-    def divided(self, due: Iterable[str], others: int, free: int) -> tuple[list[str], list[str]]:
-        """Return which of the attempts that are due to start here and which to offer, as far as there is room.
-
-        Every host gets the same number; this one at most ``free``, all of them if there are no ``others``.
+        Every host gets the same number. This one, which has ``here``, gets at most ``free`` more; all of them if there
+        are no ``others``.
         """
-        mine: list[str] = []
-        theirs: list[str] = []
-        running, offered = len(self.here), len(self.elsewhere) + len(self.offered)
-        for attempt in islice(due, max(0, self.room)):
-            fair = (running + len(mine)) * others <= offered + len(theirs)
-            (mine if not others or (fair and len(mine) < free) else theirs).append(attempt)
+        mine, theirs, away = list[Work](), list[Work](), len(self.elsewhere) + len(self.offered)
+        for work in islice(self.waiting.values(), max(0, self.most - here - away)):
+            is_mine = not others or (len(mine) < free and (here + len(mine)) * others <= away + len(theirs))
+            (mine if is_mine else theirs).append(work)
         return mine, theirs
 
-
-def jobs_of(run: DrivenRun, attempts: Sequence[str], others: Sequence[HostLine]) -> Iterator[Job]:
-    """Divide attempts of a run into jobs for ``others``."""
-    smallest = min((line.concurrency for line in others), default=1)
-    parts = -(-len(attempts) // max(1, JOBS_PER_HOST * len(others)))
-    size = max(1, min(parts, LARGEST_JOB, smallest))
-    for start in range(0, len(attempts), size):
-        few = tuple(attempts[start : start + size])
-        yield Job(task=CARRY_OUT, run_id=run.run_id, attempts=few, priority=run.priority)
+    def jobs(self, works: Sequence[Work], others: Sequence[HostLine]) -> Iterator[Job]:
+        """Divide attempts into jobs for ``others``."""
+        smallest = min((line.concurrency for line in others), default=1)
+        parts = -(-len(works) // max(1, JOBS_PER_HOST * len(others)))
+        size = max(1, min(parts, LARGEST_JOB, smallest))
+        for start in range(0, len(works), size):
+            few = tuple(work.attempt.attempt for work in works[start : start + size])
+            yield Job(task=CARRY_OUT, run_id=self.run_id, attempts=few, priority=self.priority)
