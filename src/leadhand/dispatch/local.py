@@ -10,6 +10,7 @@ from functools import partial
 
 from leadhand.core.events import Entry
 from leadhand.core.limits import CONCURRENCY
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
 from leadhand.engine.attempts.host import Host
 from leadhand.engine.calls.slots import Slots
@@ -73,12 +74,11 @@ class LocalDispatcher:
         not_before = work.attempt.not_before
         if not_before is not None:
             await self._clock.sleep((not_before - self._clock.now()).total_seconds())
-        async with self._host.place(work), self._slot(work):
+        async with self._host.place(work), self._slot(work.run_id, work.definition):
             await self._with_slot(work)
 
-    def _slot(self, work: Work) -> AbstractAsyncContextManager[None]:
-        definition = work.definition
-        return self._slots.taken(work.run_id, definition.limits.max_workers, definition.priority)
+    def _slot(self, run_id: str, run: RunDefinition) -> AbstractAsyncContextManager[None]:
+        return self._slots.taken(run_id, run.limits.max_workers, run.priority)
 
     async def _with_slot(self, work: Work) -> None:
         await self._host.carry_out(work)

@@ -10,12 +10,10 @@ from leadhand.app.driving.driver import Driver
 from leadhand.app.hosts.membership import note_refusal
 from leadhand.app.typed_answers import fits_of
 from leadhand.core.errors import LeadhandError, RunOwned, UsageError
-from leadhand.core.state import RunState
 from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
-from leadhand.dispatch.cluster.hosted_runs import HostedRuns, Load
+from leadhand.dispatch.cluster.hosted_runs import HostedRun, HostedRuns
 from leadhand.dispatch.cluster.job_worker import JobWorker
 from leadhand.flows.closing import policy_of
-from leadhand.flows.seam.run import FunctionRun
 from leadhand.ports import CARRY_OUT, DRIVE, Job
 from leadhand.ports.hosts import HostKind
 
@@ -60,7 +58,7 @@ class ClusterHost:
                 self._refused.add(said)
                 LOGGER.warning("run %s is left to other hosts: %s. %s", job.run_id, error.what, error.how)
 
-    async def _open_run(self, run_id: str) -> tuple[RunState, FunctionRun, Load]:
+    async def _open_run(self, run_id: str) -> HostedRun:
         state = await self._runtime.load(run_id)
         self._runtime.check_resumable(state)
         await self._runtime.models.learn(state.definition.models)
@@ -69,7 +67,7 @@ class ClusterHost:
         runtime = self._runtime
         given = {"fits": fits, "verifier": runtime.verifier, "deps": runtime.toolbox.deps}
         policy = policy_of(flow, state.definition, **given)
-        return state, policy, self._runtime.log(run_id).unpack
+        return HostedRun(state, policy, self._runtime.log(run_id).unpack)
 
     async def drain(self, grace_s: float) -> None:
         """Take no new work, hand over the runs that are driven here, and wait until what was begun here is finished.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from typing import Any
 
 from leadhand.core.errors import LeadhandError, StaleAttempt, StoreError
 from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted, Entry, StepSettled
 from leadhand.core.limits import CONCURRENCY
-from leadhand.core.run import AttemptStatus, RunStatus
+from leadhand.core.run import AttemptStatus, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.attempts.host import Host
@@ -49,8 +49,6 @@ class ClusterDispatcher(LocalDispatcher):
         self._others: list[HostLine] = []
         self._doing: dict[str, None] = {}
         """The attempts that have a slot here and that the log does not say are over."""
-        self._accepted: dict[str, asyncio.Future[None]] = {}
-        """Of attempts of jobs that wait for a slot here, what is set when they have one."""
         self._looking: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[None]] = set()
         self.draining = False
@@ -142,7 +140,7 @@ class ClusterDispatcher(LocalDispatcher):
         """Start here or offer what waits, if the run is still driven here."""
         if not run.waiting or self._driven.get(run.run_id) is not run:
             return
-        others = self._others_for(run)
+        others = run.others(self._others)
         mine, theirs = run.divided(len(self._tasks.get(run.run_id, ())), len(others), self._free)
         for work in mine:
             self._start_here(run, work)
@@ -167,10 +165,6 @@ class ClusterDispatcher(LocalDispatcher):
         """How many attempts can begin here at once."""
         return self._concurrency - sum(map(len, self._tasks.values()))
 
-    def _others_for(self, run: DrivenRun) -> list[HostLine]:
-        """Return the other hosts that take work, and have the flow and the tools of a run."""
-        return [] if run.alone else [line for line in self._others if line.has(run.flow, run.tools)]
-
     async def _look_on(self) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
@@ -179,7 +173,7 @@ class ClusterDispatcher(LocalDispatcher):
                     await self._list_hosts()
             except StoreError as error:
                 LOGGER.debug("the hosts cannot be listed: %s", error.what)
-            for run in sorted(self._driven.values(), key=lambda run: -run.priority):
+            for run in sorted(self._driven.values(), key=lambda run: -run.definition.priority):
                 self._take_back(run)
                 self._fill(run)
 
@@ -188,45 +182,43 @@ class ClusterDispatcher(LocalDispatcher):
 
     def _take_back(self, run: DrivenRun) -> None:
         """Start here what was offered and not taken, the latest first, as far as slots are free."""
-        others, before = self._others_for(run), asyncio.get_running_loop().time() - TAKE_BACK_S
+        others, before = run.others(self._others), asyncio.get_running_loop().time() - TAKE_BACK_S
         for at, work in reversed(list(run.offered.values())):
             if not others or (at < before and self._free > 0):
                 self._start_here(run, work)
 
     # --- carrying out ---------------------------------------------------------------------------------------------
 
-    def accept(self, work: Work) -> asyncio.Future[None]:
-        """Carry out an attempt of a job; the result is there once it waits for no slot."""
-        key, taken = _key(work), asyncio.get_running_loop().create_future()
-        if work.attempt.attempt in self._tasks.get(work.run_id, ()):
-            taken.set_result(None)  # delivered twice
-            return taken
-        if work.definition.concurrency.steps:
-            taken.set_result(None)  # it may wait for others, and the host has room for more
-        else:
-            self._accepted[key] = taken
-        self._start(work)
-        return taken
+    async def wait_for_slot(self, run_id: str, run: RunDefinition) -> None:
+        """Wait until attempts of a run could begin here: a host that did not would take more than its share."""
+        async with self._slot(run_id, run):
+            pass
+
+    def accept(self, works: Iterable[Work]) -> None:
+        """Carry out attempts of a run that is driven elsewhere; one may be given twice."""
+        for work in works:
+            if work.attempt.attempt not in self._tasks.get(work.run_id, ()):
+                self._start(work)
+
+    async def take_offered(self, run_id: str, attempts: Collection[str]) -> bool:
+        """Start those of the attempts that are still offered; return False if the run is driven elsewhere."""
+        run = self._driven.get(run_id)
+        if run is None:
+            return False
+        await self.wait_for_slot(run_id, run.definition)
+        if self._driven.get(run_id) is run:
+            for attempt in attempts:
+                if attempt in run.offered:
+                    self._start_here(run, run.offered[attempt][1])
+        return True
 
     def is_busy_with(self, run_id: str) -> bool:
         """Whether attempts of a run are carried out here."""
         return run_id in self._tasks
 
-    def take_offered(self, run_id: str, attempts: Collection[str]) -> list[asyncio.Future[None]] | None:
-        """Start those of the attempts that are still offered, as :meth:`accept` does; None if others drive the run.
-
-        The results matter: a driver that did not wait for its slots would take all that it offers to others.
-        """
-        run = self._driven.get(run_id)
-        if run is None:
-            return None
-        works = [run.offered.pop(attempt)[1] for attempt in attempts if attempt in run.offered]
-        return [self.accept(work) for work in works]
-
     async def _with_slot(self, work: Work) -> None:
-        key = _key(work)
+        key = f"{work.run_id}/{work.attempt.attempt}"
         self._doing[key] = None
-        self._has_slot(key)
         # A start that is being recorded is not interrupted: whether this process has the attempt must be known.
         beginning = self._in_background(self._host.begin(work))
         try:
@@ -246,15 +238,8 @@ class ClusterDispatcher(LocalDispatcher):
             if not is_over:
                 self._host.give_back(work)
 
-    def _has_slot(self, key: str) -> None:
-        taken = self._accepted.pop(key, None)
-        if taken is not None and not taken.done():
-            taken.set_result(None)
-
     def _ended(self, run_id: str, attempt: str, task: asyncio.Task[None]) -> None:
-        key = f"{run_id}/{attempt}"
-        self._doing.pop(key, None)
-        self._has_slot(key)
+        self._doing.pop(f"{run_id}/{attempt}", None)
         self._on_end(run_id, attempt)
         super()._ended(run_id, attempt, task)
 
@@ -269,7 +254,3 @@ class ClusterDispatcher(LocalDispatcher):
             self._looking.cancel()
         await super().aclose()
         await asyncio.gather(*self._background, return_exceptions=True)
-
-
-def _key(work: Work) -> str:
-    return f"{work.run_id}/{work.attempt.attempt}"

@@ -20,8 +20,8 @@ POLL_S = 1.0
 """Seconds after which the queue is looked at again, in case that a notification was lost."""
 AGAIN_S = 1.0
 """Seconds until it is looked at again after the database could not be reached."""
-AT_ONCE = {CARRY_OUT: 2, DRIVE: 8}
-"""How many jobs of each kind are taken at once: those whose attempts wait for slots keep others from being taken."""
+AT_ONCE = {CARRY_OUT: 1, DRIVE: 8}
+"""How many jobs of each kind are taken at once: one that waits for a slot keeps others from being taken."""
 CONNECTIONS = 4
 BEATS = 4
 """Heartbeats of a worker within the limit after which its process counts as dead."""
@@ -42,7 +42,7 @@ class JobWorker:
     """Takes jobs and passes them to ``take``, which returns once they are taken over; a job is then gone.
 
     ``take`` raises nothing: a job that it cannot do is found again by the driver of its run, or by who looks for runs
-    that nobody drives. For the same reason, a dead process' jobs to drive runs are removed. Its other jobs are put back.
+    that nobody drives. So the jobs to drive runs that a dead process had taken are removed, and its others put back.
     """
 
     def __init__(self, url: str, heartbeat_limit_s: float, take: TakeJob) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from leadhand.core.run import RunDefinition
@@ -16,17 +16,12 @@ JOBS_PER_HOST = 4
 
 
 class DrivenRun:
-    """The attempts of a run that is driven here, from when they are scheduled until they begin elsewhere or are over."""
+    """The attempts of a run that is driven here: those that wait, are offered, or are carried out elsewhere."""
 
     def __init__(self, run_id: str, definition: RunDefinition) -> None:
         self.run_id = run_id
-        self.flow = definition.flow
-        self.priority = definition.priority
-        self.tools = frozenset(tool.name for tool in definition.tools)
-        self.alone = bool(definition.hooks)
-        """Whether no other host may take its attempts: its hooks are in this process."""
-        self.most = definition.limits.max_workers
-        """The most attempts that run or are offered at once, over all hosts."""
+        self.definition = definition
+        self._tools = frozenset(tool.name for tool in definition.tools)
         self.waiting: dict[str, Work] = {}
         self.offered: dict[str, tuple[float, Work]] = {}
         """What was offered to others, and when."""
@@ -39,14 +34,19 @@ class DrivenRun:
         self.offered.pop(attempt, None)
         self.elsewhere.discard(attempt)
 
+    def others(self, hosts: Iterable[HostLine]) -> list[HostLine]:
+        """Return those of the hosts that can take attempts: none if the run has hooks, which are in this process."""
+        run = self.definition
+        return [] if run.hooks else [line for line in hosts if line.has(run.flow, self._tools)]
+
     def divided(self, here: int, others: int, free: int) -> tuple[list[Work], list[Work]]:
-        """Return which of the attempts that wait to start here and which to offer, as far as the run may have more.
+        """Return which of the attempts that wait to start here and which to offer, as many as may run at once.
 
         Every host gets the same number. This one, which has ``here``, gets at most ``free`` more; all of them if there
         are no ``others``.
         """
         mine, theirs, away = list[Work](), list[Work](), len(self.elsewhere) + len(self.offered)
-        for work in islice(self.waiting.values(), max(0, self.most - here - away)):
+        for work in islice(self.waiting.values(), max(0, self.definition.limits.max_workers - here - away)):
             is_mine = not others or (len(mine) < free and (here + len(mine)) * others <= away + len(theirs))
             (mine if is_mine else theirs).append(work)
         return mine, theirs
@@ -58,4 +58,4 @@ class DrivenRun:
         size = max(1, min(parts, LARGEST_JOB, smallest))
         for start in range(0, len(works), size):
             few = tuple(work.attempt.attempt for work in works[start : start + size])
-            yield Job(task=CARRY_OUT, run_id=self.run_id, attempts=few, priority=self.priority)
+            yield Job(task=CARRY_OUT, run_id=self.run_id, attempts=few, priority=self.definition.priority)
