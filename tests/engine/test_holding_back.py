@@ -145,6 +145,52 @@ async def test_a_time_that_passes_between_a_decision_and_the_wait_for_it_is_not_
     assert "80 of 100 s" in gap.reason
 
 
+@pytest.mark.parametrize(
+    ("passed_s", "gap", "left_s"),
+    [(79.0, None, 1.0), (80.0, "80 of 100 s", 20.0), (99.0, "80 of 100 s", 1.0), (100.0, "100 s is used up", None)],
+)
+async def test_times_are_up_when_they_are_reached(
+    open_world: Any, monkeypatch: pytest.MonkeyPatch, passed_s: float, gap: str | None, left_s: float | None
+) -> None:
+    """Of 100 s, 20 are held back. Until the next time is reached, the run waits for it, and not in a busy loop."""
+    hanging, go_on, passed, waits = asyncio.Event(), asyncio.Event(), False, set[float | None]()
+    seconds_left = Controller._seconds_left
+
+    async def hold(request: Any) -> None:
+        if any(call.arguments == {"n": 1} for said in request.messages[2:3] for call in said.tool_calls):
+            hanging.set()
+        if hanging.is_set():
+            await go_on.wait()
+
+    def noted(controller: Controller) -> float | None:
+        left = seconds_left(controller)
+        if passed:
+            waits.add(left)
+        return left
+
+    monkeypatch.setattr(Controller, "_seconds_left", noted)
+    world: World = open_world(
+        FakeModels(many(2), hold=hold),
+        [Bench().measure],
+        worker_calls="always",
+        **limited(Limits(timeout_s=100.0, max_workers=1)),
+    )
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await asyncio.wait_for(hanging.wait(), 60)
+    world.clock.advance(passed_s)
+    passed = True
+    await world.append(run_id, StepRequested(what="retry", by="me", steps=("wo-001.9",)))  # wakes the controller
+    await world.until(lambda state: not state.pending_requests and state.seq > 1 and (waits or state.finished))
+    go_on.set()
+    state = await driving
+    reasons = [each.reason for each in state.finished.gaps] + [
+        str(state.finished.failure and state.finished.failure.message)
+    ]
+    assert any(gap in each for each in reasons) if gap else reasons == ["None"]
+    assert waits == ({left_s} if left_s else set())
+
+
 async def test_a_run_that_ran_out_goes_on_with_more_and_does_again_only_what_is_open(open_world: Any) -> None:
     models = FakeModels(many(40))
     world: World = open_world(models, [Bench().measure], worker_calls="always", **limited(Limits(max_requests=20)))

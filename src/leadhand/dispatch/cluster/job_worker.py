@@ -42,7 +42,7 @@ class JobWorker:
     """Takes jobs and passes them to ``take``, which returns once they are taken over; a job is then gone.
 
     ``take`` raises nothing: a job that it cannot do is found again by the driver of its run, or by who looks for runs
-    that nobody drives. So the jobs to drive runs that a dead process had taken are removed, and its others put back.
+    that nobody drives. The jobs that a dead process had taken are put back.
     """
 
     def __init__(self, url: str, heartbeat_limit_s: float, take: TakeJob) -> None:
@@ -68,11 +68,11 @@ class JobWorker:
         return take
 
     def start(self) -> None:
-        """Begin to take jobs, and to free those of the dead."""
+        """Begin to take jobs, and to put those of the dead back."""
         for task, at_once in AT_ONCE.items():
             queue = Job(task=task, run_id="").queue
             self._working.append(asyncio.get_running_loop().create_task(self._work(queue, at_once), name=queue))
-        self._working.append(asyncio.get_running_loop().create_task(self._free_stalled(), name="stalled jobs"))
+        self._working.append(asyncio.get_running_loop().create_task(self._put_back(), name="stalled jobs"))
 
     async def _work(self, queue: str, at_once: int) -> None:
         while True:
@@ -91,16 +91,14 @@ class JobWorker:
                 )
             await asyncio.sleep(AGAIN_S)
 
-    async def _free_stalled(self) -> None:
-        """Free the jobs that dead processes had taken: Procrastinate itself leaves them as they are."""
+    async def _put_back(self) -> None:
+        """Put the jobs back that dead processes had taken: Procrastinate itself leaves them as they are."""
         jobs = self._app.job_manager
         while True:
             await asyncio.sleep(self._limit_s / BEATS)
             with contextlib.suppress(ProcrastinateException):  # its own log says what happened
                 for job in await jobs.get_stalled_jobs(seconds_since_heartbeat=self._limit_s):
-                    if job.task_name == DRIVE:
-                        await jobs.finish_job(job, queued.Status.FAILED, delete_job=True)
-                    else:
+                    with contextlib.suppress(ConnectorException):  # another process was faster, or it is queued again
                         await jobs.retry_job(job)
 
     async def aclose(self) -> None:
