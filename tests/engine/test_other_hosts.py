@@ -31,7 +31,10 @@ class Elsewhere:
     at who is alive is preceded by ``look``.
     """
 
-    def __init__(self, here: LocalDispatcher, other: LocalDispatcher, look: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, host: str, here: LocalDispatcher, other: LocalDispatcher, look: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._host = host
         self._here = here
         self._other = other
         self._look = look
@@ -49,8 +52,8 @@ class Elsewhere:
         waiting, other = state.steps.get(STEP), state.steps.get("wo-001.0")
         if waiting is not None and is_running(waiting.attempt) and other is not None and other.data is not None:
             await self._look()
-        living = (state.steps[key].attempt for key in state.live)
-        return () if self.dead else [each.attempt for each in living if each is not None and is_running(each)]
+        running = [each for key in state.live if (each := state.steps[key].attempt) is not None and is_running(each)]
+        return [each.attempt for each in running if not self.dead or each.host == self._host]
 
 
 def is_running(attempt: Any) -> bool:
@@ -68,7 +71,7 @@ class Site:
         self.there: World = open_world(models, tools, store=there)
 
     def dispatcher(self, look: Callable[[], Awaitable[None]]) -> Elsewhere:
-        return Elsewhere(self.world.dispatcher, self.there.dispatcher, look)
+        return Elsewhere(self.world.store.host, self.world.dispatcher, self.there.dispatcher, look)
 
     async def lost(self) -> list[str]:
         return [each.failure.type for each in await self.world.events(AttemptReturned) if each.lost and each.failure]
@@ -85,6 +88,17 @@ async def stores(tmp_path: Path) -> AsyncIterator[list[SqlContextStore]]:
 @pytest.fixture
 def site(stores: list[SqlContextStore], open_world: Any) -> Site:
     return Site(open_world, *stores)
+
+
+async def nothing() -> None:
+    pass
+
+
+def open_gate_of(site: Site) -> Callable[[], Awaitable[None]]:
+    async def open_gate() -> None:
+        site.gate.open.set()
+
+    return open_gate
 
 
 async def drive(site: Site, dispatcher: Elsewhere, run_id: str) -> RunState:
@@ -121,12 +135,21 @@ async def test_what_a_process_had_begun_when_it_died_is_done_again(site: Site) -
     assert hosts == [site.there.store.host, site.world.store.host]
 
 
+async def test_what_a_living_process_carries_out_is_not_begun_again_when_the_driver_dies(site: Site) -> None:
+    dispatcher, run_id = site.dispatcher(nothing), await site.world.start()
+    driving = asyncio.ensure_future(drive(site, dispatcher, run_id))
+    await site.world.until(lambda state: STEP in state.steps and site.gate.made == [2])
+    driving.cancel()
+    await asyncio.gather(driving, return_exceptions=True)
+    await site.world.store.release(run_id, 1)
+    await site.world.store.claim(run_id)
+    state = await drive(site, site.dispatcher(open_gate_of(site)), run_id)
+    assert state.status is RunStatus.SUCCEEDED
+    assert (site.bench.made, site.gate.made) == ([("look", 1)], [2])
+
+
 async def test_nothing_of_a_run_that_was_paused_runs_on_when_it_is_resumed(site: Site) -> None:
     """The process that carries it out may be alive, but it stops, or has stopped, because of the pause."""
-
-    async def nothing() -> None:
-        pass
-
     dispatcher, run_id = site.dispatcher(nothing), await site.world.start()
     driving = asyncio.ensure_future(drive(site, dispatcher, run_id))
     await site.world.until(lambda state: STEP in state.steps and site.gate.made == [2])

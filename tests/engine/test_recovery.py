@@ -16,6 +16,8 @@ from engine.worlds import World, ask, plan
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import UsageError
 from leadhand.core.events import (
+    AttemptReturned,
+    AttemptStarted,
     Entry,
     ModelCallBegan,
     ModelCallReturned,
@@ -108,6 +110,12 @@ async def test_a_log_cut_anywhere_is_resumed_to_the_same_answer(length: int):
     assert state.finished is not None
     assert (state.status, state.finished.answer) == (WHOLE.status, WHOLE.finished.answer)
     assert state.finished.sources
+    begun = {entry.event.attempt for entry in LOG[:length] if isinstance(entry.event, AttemptStarted)}
+    assert {
+        each.attempt
+        for each in (entry.event for entry in entries if isinstance(entry.event, AttemptReturned))
+        if each.lost
+    } <= begun, "what had not begun was given up"
     tools, models = made(LOG[:length])
     tools_after, models_after = made(entries[length:])
     assert not set(tools) & set(tools_after), "a finished call was made again"
