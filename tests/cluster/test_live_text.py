@@ -133,7 +133,7 @@ def opened() -> tuple[Bus, LiveText, Watcher, LiveText]:
 async def test_nothing_is_sent_while_nobody_watches() -> None:
     bus, author, watcher, watching = opened()
     author.write("run", "a", "Light rain. ")
-    assert author._sending is None
+    assert author._timer is None
     assert bus.said == []
     watching.watch("run")
     await watcher.sees("a", "Light rain. ")

@@ -18,7 +18,7 @@ from leadhand.engine.attempts.host import OnText
 from leadhand.ports import LARGEST_MESSAGE, DatabaseStore
 
 EVERY_S = 0.25
-"""The pieces of an attempt's text are collected for so long."""
+"""Seconds between two looks at what there is to send, while anybody watches."""
 WATCHING_S = 2.0
 """Seconds between two messages about what is watched here."""
 FORGOTTEN_S = 7.0
@@ -46,12 +46,38 @@ class LiveText:
         """How many watch a run here."""
         self._heard: dict[str, dict[str, tuple[int, int]]] = {}
         """The version and the length of texts from elsewhere, by run and attempt."""
-        self._sending: asyncio.TimerHandle | None = None
-        self._repeating: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._repeat_at = 0.0
+        """When to say again what is watched here."""
 
     def start(self) -> None:
         """Begin to hear of others."""
-        self._store.listen(self._hear, self._ask_all)
+        self._store.listen(self._hear, lambda: self._ask(self._watching, whole=True))
+
+    def _run(self) -> None:
+        """Send what there is to send, now and then, while anybody watches."""
+        if self._timer is None and (self._watching or self._watched):
+            self._timer = asyncio.get_running_loop().call_later(EVERY_S, self._send)
+
+    def _send(self) -> None:
+        self._timer, now = None, asyncio.get_running_loop().time()
+        self._watched = {run_id: until for run_id, until in self._watched.items() if until > now}
+        for run_id in self._watched.keys() & self._written.keys():
+            for attempt, written in self._written[run_id].items():
+                parts = written.news()
+                self._say(["text", run_id, attempt, written.draft.version, start, text] for start, text in parts)
+        if now >= self._repeat_at:
+            self._repeat_at = now + WATCHING_S
+            self._ask(self._watching, whole=False)
+        self._run()
+
+    def _say(self, messages: Iterable[list[Any]]) -> None:
+        said = [json.dumps(message, ensure_ascii=False).encode(errors="replace") for message in messages]
+        self._store.send([each.decode() for each in said if len(each) <= LARGEST_MESSAGE])
+
+    def _ask(self, runs: Iterable[str], *, whole: bool) -> None:
+        watched = list(runs)
+        self._say(["watch", watched[start : start + IN_ONE], whole] for start in range(0, len(watched), IN_ONE))
 
     # --- text that is written here --------------------------------------------------------------------------------
 
@@ -63,34 +89,12 @@ class LiveText:
         if attempt not in texts:
             texts[attempt] = _Written()
         texts[attempt].draft.write(piece)
-        if run_id in self._watched:
-            self._send_soon()
 
     def ended(self, run_id: str, attempt: str) -> None:
         """Forget the text of an attempt that has ended: it is in the log."""
         texts = self._written.get(run_id)
         if texts is not None and texts.pop(attempt, None) is not None and not texts:
             del self._written[run_id]
-
-    def _send_soon(self) -> None:
-        if self._sending is None:
-            self._sending = asyncio.get_running_loop().call_later(EVERY_S, self._send)
-
-    def _send(self) -> None:
-        self._sending = None
-        self._forget()
-        for run_id in self._watched.keys() & self._written.keys():
-            for attempt, written in self._written[run_id].items():
-                parts = written.news()
-                self._say(["text", run_id, attempt, written.draft.version, start, text] for start, text in parts)
-
-    def _forget(self) -> None:
-        now = asyncio.get_running_loop().time()
-        self._watched = {run_id: until for run_id, until in self._watched.items() if until > now}
-
-    def _say(self, messages: Iterable[list[Any]]) -> None:
-        said = [json.dumps(message, ensure_ascii=False).encode(errors="replace") for message in messages]
-        self._store.send([each.decode() for each in said if len(each) <= LARGEST_MESSAGE])
 
     # --- text that is watched here --------------------------------------------------------------------------------
 
@@ -100,9 +104,8 @@ class LiveText:
             return
         self.start()
         self._watching[run_id] = self._watching.get(run_id, 0) + 1
-        self._ask([run_id])
-        if self._repeating is None:
-            self._repeat()
+        self._ask([run_id], whole=True)
+        self._run()
 
     def unwatch(self, run_id: str) -> Collection[str]:
         """Watch a run no longer, and return the attempts whose text came from elsewhere, if nobody else does."""
@@ -116,19 +119,7 @@ class LiveText:
         """Ask for the whole text of a run if it is watched: what had arrived was forgotten."""
         self._heard.pop(run_id, None)
         if run_id in self._watching:
-            self._ask([run_id])
-
-    def _ask_all(self) -> None:
-        self._ask(list(self._watching))
-
-    def _ask(self, runs: list[str], *, whole: bool = True) -> None:
-        self._say(["watch", runs[start : start + IN_ONE], whole] for start in range(0, len(runs), IN_ONE))
-
-    def _repeat(self) -> None:
-        self._repeating = None
-        if self._watching:
-            self._repeating = asyncio.get_running_loop().call_later(WATCHING_S, self._repeat)
-            self._ask(list(self._watching), whole=False)
+            self._ask([run_id], whole=True)
 
     # --- messages of others ---------------------------------------------------------------------------------------
 
@@ -139,7 +130,6 @@ class LiveText:
             return  # of another program
         match said:
             case ["watch", list(), bool(whole), *_]:
-                self._forget()
                 for run_id in said[1]:
                     self._note_watched(str(run_id), whole=whole)
             case ["text", str(run_id), str(attempt), int(version), int(start), str(text), *_]:
@@ -149,12 +139,11 @@ class LiveText:
                 return  # of a later release
 
     def _note_watched(self, run_id: str, *, whole: bool) -> None:
-        new = run_id not in self._watched
-        self._watched[run_id] = asyncio.get_running_loop().time() + FORGOTTEN_S
-        if run_id in self._written and (new or whole):
-            for written in self._written[run_id].values():
+        if whole or run_id not in self._watched:
+            for written in self._written.get(run_id, {}).values():
                 written.sent = (-1, 0)
-            self._send_soon()
+        self._watched[run_id] = asyncio.get_running_loop().time() + FORGOTTEN_S
+        self._run()
 
     def _take(self, run_id: str, attempt: str, version: int, start: int, text: str) -> None:
         assert self._on_text is not None
@@ -169,7 +158,7 @@ class LiveText:
             length += len(new)
         heard[attempt] = version, length
         if start > length:
-            self._ask([run_id])
+            self._ask([run_id], whole=True)
 
 
 class _Written:
