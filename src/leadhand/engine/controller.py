@@ -16,7 +16,7 @@ from typing import Any
 from leadhand.core import decide as do
 from leadhand.core.decide import due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced, FlowError, Refused
-from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, RunStatusSet, StepIssued
+from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, StepIssued
 from leadhand.core.evolve import apply_entry, draft, fold
 from leadhand.core.ids import step_of
 from leadhand.core.outcome import FlowAnswer
@@ -78,7 +78,8 @@ class Controller:
         self._asleep = asleep
         self._asleep_s = asleep()
         self._epoch = state.epoch
-        self._started: dict[str, str] = {}
+        self._to_start = dict.fromkeys(state.live)
+        """Steps whose attempt may be scheduled and has not been submitted."""
         self._held: dict[str, None] = {}
         """Steps that do not begin, and are not settled, before the flow asks for them again."""
         self._check_at = 0.0
@@ -96,8 +97,7 @@ class Controller:
         async with contextlib.aclosing(batches):
             try:
                 carried_out = await self._dispatcher.carried_out(self._state, taking_over=True)
-                await self._decide(lost_attempts(self._state, carried_out, taking_over=True), batches)
-                self._start(self._state.live)
+                self._not_started += lost_attempts(self._state, carried_out, taking_over=True)
                 while True:
                     # Entries read back after a decision can include others, so decide until nothing is left to decide.
                     not_started, self._not_started = self._not_started, []
@@ -132,7 +132,7 @@ class Controller:
         await self._policy.prepare(self._state, self._log.unpack)
         state = self._state
         self._held = {key: None for key in self._held if key in state.live or key in state.unsettled}
-        self._start(key for key in tuple(self._held) if self._policy.wants(state, key))
+        self._start()
         events, after = self._decisions(first)
         if not events:
             return False
@@ -239,38 +239,33 @@ class Controller:
                 f"Watch it: leadhand runs watch {self._state.run_id}",
             )
         self._dispatcher.note(self._state, entries)
-        if any(isinstance(entry.event, RunStatusSet) for entry in entries):
-            self._start(self._state.live)  # what was scheduled while the run was paused
-        else:
-            self._start(
-                step_of(entry.event.attempt) if isinstance(entry.event, AttemptScheduled) else entry.event.subject
-                for entry in entries
-                if isinstance(entry.event, AttemptScheduled | StepIssued)
-            )
+        for event in (entry.event for entry in entries):
+            if isinstance(event, AttemptScheduled | StepIssued):
+                self._to_start[step_of(event.attempt) if isinstance(event, AttemptScheduled) else event.subject] = None
+        self._start()
         if self._on_entries is not None:
             self._on_entries(self._state, entries)
 
-    def _start(self, steps: Iterable[str]) -> None:
-        """Submit every scheduled attempt that has not started yet, once."""
-        if self._state.finished is not None or self._state.status is not RunStatus.RUNNING:
+    def _start(self) -> None:
+        """Submit every scheduled attempt that has not been submitted, once."""
+        state = self._state
+        if state.finished is not None or state.status is not RunStatus.RUNNING:
             return
         works: list[Work] = []
-        for key in steps:
-            current = self._state.steps[key].attempt
-            if current is None or current.status is not AttemptStatus.SCHEDULED:
-                continue
-            if not self._policy.wants(self._state, key):
-                self._held[key] = None  # nothing of it begins before the flow asks for it again
-                continue
-            self._held.pop(key, None)
-            if self._started.get(key) != current.attempt:
-                self._started[key] = current.attempt
+        for key in tuple(self._to_start):
+            current = state.steps[key].attempt
+            if current is not None and current.status is AttemptStatus.SCHEDULED:
+                if not self._policy.wants(state, key):
+                    self._held[key] = None  # nothing of it begins before the flow asks for it again
+                    continue
+                self._held.pop(key, None)
                 try:
-                    works.append(work_of(self._state, self._policy, key))
+                    works.append(work_of(state, self._policy, key))
                 except FlowError as error:  # this fails only one attempt
-                    LOGGER.error("%s of run %s cannot start: %s", key, self._state.run_id, error, exc_info=error)
+                    LOGGER.error("%s of run %s cannot start: %s", key, state.run_id, error, exc_info=error)
                     self._not_started.append(do.Lose(attempt=current.attempt, failure=error.failure))
-        self._dispatcher.start(self._state.run_id, works)
+            del self._to_start[key]
+        self._dispatcher.start(state.run_id, works)
 
     def _seconds_left(self) -> float | None:
         """Return the seconds until the next deadline: that of the run, of an approval or of a question."""
