@@ -172,6 +172,19 @@ async def test_a_job_that_comes_twice_or_late_starts_nothing_twice(site: Site) -
 
 
 @pytest.mark.parametrize("site", [0], indirect=True)
+async def test_a_process_that_begins_to_drive_a_run_keeps_what_it_was_about_to_begin_for_another(site: Site) -> None:
+    site.hand.recorded.clear()
+    site.dispatcher.accept(works(1))
+    await asyncio.sleep(0.01)
+    await site.drive(works(1))  # the start of the attempt has not been read
+    site.hand.recorded.set()
+    await until(lambda: site.hand.began == ["s0/a1"])
+    assert site.dispatcher.doing() == ["run/s0/a1"]
+    site.dispatcher.withdraw("run", "s0/a1")
+    await until(lambda: not site.dispatcher._tasks)
+
+
+@pytest.mark.parametrize("site", [0], indirect=True)
 @pytest.mark.parametrize("is_over", [False, True])
 async def test_an_attempt_that_is_stopped_while_its_start_is_recorded_is_given_back(site: Site, is_over: bool) -> None:
     site.hand.recorded.clear()

@@ -47,6 +47,8 @@ class LocalDispatcher:
 
     def _start(self, work: Work) -> None:
         attempt = work.attempt.attempt
+        if attempt in self._tasks.get(work.run_id, ()):
+            return  # its job came twice, or came before this process began to drive the run
         task = asyncio.get_running_loop().create_task(self._carry_out(work), name=attempt)
         self._tasks.setdefault(work.run_id, {})[attempt] = task
         task.add_done_callback(partial(self._ended, work.run_id, attempt))

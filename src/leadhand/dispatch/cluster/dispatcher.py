@@ -246,8 +246,7 @@ class ClusterDispatcher(LocalDispatcher):
     def accept(self, works: Iterable[Work]) -> None:
         """Carry out attempts of a run that is driven elsewhere; one may be given twice."""
         for work in works:
-            if work.attempt.attempt not in self._tasks.get(work.run_id, ()):
-                self._start(work)
+            self._start(work)
 
     async def take_offered(self, run_id: str, attempts: Collection[str]) -> bool:
         """Start those of the attempts that are still offered; return False if the run is driven elsewhere."""
