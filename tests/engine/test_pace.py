@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,8 +17,9 @@ from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.engine.calls.pace import Pace
-from leadhand.engine.calls.slots import Slots
-from leadhand.ports.models import ModelProfile
+from leadhand.engine.calls.permits import Queue
+from leadhand.ports.models import ModelProfile, ModelRequest
+from leadhand.testing.steps import worker_of
 
 
 @pytest.fixture
@@ -35,7 +38,7 @@ async def crowd(pace: Pace, count: int) -> int:
 
     async def one() -> None:
         nonlocal now, most
-        async with pace.turn():
+        async with pace.queue.permit():
             now += 1
             most = max(most, now)
             await asyncio.sleep(0)  # a step of the loop and no time: how many meet does not depend on the machine
@@ -56,9 +59,9 @@ async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_
     together = asyncio.Barrier(40)
 
     async def refused() -> None:
-        async with pace.turn() as round_:
+        async with pace.queue.permit():
             await together.wait()
-            await pace.refused(round_, None)
+            await pace.refused(0, None)
 
     await asyncio.gather(*(refused() for _ in range(40)))
     assert pace.limit == 20
@@ -67,8 +70,8 @@ async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_
 
 async def test_the_pace_never_falls_below_one_call(pace: Pace):
     for _ in range(10):
-        async with pace.turn() as round_:
-            await pace.refused(round_, None)
+        async with pace.queue.permit():
+            await pace.refused(pace.round, None)
     assert pace.limit == 1
     assert await crowd(pace, 3) <= 2, "one answer lets in one more"
 
@@ -76,13 +79,13 @@ async def test_the_pace_never_falls_below_one_call(pace: Pace):
 async def test_nobody_asks_while_the_server_wants_to_be_left_alone_here_or_in_another_process(clock: FixedClock):
     store = MemoryStore(clock)
     here, elsewhere = Pace("m", store, clock), Pace("m", store, clock)
-    async with here.turn() as round_:
-        await here.refused(round_, 42.0)
+    await here.rest()
+    await here.refused(here.round, 42.0)
 
-    async with elsewhere.turn():
-        assert clock.slept == [42.0]
-    async with here.turn():
-        assert clock.slept == [42.0]
+    await elsewhere.rest()
+    assert clock.slept == [42.0]
+    await here.rest()
+    assert clock.slept == [42.0]
 
 
 async def test_a_wait_for_a_rate_limit_is_recorded_once_for_all_who_wait(open_world: Any):
@@ -115,12 +118,12 @@ async def test_no_more_calls_are_made_at_once_than_the_server_has_slots_and_the_
 
 
 async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: Pace):
-    async with pace.turn() as round_:
-        await pace.refused(round_, None)  # one at a time from now on
+    async with pace.queue.permit():
+        await pace.refused(pace.round, None)  # one at a time from now on
     entered = asyncio.Event()
 
     async def stay() -> None:
-        async with pace.turn():
+        async with pace.queue.permit():
             entered.set()
             await asyncio.Event().wait()
 
@@ -139,19 +142,19 @@ async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: Pace):
 
 
 async def test_a_cancelled_call_gives_the_slot_of_the_model_server_back(clock: FixedClock) -> None:
-    server, slots = Pace("m", MemoryStore(clock), clock, slots=1), Slots(1)
+    server, slots = Pace("m", MemoryStore(clock), clock, slots=1), Queue(1)
     first_ends, other_ends = asyncio.Event(), asyncio.Event()
 
     async def first() -> None:
-        async with server.turn():
+        async with server.queue.permit():
             await first_ends.wait()
 
     async def call() -> None:
-        async with slots.taken("a"), server.turn():
+        async with slots.slot("a"), server.queue.permit():
             await asyncio.Event().wait()
 
     async def other() -> None:
-        async with slots.taken("b"):
+        async with slots.slot("b"):
             await other_ends.wait()
 
     tasks: list[asyncio.Task[None]] = []
@@ -171,13 +174,79 @@ async def test_a_cancelled_call_gives_the_slot_of_the_model_server_back(clock: F
     assert done
 
 
-async def test_one_refused_key_is_one_call_and_every_subtask_says_why(open_world: Any):
+async def test_calls_that_hang_keep_nobody_from_finding_out_whether_their_server_is_back(clock: FixedClock) -> None:
+    pace, at_once, tried = Pace("m", MemoryStore(clock), clock, slots=2), Counter[str](), list[str]()
+    queue, gone = pace.queue, down("gone", "transient", "connection").failure
+
+    async def call(name: str) -> None:
+        while True:
+            queue = pace.queue
+            async with queue.permit():
+                if queue is not pace.queue:
+                    continue
+                at_once["now"] += 1
+                if pace.failure is not None:
+                    at_once["most"] = max(at_once["most"], at_once["now"])
+                await pace.rest(clock.now() + timedelta(hours=1))
+                await asyncio.sleep(0)
+                at_once["now"] -= 1
+                tried.append(name)
+                if len(tried) < 3:
+                    pace.away(queue, gone)
+                    continue
+                pace.back()
+                return
+
+    async with queue.permit(), queue.permit():  # calls that hang
+        calls = [asyncio.create_task(call(name)) for name in "abcd"]
+        await asyncio.sleep(0)
+        assert queue.waits
+        pace.away(queue, gone)
+        async with asyncio.timeout(10):
+            await asyncio.gather(*calls)
+        assert clock.slept[:3] == [1.0, 2.0, 4.0]
+    assert (at_once["most"], pace.queue.in_use, pace.failure) == (1, 0, None), "one at a time while it was away"
+    assert len(tried) == 6
+
+
+async def test_calls_that_fail_together_lengthen_the_wait_for_their_server_once(pace: Pace, clock: FixedClock) -> None:
+    queue = pace.queue
+    for _ in range(20):
+        pace.away(queue, down("gone", "transient", "connection").failure)
+    await pace.rest(clock.now() + timedelta(hours=1))
+    assert clock.slept == [1.0]
+
+
+async def test_calls_of_a_run_that_are_refused_together_halve_the_pace_once(open_world: Any) -> None:
+    together, refused = asyncio.Barrier(20), 0
+
+    async def hold(request: ModelRequest) -> None:
+        if worker_of(request) == "work" and refused < 20:
+            await together.wait()
+
+    def work(*_: object) -> Any:
+        nonlocal refused
+        refused += 1
+        return down("too many requests", "rate_limited", "http_429") if refused <= 20 else "measured"
+
+    models = FakeModels(plan(*(ask(f"s{n}", "measure", n=n) for n in range(20))), work=work, hold=hold)
+    world = open_world(models, [Bench().measure], worker_calls="always", limits=Limits(max_workers=20))
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    (pace,) = world.dispatcher._host._models._paces.values()
+    assert 10 <= pace.limit < 20
+
+
+@pytest.mark.parametrize(("workers", "slots"), [(1, None), (40, 1)])
+async def test_one_refused_key_is_one_call_and_every_subtask_says_why(open_world: Any, workers: int, slots: int | None):
     bench = Bench()
     refusal = down("the key was refused")
     subtasks = [ask(f"s{n}", "measure", n=n) for n in range(40)]
-    models = FakeModels(plan(*subtasks), work=refusal)
+    profile = ModelProfile(name="fake", free=True, slots=slots, server="http://127.0.0.1:1/v1" if slots else "")
+    models = FakeModels(plan(*subtasks), work=refusal, profile=profile)
     world = open_world(models, [bench.measure], worker_calls="always")
-    world.limits = world.limits.evolve(max_workers=1)
+    world.limits = world.limits.evolve(max_workers=workers)
     state = await world.run()
 
     calls = [event for event in await world.events(ModelCallReturned) if event.failure is not None]

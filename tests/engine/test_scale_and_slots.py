@@ -20,7 +20,7 @@ from leadhand.core.tool import ToolReturn
 from leadhand.engine.attempts.attempt import Attempt
 from leadhand.engine.attempts.conversation import Conversation
 from leadhand.engine.attempts.turns import Turns
-from leadhand.engine.calls.slots import Bounded, Slots, TimeIsUp, without_slot
+from leadhand.engine.calls.permits import Bounded, Queue, TimeIsUp, outside
 from leadhand.engine.threads import Threads
 from leadhand.ports.models import ModelProfile
 from leadhand.tools.decorator import tool
@@ -96,7 +96,7 @@ async def test_waiting_for_a_gate_gives_the_place_back(open_world: Any):
     async def gated(n: int) -> ToolReturn:
         """Pass a gate."""
         order.append("at the gate")
-        async with without_slot():
+        async with outside():
             await asyncio.sleep(0.05)
         order.append("through")
         return ToolReturn(raw=n, summary="through")
@@ -119,7 +119,7 @@ async def test_waiting_for_a_gate_uses_up_no_time_of_the_call_or_the_attempt(ope
     @tool(timeout=0.05, retries=0)
     async def gated(n: int) -> ToolReturn:
         """Pass a gate."""
-        async with without_slot():
+        async with outside():
             await asyncio.sleep(0.2)
         return ToolReturn(raw=n, summary="through")
 
@@ -132,16 +132,16 @@ async def test_waiting_for_a_gate_uses_up_no_time_of_the_call_or_the_attempt(ope
 
 
 async def test_waiting_to_get_the_place_back_uses_up_no_time_either():
-    slots = Slots(1)
+    slots = Queue(1)
 
     async def gated() -> str:
-        async with slots.taken(), Bounded(0.05):
-            async with without_slot():
+        async with slots.slot(), Bounded(0.05):
+            async with outside():
                 await asyncio.sleep(0.01)
             return "through"
 
     async def long_and_quiet() -> None:
-        async with slots.taken():
+        async with slots.slot():
             await asyncio.sleep(0.15)
 
     waiting = asyncio.ensure_future(gated())
@@ -152,14 +152,14 @@ async def test_waiting_to_get_the_place_back_uses_up_no_time_either():
 
 
 async def test_a_place_is_given_back_by_whoever_is_cancelled_at_the_gate():
-    slots = Slots(1)
+    slots = Queue(1)
 
     async def gated() -> None:
-        async with slots.taken(), without_slot():
+        async with slots.slot(), outside():
             await asyncio.sleep(60)
 
     async def quick() -> str:
-        async with slots.taken():
+        async with slots.slot():
             return "quick"
 
     waiting = asyncio.ensure_future(gated())
@@ -192,9 +192,9 @@ async def test_a_time_out_of_its_own_is_told_from_one_that_the_block_raises():
 
 async def test_a_gate_outside_any_attempt_is_only_a_wait():
     began = time.monotonic()
-    async with without_slot():
+    async with outside():
         await asyncio.sleep(0.02)
-    async with without_slot():
+    async with outside():
         await asyncio.sleep(-1)
 
     assert time.monotonic() - began >= 0.02

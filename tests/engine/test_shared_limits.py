@@ -26,8 +26,8 @@ from leadhand.core.events import (
 )
 from leadhand.core.limits import Concurrency, Limits, SharedLimit
 from leadhand.core.run import RunStatus
-from leadhand.engine.calls import shared_limits, slots, wait_notes
-from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.engine.calls import limiter, permits
+from leadhand.engine.calls.limiter import Limiter
 from leadhand.stores.opening import open_store
 from leadhand.tools.decorator import Tool, tool
 
@@ -143,7 +143,7 @@ async def test_a_call_that_waits_has_not_begun(store: Any, open_world: Any):
 async def test_the_run_of_the_highest_priority_gets_the_next_place(
     began: Any, first: int, shared: Concurrency, store: Any, open_world: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(slots, "ANNOUNCED_S", 0.02)
+    monkeypatch.setattr(permits, "ANNOUNCED_S", 0.02)
     counted = Counted(concurrency=1)
     counted.may.clear()
 
@@ -172,30 +172,29 @@ async def test_the_run_of_the_highest_priority_gets_the_next_place(
 
 
 async def test_a_call_that_asks_as_the_last_one_of_its_run_ends_is_not_forgotten(store: Any):
-    limit, limits, order = SharedLimit(scope="the model `fake`", most=1), SharedLimits(store), list[str]()
+    limit, limits, order = SharedLimit(scope="the model `fake`", most=1), Limiter(store, SystemClock()), list[str]()
 
     async def use(run_id: str) -> None:
-        async with limits.held(limit, run_id):
+        async with limits.permit(limit, run_id):
             order.append(run_id)
 
     async with asyncio.timeout(10):
-        async with limits.held(limit, "run-1"):
+        async with limits.permit(limit, "run-1"):
             other = asyncio.create_task(use("run-2"))
-            while not limits._queues[limit.scope].slots.waiting:  # noqa: ASYNC110
+            while not limits._queues[limit.scope].waits:  # noqa: ASYNC110
                 await asyncio.sleep(0)
             second = asyncio.create_task(use("run-1"))
             await asyncio.sleep(0)  # it has asked, and does not queue yet
         await asyncio.gather(other, second)
     assert order == ["run-2", "run-1"]
-    assert not limits._queues[limit.scope].slots._runs, "a run that is over is still remembered"
+    assert not limits._queues[limit.scope]._runs, "a run that is over is still remembered"
     await limits.aclose()
 
 
 async def test_a_wait_for_a_place_is_shown_until_nobody_waits(
     store: Any, open_world: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(slots, "ANNOUNCED_S", 0.02)
-    monkeypatch.setattr(wait_notes, "AGAIN_S", 0.0)
+    monkeypatch.setattr(permits, "ANNOUNCED_S", 0.02)
     counted = Counted(concurrency=1)
     counted.may.clear()
     world: World = open_world(counting(4), [counted.tool], clock=SystemClock(), store=store)
@@ -317,10 +316,10 @@ async def test_places_that_a_failing_store_keeps_are_given_back_later(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch, answer_lost: bool
 ):
     """Nobody asks for a place again: without the next try, other processes would wait for this one until it ends."""
-    monkeypatch.setattr(shared_limits, "RETRY_S", 0.05)
+    monkeypatch.setattr(limiter, "RETRY_S", 0.05)
     limit = SharedLimit(scope="the tool `count`", most=1)
     async with aclosing(await open_store(sqlite_url)) as store:
-        limits, works, failures = SharedLimits(store), store.queue_up, 0
+        limits, works, failures = Limiter(store, SystemClock()), store.queue_up, 0
 
         async def fails(*args: Any, **more: Any) -> None:
             nonlocal failures
@@ -334,14 +333,14 @@ async def test_places_that_a_failing_store_keeps_are_given_back_later(
         if answer_lost:
             monkeypatch.setattr(store, "queue_up", fails)
             with pytest.raises(StoreError):
-                async with limits.held(limit, "run-1"):
+                async with limits.permit(limit, "run-1"):
                     pass
         else:
-            async with limits.held(limit, "run-1"):
+            async with limits.permit(limit, "run-1"):
                 monkeypatch.setattr(store, "queue_up", fails)
         async with asyncio.timeout(10):
             while failures < 2 or (await store.places(limit.scope, 1)).in_use:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-            async with limits.held(limit, "run-2"):
+            async with limits.permit(limit, "run-2"):
                 assert (await store.places(limit.scope, 1)).in_use == 1
         await limits.aclose()

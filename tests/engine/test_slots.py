@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from leadhand.engine.calls.slots import Bounded, Slots, without_slot
+from leadhand.engine.calls.permits import Bounded, Queue, outside
 
 
 async def turns(count: int = 20) -> None:
@@ -15,10 +15,10 @@ async def turns(count: int = 20) -> None:
 
 
 async def test_runs_share_the_slots_and_each_has_its_own_limit() -> None:
-    slots, at_once, most = Slots(6), Counter[str](), Counter[str]()
+    slots, at_once, most = Queue(6), Counter[str](), Counter[str]()
 
     async def work(run_id: str) -> None:
-        async with slots.taken(run_id, 4):
+        async with slots.slot(run_id, 4):
             at_once.update([run_id, "all"])
             for name in (run_id, "all"):
                 most[name] = max(most[name], at_once[name])
@@ -32,10 +32,10 @@ async def test_runs_share_the_slots_and_each_has_its_own_limit() -> None:
 
 
 async def test_a_small_run_does_not_wait_behind_a_large_one() -> None:
-    slots, done = Slots(2), list[str]()
+    slots, done = Queue(2), list[str]()
 
     async def work(run_id: str) -> None:
-        async with slots.taken(run_id, 100):
+        async with slots.slot(run_id, 100):
             await turns(2)
             done.append(run_id)
 
@@ -48,10 +48,10 @@ async def test_a_small_run_does_not_wait_behind_a_large_one() -> None:
 
 
 async def test_a_run_of_a_higher_priority_gets_the_next_free_slots() -> None:
-    slots, done = Slots(2), list[str]()
+    slots, done = Queue(2), list[str]()
 
     async def work(run_id: str, priority: int) -> None:
-        async with slots.taken(run_id, 100, priority):
+        async with slots.slot(run_id, 100, priority):
             await turns(2)
             done.append(run_id)
 
@@ -63,60 +63,60 @@ async def test_a_run_of_a_higher_priority_gets_the_next_free_slots() -> None:
 
 
 async def test_an_attempt_cancelled_while_it_waits_to_take_its_slot_again_leaves_no_slot_behind() -> None:
-    slots, released = Slots(1), asyncio.Event()
+    slots, released = Queue(1), asyncio.Event()
 
     async def waits_outside() -> None:
-        async with slots.taken("a"), without_slot():
+        async with slots.slot("a"), outside():
             await released.wait()
 
-    outside = asyncio.create_task(waits_outside())
+    waiting = asyncio.create_task(waits_outside())
     await turns()
-    async with slots.taken("b"):
+    async with slots.slot("b"):
         released.set()
         await turns()  # it wants its slot back, which is taken
-        outside.cancel()
-        await asyncio.gather(outside, return_exceptions=True)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
         second = asyncio.create_task(waits_outside())
         await turns()
         assert not second.done()
-        third = asyncio.ensure_future(slots.taken("c").__aenter__())
+        third = asyncio.ensure_future(slots.slot("c").__aenter__())
         await turns()
         assert not third.done(), "there is a slot too many"
         third.cancel()
         second.cancel()
         await asyncio.gather(second, third, return_exceptions=True)
-    async with asyncio.timeout(60), slots.taken("d"):
+    async with asyncio.timeout(60), slots.slot("d"):
         pass
 
 
 async def test_an_attempt_cancelled_as_it_is_given_a_slot_passes_it_on() -> None:
-    slots = Slots(1)
-    holder = slots.taken("a")
+    slots = Queue(1)
+    holder = slots.slot("a")
     await holder.__aenter__()
-    first = asyncio.ensure_future(slots.taken("b").__aenter__())
+    first = asyncio.ensure_future(slots.slot("b").__aenter__())
     await turns()
     await holder.__aexit__(None, None, None)  # the slot is given to the first, which has not run yet
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
-    async with asyncio.timeout(60), slots.taken("c"):
+    async with asyncio.timeout(60), slots.slot("c"):
         pass
 
 
 async def test_a_run_whose_only_attempt_waits_outside_still_gets_its_slot_back() -> None:
     """Its other attempts end meanwhile, and others use the slots: the run must not be forgotten."""
-    slots, released, others = Slots(2), asyncio.Event(), asyncio.Event()
+    slots, released, others = Queue(2), asyncio.Event(), asyncio.Event()
 
     async def waits_outside() -> None:
-        async with slots.taken("a"), without_slot():
+        async with slots.slot("a"), outside():
             await released.wait()
 
     async def works_on() -> None:
-        async with slots.taken("b"):
+        async with slots.slot("b"):
             await others.wait()
 
-    outside = asyncio.create_task(waits_outside())
+    waiting = asyncio.create_task(waits_outside())
     await turns()
-    async with slots.taken("a"):
+    async with slots.slot("a"):
         pass
     working = [asyncio.create_task(works_on()) for _ in range(2)]
     await turns()
@@ -124,13 +124,13 @@ async def test_a_run_whose_only_attempt_waits_outside_still_gets_its_slot_back()
     await turns()  # it wants its slot back, and there is none
     others.set()
     async with asyncio.timeout(10):
-        await asyncio.gather(outside, *working)
+        await asyncio.gather(waiting, *working)
     assert (slots.free, slots._runs) == (2, {})
 
 
 async def test_parallel_waits_take_no_time_of_an_attempt() -> None:
     async def wait(seconds: float) -> None:
-        async with without_slot():
+        async with outside():
             await asyncio.sleep(seconds)
 
     late = False
@@ -140,3 +140,58 @@ async def test_parallel_waits_take_no_time_of_an_attempt() -> None:
     except TimeoutError:
         late = True
     assert not late
+
+
+async def test_a_call_that_begins_to_wait_while_another_takes_the_slot_back_takes_no_second_one() -> None:
+    slots, events = Queue(1), [asyncio.Event() for _ in range(4)]
+    first_ends, second_begins, other_ends, second_ends = events
+
+    async def first() -> None:
+        async with outside():
+            await first_ends.wait()
+
+    async def second() -> None:
+        await second_begins.wait()
+        async with outside():
+            await second_ends.wait()
+
+    async def attempt() -> None:
+        async with slots.slot("a"):
+            await asyncio.gather(first(), second())
+
+    async def other() -> None:
+        async with slots.slot("b"):
+            await other_ends.wait()
+
+    tasks = [asyncio.create_task(attempt())]
+    await turns()
+    tasks.append(asyncio.create_task(other()))
+    for event in (first_ends, second_begins, other_ends):
+        await turns()
+        event.set()
+    await turns()
+    assert slots.in_use == 0, "the attempt waits, and holds the slot that its first call took back"
+    second_ends.set()
+    async with asyncio.timeout(10):
+        await asyncio.gather(*tasks)
+    assert (slots.in_use, slots._runs) == (0, {})
+
+
+async def test_a_task_that_outlives_its_attempt_takes_no_slot_and_stops_no_clock() -> None:
+    slots, ended, tasks = Queue(1), asyncio.Event(), list[asyncio.Task[None]]()
+
+    async def abandoned() -> None:
+        await ended.wait()
+        async with outside():
+            await asyncio.sleep(0)
+
+    async with slots.slot("a"), Bounded(60):
+        async with Bounded(30):
+            tasks.append(asyncio.create_task(abandoned()))
+        ended.set()
+        await asyncio.gather(*tasks)
+        ended.clear()
+        tasks.append(asyncio.create_task(abandoned()))
+    ended.set()
+    await asyncio.gather(*tasks)
+    assert (slots.in_use, slots._runs) == (0, {})

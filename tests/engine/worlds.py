@@ -21,8 +21,8 @@ from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.work_result import Check
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.attempts.host import Host
+from leadhand.engine.calls.limiter import Limiter
 from leadhand.engine.calls.model_calls import ModelCalls
-from leadhand.engine.calls.shared_limits import SharedLimits
 from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.controller import Controller
 from leadhand.engine.log import RunLog
@@ -96,16 +96,16 @@ class World:
         self.dispatcher = self._dispatcher()
 
     def _dispatcher(self) -> LocalDispatcher:
-        limits = SharedLimits(self.store)
+        limiter = Limiter(self.store, self.clock)
         tools = ToolCalls(
             self.toolbox,
             lambda _offline: None,  # pyright: ignore[reportArgumentType]
             self.clock,
             self.store,
-            limits=limits,
+            limiter=limiter,
         )
-        models = ModelCalls(self.models, self.store, self.clock, limits)
-        host = Host(self.store, models, tools, self.redactor, lambda *piece: self.written.append(piece), limits)
+        models = ModelCalls(self.models, self.store, self.clock, limiter)
+        host = Host(self.store, models, tools, self.redactor, lambda *piece: self.written.append(piece))
         return LocalDispatcher(host, self.clock)
 
     # --- driving -----------------------------------------------------------------------------------------------------

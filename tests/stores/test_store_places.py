@@ -11,8 +11,9 @@ from contextlib import aclosing
 import pytest
 from store_processes import process, until
 
+from leadhand.app.clock import SystemClock
 from leadhand.core.limits import SharedLimit
-from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.engine.calls.limiter import Limiter
 from leadhand.ports import DatabaseStore
 from leadhand.stores.opening import open_store
 
@@ -22,7 +23,8 @@ PREAMBLE = """
 import time
 from leadhand.ports.hosts import Announcement, HostKind
 from leadhand.core.limits import SharedLimit
-from leadhand.engine.calls.shared_limits import SharedLimits
+from leadhand.app.clock import SystemClock
+from leadhand.engine.calls.limiter import Limiter
 THREE = SharedLimit(scope="the tool `x`", most=3)
 """
 
@@ -31,9 +33,9 @@ CALLS = (
     + """
 async def main():
     store = await open_store(url)
-    limits, done = SharedLimits(store), []
+    limits, done = Limiter(store, SystemClock()), []
     async def call(n):
-        async with limits.held(THREE, f"run-{n % 5}"):
+        async with limits.permit(THREE, f"run-{n % 5}"):
             began = time.monotonic()
             await asyncio.sleep(0.002)
             done.append((began, time.monotonic()))
@@ -56,9 +58,9 @@ async def main():
     store = await open_store(url, heartbeat_limit_s=1.0)
     if store.is_shared:
         await store.announce(Announcement(kind=HostKind.HOST, concurrency=1), lambda: [])
-    limits, free = SharedLimits(store), asyncio.Event()
+    limits, free = Limiter(store, SystemClock()), asyncio.Event()
     async def call(n):
-        async with limits.held(THREE, "run"):
+        async with limits.permit(THREE, "run"):
             say("holds")
             await free.wait()
         say("left")
@@ -98,9 +100,9 @@ async def test_a_thousand_calls_of_two_processes_are_never_more_than_three_at_on
     assert min(shares) >= 100, shares
 
 
-async def held_soon(limits: SharedLimits, limit: SharedLimit = THREE, patience_s: float = 30.0) -> None:
+async def held_soon(limits: Limiter, limit: SharedLimit = THREE, patience_s: float = 30.0) -> None:
     """Hold a place for a moment."""
-    async with asyncio.timeout(patience_s), limits.held(limit, "run"):
+    async with asyncio.timeout(patience_s), limits.permit(limit, "run"):
         pass
 
 
@@ -108,7 +110,7 @@ async def test_a_killed_process_frees_its_places(url: str):
     async with process(url, HOLDS) as holder, aclosing(await open_store(url)) as store:
         for _ in range(3):
             assert await holder.heard() == ["holds"]
-        limits = SharedLimits(store)
+        limits = Limiter(store, SystemClock())
         waiting = asyncio.ensure_future(held_soon(limits))
         await until(lambda: waits(store, 1))
         assert not waiting.done()
@@ -129,11 +131,11 @@ async def test_a_suspended_holder_on_a_server_loses_its_places_and_does_not_free
     async with process(postgres_tables_url, HOLDS) as holder, aclosing(await open_store(postgres_tables_url)) as store:
         for _ in range(3):
             assert await holder.heard() == ["holds"]
-        limits, free = SharedLimits(store), asyncio.Event()
+        limits, free = Limiter(store, SystemClock()), asyncio.Event()
         held: list[int] = []
 
         async def call(n: int) -> None:
-            async with limits.held(THREE, "run"):
+            async with limits.permit(THREE, "run"):
                 held.append(n)
                 await free.wait()
 
@@ -164,7 +166,7 @@ async def test_a_suspended_holder_on_one_machine_keeps_its_places(sqlite_url: st
             assert await holder.heard() == ["holds"]
         holder.send(signal.SIGSTOP)
         await holder.stopped()
-        waiting = asyncio.ensure_future(held_soon(SharedLimits(store)))
+        waiting = asyncio.ensure_future(held_soon(Limiter(store, SystemClock())))
         await until(lambda: waits(store, 1))
         await asyncio.sleep(1.5)  # longer than the interval of checks for the dead
         assert not waiting.done()
@@ -175,11 +177,11 @@ async def test_a_suspended_holder_on_one_machine_keeps_its_places(sqlite_url: st
 
 async def test_a_call_that_no_longer_waits_leaves_no_ticket_behind(url: str):
     async with aclosing(await open_store(url)) as store, aclosing(await open_store(url)) as second:
-        limits, others, free = SharedLimits(store), SharedLimits(second), asyncio.Event()
+        limits, others, free = Limiter(store, SystemClock()), Limiter(second, SystemClock()), asyncio.Event()
         held: list[int] = []
 
-        async def call(n: int, of: SharedLimits) -> None:
-            async with of.held(THREE, "run"):
+        async def call(n: int, of: Limiter) -> None:
+            async with of.permit(THREE, "run"):
                 held.append(n)
                 await free.wait()
 
@@ -203,7 +205,7 @@ async def used(store: DatabaseStore, count: int) -> bool:
 
 async def test_a_place_given_to_a_call_that_was_cancelled_meanwhile_is_given_back(url: str):
     async with aclosing(await open_store(url)) as store:
-        limits = SharedLimits(store)
+        limits = Limiter(store, SystemClock())
         for pause in (0.0, 0.0005, 0.001, 0.002, 0.004, 0.01, 0.02):
             calls = [asyncio.ensure_future(held_soon(limits)) for _ in range(5)]
             await asyncio.sleep(pause)
@@ -217,10 +219,10 @@ async def test_a_place_given_to_a_call_that_was_cancelled_meanwhile_is_given_bac
 async def test_a_small_run_does_not_wait_for_all_calls_of_a_large_one(url: str):
     one, order = SharedLimit(scope="the tool `x`", most=1), list[str]()
     async with aclosing(await open_store(url)) as store:
-        limits = SharedLimits(store)
+        limits = Limiter(store, SystemClock())
 
         async def call(run_id: str) -> None:
-            async with limits.held(one, run_id):
+            async with limits.permit(one, run_id):
                 order.append(run_id)
 
         await asyncio.gather(*(call("large") for _ in range(40)), *(call("small") for _ in range(3)))
@@ -230,10 +232,15 @@ async def test_a_small_run_does_not_wait_for_all_calls_of_a_large_one(url: str):
 
 async def test_a_call_of_a_higher_priority_is_next_on_whatever_process_it_waits(url: str):
     async with aclosing(await open_store(url)) as store, aclosing(await open_store(url)) as second:
-        limits, others, free, order = SharedLimits(store), SharedLimits(second), asyncio.Event(), list[str]()
+        limits, others, free, order = (
+            Limiter(store, SystemClock()),
+            Limiter(second, SystemClock()),
+            asyncio.Event(),
+            list[str](),
+        )
 
-        async def call(of: SharedLimits, run_id: str, priority: int) -> None:
-            async with of.held(THREE, run_id, priority=priority):
+        async def call(of: Limiter, run_id: str, priority: int) -> None:
+            async with of.permit(THREE, run_id, priority=priority):
                 order.append(run_id)
                 await free.wait()
 
@@ -255,10 +262,10 @@ async def test_a_call_of_a_higher_priority_is_next_on_whatever_process_it_waits(
 
 async def test_a_run_takes_no_more_places_than_its_own_limit_allows(url: str):
     async with aclosing(await open_store(url)) as store:
-        limits, free, held = SharedLimits(store), asyncio.Event(), list[str]()
+        limits, free, held = Limiter(store, SystemClock()), asyncio.Event(), list[str]()
 
         async def call(run_id: str, most: int) -> None:
-            async with limits.held(THREE, run_id, most):
+            async with limits.permit(THREE, run_id, most):
                 held.append(run_id)
                 await free.wait()
 

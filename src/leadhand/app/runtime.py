@@ -29,8 +29,8 @@ from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine import loading
 from leadhand.engine.attempts.host import Host, OnText
+from leadhand.engine.calls.limiter import Limiter
 from leadhand.engine.calls.model_calls import ModelCalls
-from leadhand.engine.calls.shared_limits import SharedLimits
 from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.controller import Controller, OnEntries, OnState
 from leadhand.engine.hooks import Hooks
@@ -98,7 +98,7 @@ class Runtime:
             self.on_release.append(self._tracing.release)
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, on_text)
         """This process among those that share its database; None if they are all on this machine."""
-        shared = SharedLimits(self.store)  # by all calls of the process, also with other processes
+        limiter = Limiter(self.store, self._clock)  # by all calls of the process, also with other processes
         self.tool_calls = ToolCalls(
             self.toolbox,
             self.web,
@@ -107,11 +107,11 @@ class Runtime:
             self.web.library,
             _workshop(self.settings.project),
             hooks=self.hooks,
-            limits=shared,
+            limiter=limiter,
         )
-        self._model_calls = ModelCalls(self.models, self.store, self._clock, shared)
+        self._model_calls = ModelCalls(self.models, self.store, self._clock, limiter)
         live = on_text if self.cluster is None else self.cluster.live.write
-        self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, live, shared)
+        self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, live)
         self.dispatcher: Dispatcher = LocalDispatcher(self._host, self._clock, self.settings.concurrency)
         if self.cluster is not None:
             self.dispatcher = self.cluster.dispatcher(self._host, self._clock)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leadhand.app.settings import Settings
-from leadhand.engine.calls.slots import without_slot
+from leadhand.engine.calls.permits import rest
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import Clock, ContextStore, Library, Page, Web
 
@@ -46,9 +45,7 @@ class Webs:
         from leadhand.tools.services import SERVICES
 
         wait = await self._store.pass_gate(service, SERVICES[service].seconds_between)
-        if wait > 0:
-            async with without_slot(f"the rate limit of {service}", wait):
-                await asyncio.sleep(wait)
+        await rest(self._clock, wait, f"the rate limit of {service}")
 
     def library(self, offline: bool, documents: str, only_documents: bool = False) -> Library:
         """Return the library of a directory ("" for none) and, unless it is the only one, of the web or, if

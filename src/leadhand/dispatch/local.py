@@ -13,7 +13,7 @@ from leadhand.core.limits import CONCURRENCY
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
 from leadhand.engine.attempts.host import Host
-from leadhand.engine.calls.slots import Slots
+from leadhand.engine.calls.permits import Queue
 from leadhand.ports import Clock, Work
 
 LOGGER = logging.getLogger("leadhand.dispatch")
@@ -27,7 +27,7 @@ class LocalDispatcher:
         self._clock = clock
         self._tasks: dict[str, dict[str, asyncio.Task[None]]] = {}
         """The tasks of the attempts that are carried out here or wait for a slot, by run and attempt."""
-        self._slots = Slots(concurrency)
+        self._slots = Queue(concurrency)
         self._broken: dict[str, asyncio.Future[None]] = {}
 
     check_s: float | None = None
@@ -80,7 +80,7 @@ class LocalDispatcher:
             await self._with_slot(work)
 
     def _slot(self, run_id: str, run: RunDefinition) -> AbstractAsyncContextManager[None]:
-        return self._slots.taken(run_id, run.limits.max_workers, run.priority)
+        return self._slots.slot(run_id, run.limits.max_workers, run.priority)
 
     async def _with_slot(self, work: Work) -> None:
         await self._host.carry_out(work)

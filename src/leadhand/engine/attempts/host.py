@@ -18,11 +18,10 @@ from leadhand.engine.attempts.conversation import Conversation
 from leadhand.engine.attempts.drafts import DraftWriter
 from leadhand.engine.attempts.endings import Parked, failed
 from leadhand.engine.attempts.turns import Turns
+from leadhand.engine.calls.limiter import NO_PLACE
 from leadhand.engine.calls.model_calls import ModelCalls
-from leadhand.engine.calls.shared_limits import SharedLimits
-from leadhand.engine.calls.slots import NO_PLACE, WAITS, Bounded, TimeIsUp
+from leadhand.engine.calls.permits import Bounded, TimeIsUp
 from leadhand.engine.calls.tool_calls import ToolCalls
-from leadhand.engine.calls.wait_notes import AttemptWaits, Wait
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import Redactor
 from leadhand.flows.context_budget import ASSUMED_WINDOW, context_budget, tokens
@@ -31,8 +30,6 @@ from leadhand.verify.judge import JUDGE, cut_to_part
 
 OnText = Callable[[str, str, str], None]
 """Receives live text: run, attempt, and the latest piece; an empty piece means that the text starts again."""
-LONGEST_WAIT_S = 86_400.0
-"""Shown as the most that a wait lasts in a run without a timeout, in seconds."""
 
 
 class Host:
@@ -45,15 +42,12 @@ class Host:
         tools: ToolCalls,
         redactor: Redactor,
         on_text: OnText | None = None,
-        limits: SharedLimits | None = None,
     ) -> None:
         self._store = store
         self._models = models
         self._tools = tools
         self._redactor = redactor
         self._on_text = on_text
-        self._limits = limits or SharedLimits(store)
-        self._waits: dict[tuple[str, str], Wait] = {}
 
     async def carry_out(self, work: Work) -> None:
         """Carry out an attempt; its result is in the log when this returns.
@@ -71,17 +65,17 @@ class Host:
 
     @asynccontextmanager
     async def _places(self, work: Work, shared: tuple[SharedLimit, ...]) -> AsyncGenerator[None]:
-        WAITS.set(self._records_waits(work))
+        self._tools.limiter.note_waits(self._log(work), work.definition.limits.timeout_s)
         async with AsyncExitStack() as held:
             for limit in shared:  # in the same order in every run that has the same limits
                 most = work.definition.limits.max_workers
                 priority = work.definition.priority
-                await held.enter_async_context(self._limits.held(limit, work.run_id, most, priority))
+                await held.enter_async_context(self._tools.limiter.permit(limit, work.run_id, most, priority))
             yield
 
     async def aclose(self) -> None:
         """Queue for no shared limit any more. No attempt may be carried out from now on."""
-        await self._limits.aclose()
+        await self._tools.limiter.aclose()
 
     async def begin(self, work: Work) -> None:
         """Record the start of an attempt that other processes may start, too. Raises StaleAttempt if one has."""
@@ -95,7 +89,7 @@ class Host:
     async def finish(self, work: Work) -> None:
         """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
         log = self._log(work)
-        WAITS.set(self._records_waits(work))
+        self._tools.limiter.note_waits(log, work.definition.limits.timeout_s)
         try:
             async with Bounded(work.definition.limits.attempt_timeout_s):
                 returned = await self._result(work, log)
@@ -113,10 +107,6 @@ class Host:
             how = "report this: it is a bug in Leadhand, not in the request"
             returned = failed(work, Failure.of(message, "internal", FailureClass.UNAVAILABLE, how))
         await log.append(returned)
-
-    def _records_waits(self, work: Work) -> AttemptWaits:
-        longest_s = work.definition.limits.timeout_s or LONGEST_WAIT_S
-        return AttemptWaits(self._waits, self._log(work), work.attempt.attempt, longest_s)
 
     def _log(self, work: Work) -> RunLog:
         return RunLog(self._store, work.run_id, self._redactor)

@@ -1,7 +1,4 @@
-"""Model calls: each is reserved before, settled after, and recorded in the log at both ends.
-
-The rate of each model is controlled: as many parallel calls as it accepts, and none while it asks to wait.
-"""
+"""Model calls: each is reserved before, settled after, and recorded in the log at both ends."""
 
 from __future__ import annotations
 
@@ -11,19 +8,18 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import AWAY, HOOK_FAILED, ConfigurationError, Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
 from leadhand.core.limits import Money, Usage
 from leadhand.core.value import Json, is_object, json_problem
+from leadhand.engine.calls.limiter import Limiter
 from leadhand.engine.calls.pace import Pace
-from leadhand.engine.calls.shared_limits import SharedLimits
-from leadhand.engine.calls.slots import without_slot
+from leadhand.engine.calls.permits import rest
 from leadhand.engine.gate import malformed, without_nulls
 from leadhand.engine.log import RunLog
 from leadhand.engine.work import kept_after
 from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models, Work
-from leadhand.ports.models import ModelReply, ModelRequest, input_bound
+from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest, input_bound
 
 SLACK_S = 1.0
 """Seconds after a call's deadline before the call is cancelled although the adapter has not returned."""
@@ -58,9 +54,9 @@ class ModelCall(NamedTuple):
 class ModelCalls:
     """Makes the model calls of attempts, each within the run's allowance."""
 
-    def __init__(self, models: Models, store: ContextStore, clock: Clock, limits: SharedLimits | None = None) -> None:
+    def __init__(self, models: Models, store: ContextStore, clock: Clock, limiter: Limiter | None = None) -> None:
         self._models = models
-        self._limits = limits or SharedLimits(store)
+        self._limiter = limiter or Limiter(store, clock)
         self._store = store
         self._clock = clock
         self._paces: dict[tuple[str, int | None], Pace] = {}
@@ -79,102 +75,47 @@ class ModelCalls:
         If its server is away, the call is made again once the server is back, and the circuit is open if the server is
         not back within ``patience_s``.
         """
-        if (circuit := self._circuits.get((log.run_id, call.request.model))) is not None:
-            raise ModelError(circuit, Usage(requests=0, nanousd=0))
-        pace, since, interrupted = self._pace(call.request.model), None, 0
+        run, key = call.work.definition, (log.run_id, call.request.model)
+        profile, limit = self._profile(call.request.model), run.concurrency.of_model(call.request.model)
+        pace = self._pace(profile, call.request.model)
+        since, until, interrupted, forms = None, None, 0, 1
         while True:
-            probes = pace.failure is not None and await self._back(log, call, pace, since)
-            try:
-                reply = await self._at_pace(log, call, pace, on_text)
-            except ModelError as error:
-                interrupted += error.usage is None
-                if not error.failure.is_away or interrupted > MOST_INTERRUPTED:
-                    if error.failure.class_ is not FailureClass.EXHAUSTED:  # else the server was not called
+            if (circuit := self._circuits.get(key)) is not None:
+                raise _unmade(circuit)
+            queue = pace.queue
+            if pace.failure is not None:
+                until = self._patience(log, call, pace.failure, since)
+            place = queue.permit(log.run_id, priority=run.priority)
+            async with self._limiter.permit(limit, log.run_id, priority=run.priority), place:
+                if queue is not pace.queue or key in self._circuits:
+                    continue  # meanwhile, the server went away, or is back, or the model was refused
+                await pace.rest(until)
+                round_ = pace.round
+                try:  # each request has a reservation and log entries
+                    await self._reserve(log, call, profile)
+                    reply = await self._request(log, call, profile, on_text)
+                except ModelError as error:
+                    failure = error.failure
+                    if isinstance(error, FormRefused) and forms < MOST_FORMS:
+                        forms += 1
+                        continue
+                    interrupted += error.usage is None
+                    if failure.is_away and interrupted <= MOST_INTERRUPTED:
+                        pace.away(queue, failure)
+                        since = since or self._clock.now()
+                        if on_text is not None:
+                            on_text("")  # a part of the answer may have arrived
+                        continue
+                    if failure.class_ is FailureClass.RATE_LIMITED:
+                        await pace.refused(round_, failure.retry_after_s)
+                    elif failure.class_ is FailureClass.UNAVAILABLE and failure.type not in _OF_ONE_WORKER:
+                        self._circuits[key] = failure
+                    if failure.class_ is not FailureClass.EXHAUSTED:  # else the server was not called
                         self._is_back(log, call, pace)
                     raise
-                pace.keep_closed(error.failure, probed=probes)
-                since, probes = since or self._clock.now(), False
-                if on_text is not None:
-                    on_text("")  # a part of the answer may have arrived
-            else:
                 self._is_back(log, call, pace)
+                pace.answered()
                 return reply
-            finally:
-                if probes:
-                    pace.stop_probing()
-
-    def _pace(self, model: str) -> Pace:
-        """Return the pace of a model: that of its server, if it is known how many calls the server answers at once."""
-        try:
-            profile = self._models.profile(model)
-            slots = profile.slots
-            name = (profile.server if slots else None) or model
-        except ConfigurationError:  # reported when the call is reserved
-            name, slots = model, None
-        found = self._paces.get((name, slots))
-        if found is None:
-            found = self._paces[name, slots] = Pace(name, self._store, self._clock, slots)
-        return found
-
-    async def _back(self, log: RunLog, call: ModelCall, pace: Pace, since: datetime | None) -> bool:
-        """Wait until a server that is away may be called, and return whether the call is the one that finds out.
-
-        Raises ModelError when the run, or this call ``since`` its first failure, has waited for ``patience_s``.
-        """
-        cause, key, patience_s = pace.failure, (log.run_id, call.request.model), call.request.patience_s
-        assert cause is not None
-        advice = CHECK if cause.next_action == cause.class_.action else cause.next_action
-        now = self._clock.now()
-        if key not in self._away:
-            self._away[key] = now
-            message = f"waiting up to {patience_s:g} s for {key[1]}, which is away: {cause.message} ({advice})"
-            log.append(NoteEmitted(attempt=call.attempt, message=message, waits_for=key[1], waits_s=patience_s))
-        until = min(self._away[key], since or now) + timedelta(seconds=patience_s)
-        if now < until:
-            probes = await pace.back(until)
-            if probes or pace.failure is None or self._clock.now() < until:
-                return probes
-        failure = self._circuits.get(key)
-        if failure is None:
-            message = f"{key[1]} was away for {patience_s:g} s: {(pace.failure or cause).message}"
-            failure = Failure.of(message, AWAY, FailureClass.TRANSIENT, f"{advice}; then retry the run")
-            if self._away.get(key, until) + timedelta(seconds=patience_s) <= self._clock.now():
-                self._circuits[key] = failure
-        raise ModelError(failure, Usage(requests=0, nanousd=0))
-
-    def _is_back(self, log: RunLog, call: ModelCall, pace: Pace) -> None:
-        """Record that the server of a model answered."""
-        if pace.failure is not None:
-            pace.open()
-        if self._away and self._away.pop((log.run_id, call.request.model), None) is not None:
-            model = call.request.model
-            log.append(NoteEmitted(attempt=call.attempt, message=f"{model} answers again", waits_for=model))
-
-    async def _at_pace(
-        self, log: RunLog, call: ModelCall, pace: Pace, on_text: Callable[[str], None] | None
-    ) -> ModelReply:
-        """Make the call when the rate of its model allows it, and report the outcome."""
-        run = call.work.definition
-        held = self._limits.held(run.concurrency.of_model(call.request.model), log.run_id, priority=run.priority)
-        async with held, pace.turn(log.run_id, run.priority) as round_:
-            forms = 1
-            while True:
-                try:  # each request has a reservation and log entries
-                    await self._reserve(log, call)
-                    reply = await self._ask(log, call, on_text)
-                except FormRefused:
-                    if forms == MOST_FORMS:
-                        raise
-                    forms += 1
-                except ModelError as error:
-                    if error.failure.class_ is FailureClass.RATE_LIMITED:
-                        await pace.refused(round_, error.failure.retry_after_s)
-                    elif error.failure.class_ is FailureClass.UNAVAILABLE and error.failure.type not in _OF_ONE_WORKER:
-                        self._circuits[log.run_id, call.request.model] = error.failure
-                    raise
-                else:
-                    pace.answered()
-                    return reply
 
     def forget(self, run_id: str) -> None:
         """Close the circuits of a run that is no longer driven here, so that a resumed run tries its models again."""
@@ -182,7 +123,48 @@ class ModelCalls:
             for key in [key for key in marks if key[0] == run_id]:
                 del marks[key]
 
-    async def _reserve(self, log: RunLog, call: ModelCall) -> None:
+    def _profile(self, model: str) -> ModelProfile:
+        try:
+            return self._models.profile(model)
+        except ConfigurationError as error:  # a flow or a tool named the model
+            raise _unmade(Failure.of(error.what, "configuration", FailureClass.UNAVAILABLE, error.how)) from error
+
+    def _pace(self, profile: ModelProfile, model: str) -> Pace:
+        """Return the pace of a model: that of its server, if it is known how many calls the server answers at once."""
+        name, slots = (profile.server if profile.slots else None) or model, profile.slots
+        found = self._paces.get((name, slots))
+        if found is None:
+            found = self._paces[name, slots] = Pace(name, self._store, self._clock, slots)
+        return found
+
+    def _patience(self, log: RunLog, call: ModelCall, cause: Failure, since: datetime | None) -> datetime:
+        """Return until when a call waits for a server that is away.
+
+        Raises ModelError when the run, or this call ``since`` its first failure, has waited for ``patience_s``.
+        """
+        key, patience_s, now = (log.run_id, call.request.model), call.request.patience_s, self._clock.now()
+        advice = CHECK if cause.next_action == cause.class_.action else cause.next_action
+        if key not in self._away:
+            self._away[key] = now
+            message = f"waiting up to {patience_s:g} s for {key[1]}, which is away: {cause.message} ({advice})"
+            log.append(NoteEmitted(attempt=call.attempt, message=message, waits_for=key[1], waits_s=patience_s))
+        until = min(self._away[key], since or now) + timedelta(seconds=patience_s)
+        if now < until:
+            return until
+        message = f"{key[1]} was away for {patience_s:g} s: {cause.message}"
+        failure = Failure.of(message, AWAY, FailureClass.TRANSIENT, f"{advice}; then retry the run")
+        if self._away[key] + timedelta(seconds=patience_s) <= now:
+            self._circuits[key] = failure
+        raise _unmade(failure)
+
+    def _is_back(self, log: RunLog, call: ModelCall, pace: Pace) -> None:
+        """Record that the server of a model answered."""
+        model = call.request.model
+        pace.back()
+        if self._away and self._away.pop((log.run_id, model), None) is not None:
+            log.append(NoteEmitted(attempt=call.attempt, message=f"{model} answers again", waits_for=model))
+
+    async def _reserve(self, log: RunLog, call: ModelCall, profile: ModelProfile) -> None:
         """Record the start of a call with its reservation."""
         work, run, sent = call.work, call.work.definition, log.requests.pack(call.request)
         while True:
@@ -191,7 +173,7 @@ class ModelCalls:
                 attempt=call.attempt,
                 call_id=call.call_id,
                 model=call.request.model,
-                reserved=self._reservation(call.request, needs_price=run.needs_prices),
+                reserved=_reservation(profile, call.request, needs_price=run.needs_prices),
                 kept=kept_after(run, work.step, work.worker),
                 within=work.scopes,
                 shared=tuple(budget.at(now) for budget in run.budgets),
@@ -206,39 +188,41 @@ class ModelCalls:
                 if not refused.may_fit:
                     failure = Failure.of(refused.what, "allowance", FailureClass.EXHAUSTED, refused.how)
                     raise ModelError(failure.evolve(short_of=refused.short_of)) from refused
-                async with without_slot():
-                    await self._clock.sleep(SETTLING_S)
+                await rest(self._clock, SETTLING_S)
 
-    async def _ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None) -> ModelReply:
-        request = call.request
-        began_at = time.monotonic()
+    async def _request(
+        self, log: RunLog, call: ModelCall, profile: ModelProfile, on_text: Callable[[str], None] | None
+    ) -> ModelReply:
+        """Make one request, and record its end."""
+        request, began_at = call.request, time.monotonic()
         reply: ModelReply | None = None
+        failed: ModelError | None = None
         try:
             # Adapters enforce the deadline themselves, with a better message; this is for those that do not.
             async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
-                reply = await self._models.ask(request, on_text)
-            failed, usage = None, self._priced(request.model, reply.usage)
-            if problem := _problem(reply):
-                reply, message = None, f"the answer of {request.model} cannot be stored as JSON: {problem}"
-                failed = ModelError(malformed(message), usage)
-            elif call.work.shape is not None and is_object(reply.value):
-                reply = reply.model_copy(update={"value": without_nulls(call.work.shape, reply.value)})
-            if reply is not None and call.check is not None and (refused := await call.check(reply)) is not None:
-                reply, failed = None, ModelError(refused, usage)
+                received = await self._models.ask(request, on_text)
+            usage, checked = _priced(profile, received.usage), await _checked(call, received)
+            if isinstance(checked, Failure):
+                failed = ModelError(checked, usage)
+            else:
+                reply = checked
         except TimeoutError:
             message = f"{request.model} did not answer within {request.deadline_s:g} s"
             failed, usage = ModelError(Failure.of(message, "timeout", FailureClass.TRANSIENT)), None
         except ModelError as error:
             failed, usage = error, error.usage
             if usage is not None and usage.input_tokens:  # an answer that cannot be used, such as one that was cut
-                usage = self._priced(request.model, usage, answered=False)
+                usage = _priced(profile, usage, answered=False)
         asked, blobs = log.pack(call.asked)
+        message = reply.message if reply is not None else None
+        if message is not None and reply is not None and reply.value is not None and not message.tool_calls:
+            message = message.model_copy(update={"text": ""})  # the value contains it
         await log.append(
             ModelCallReturned(
                 attempt=call.attempt,
                 call_id=call.call_id,
                 model=request.model,
-                message=_kept(reply) if reply is not None else None,
+                message=message,
                 value=reply.value if reply is not None else None,
                 failure=failed.failure if failed is not None else None,
                 usage=usage,
@@ -253,47 +237,42 @@ class ModelCalls:
             raise failed
         return reply
 
-    def _reservation(self, request: ModelRequest, *, needs_price: bool) -> Money:
-        """The most that a call can use: its whole input, at one token per byte and written to the provider's cache if
-        that costs more, and every token of its answer."""
-        inputs = input_bound(request.messages, request.tools, request.output)
-        try:
-            profile = self._models.profile(request.model)
-        except ConfigurationError as error:  # a flow or a tool named the model
-            failure = Failure.of(error.what, "configuration", FailureClass.UNAVAILABLE, error.how)
-            raise ModelError(failure, Usage(requests=0, nanousd=0)) from error
-        cost = profile.highest_cost(inputs, request.max_tokens)
-        if cost is None and needs_price and not profile.free:
-            message = f"the price of {request.model} is not known, so the budget cannot limit it"
-            raise ModelError(
-                Failure.of(message, "configuration", FailureClass.UNAVAILABLE, _PRICE), Usage(requests=0, nanousd=0)
-            )
-        return Money(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
 
-    def _priced(self, model: str, usage: Usage, *, answered: bool = True) -> Usage | None:
-        """The usage with its cost, where the model's price is known and the adapter did not say it.
-
-        None, for unknown, if the adapter named no cost and counted no tokens, of the input or of a reply.
-        """
-        if usage.nanousd is not None:
-            return usage
-        if not (usage.input_tokens and (usage.output_tokens or not answered)):
-            return None
-        profile = self._models.profile(model)
-        return usage.evolve(nanousd=0 if profile.free else profile.cost(usage))
+def _reservation(profile: ModelProfile, request: ModelRequest, *, needs_price: bool) -> Money:
+    """The most that a call can use: its whole input, at one token per byte and written to the provider's cache if
+    that costs more, and every token of its answer."""
+    inputs = input_bound(request.messages, request.tools, request.output)
+    cost = profile.highest_cost(inputs, request.max_tokens)
+    if cost is None and needs_price and not profile.free:
+        message = f"the price of {request.model} is not known, so the budget cannot limit it"
+        raise _unmade(Failure.of(message, "configuration", FailureClass.UNAVAILABLE, _PRICE))
+    return Money(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
 
 
-def _problem(reply: ModelReply) -> str:
-    """Why a reply cannot be stored, empty if it can."""
+def _priced(profile: ModelProfile, usage: Usage, *, answered: bool = True) -> Usage | None:
+    """The usage with its cost, where the model's price is known and the adapter did not say it.
+
+    None, for unknown, if the adapter named no cost and counted no tokens, of the input or of a reply.
+    """
+    if usage.nanousd is not None:
+        return usage
+    if not (usage.input_tokens and (usage.output_tokens or not answered)):
+        return None
+    return usage.evolve(nanousd=0 if profile.free else profile.cost(usage))
+
+
+async def _checked(call: ModelCall, reply: ModelReply) -> ModelReply | Failure:
+    """Return a reply as it is used, or why it is not used."""
     message = reply.message
     values = [reply.value, message.text, message.opaque.data if message.opaque is not None else None]
-    for call in message.tool_calls:
-        values += [call.arguments, call.raw]
-    return next((problem for value in values if (problem := json_problem(value))), "")
+    values += [value for each in message.tool_calls for value in (each.arguments, each.raw)]
+    if problem := next((problem for value in values if (problem := json_problem(value))), ""):
+        return malformed(f"the answer of {call.request.model} cannot be stored as JSON: {problem}")
+    if call.work.shape is not None and is_object(reply.value):
+        reply = reply.model_copy(update={"value": without_nulls(call.work.shape, reply.value)})
+    return (await call.check(reply) if call.check is not None else None) or reply
 
 
-def _kept(reply: ModelReply) -> AssistantMessage:
-    """Return the message for the log: without the text of a structured answer, which its value already contains."""
-    if reply.value is None or reply.message.tool_calls:
-        return reply.message
-    return reply.message.model_copy(update={"text": ""})
+def _unmade(failure: Failure) -> ModelError:
+    """Return the error of a call that made no request."""
+    return ModelError(failure, Usage(requests=0, nanousd=0))

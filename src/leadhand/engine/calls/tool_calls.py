@@ -22,8 +22,8 @@ from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.tool import Ask, CachedFrom, CallState, Delegate, Effect, ToolReturn, ToolSpec, WriteArtifact
 from leadhand.core.value import Json
 from leadhand.core.words.failures import indeterminate, unreadable
-from leadhand.engine.calls.shared_limits import SharedLimits, ToolLimits
-from leadhand.engine.calls.slots import Bounded, TimeIsUp, without_slot
+from leadhand.engine.calls.limiter import Limiter
+from leadhand.engine.calls.permits import Bounded, TimeIsUp, rest
 from leadhand.engine.calls.tool_cache import ToolCache, may_keep
 from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks
@@ -62,13 +62,13 @@ class ToolCalls:
         store: ContextStore,
         library: Callable[[bool, str, bool], Library] | None = None,
         workshop: Workshop | None = None,
-        limits: SharedLimits | None = None,
+        limiter: Limiter | None = None,
         hooks: Hooks | None = None,
     ) -> None:
         """``web`` returns the services, offline or not; ``library`` the documents: offline or not, of a directory, and
         whether of nothing else.
         """
-        self._limits = ToolLimits(limits or SharedLimits(store), store, clock)
+        self.limiter = limiter or Limiter(store, clock)
         self._cache = ToolCache(store)
         self._workshop = workshop
         self.hooks = hooks or Hooks()
@@ -85,8 +85,12 @@ class ToolCalls:
         self, tool: ToolSpec, args: dict[str, Json], caller: Callable[[], Caller] | None = None
     ) -> Failure | None:
         """Return why ``tool`` cannot be called with these arguments, by the worker ``caller``; None if it can."""
-        if failure := unfit_arguments(tool, args):
-            return failure
+        if problems := argument_problems(tool, args):
+            return Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID)
+        if REDACTED.encode() in to_json(args):
+            message = f"an argument of {tool.name} is a secret and was redacted"
+            how = "store the secret in an environment variable that the tool reads"
+            return Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
         bound = self._toolbox.find(tool.name)
         if not tool.delegate and bound is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""
@@ -131,12 +135,11 @@ class ToolCalls:
         refused if the attempt is no longer current. The tool sees the todos and files of ``work``, and who does it.
         ``changed_by`` is the hook that changed the arguments.
         """
-        make = partial(self._make, log, work, call_id, tool, args, changed_by)
-        tries, result = work.tries_of(call_id), await make()
-        while (wait := self._wait_s(work, tool, result, tries)) is not None:
-            async with without_slot(f"another try of {tool.name}", wait):
-                await self._clock.sleep(wait)
-            tries, result = tries + 1, await make()
+        call = CallState(call_id, tool.name, args, tool.effect, changed_by=changed_by)
+        tries, result = work.tries_of(call_id), await self._make(log, work, tool, call)
+        while (wait_s := self._wait_s(work, tool, result, tries)) is not None:
+            await rest(self._clock, wait_s, f"another try of {tool.name}")
+            tries, result = tries + 1, await self._make(log, work, tool, call)
         return result
 
     def _wait_s(self, work: Work, tool: ToolSpec, result: CallState, tries: int) -> float | None:
@@ -149,76 +152,85 @@ class ToolCalls:
         left_s = (work.deadline - self._clock.now()).total_seconds() if work.deadline else inf
         return None if wait_s is None or wait_s >= left_s else wait_s
 
-    async def _make(
-        self, log: RunLog, work: Work, call_id: str, tool: ToolSpec, args: dict[str, Json], changed_by: str
-    ) -> CallState:
+    async def _make(self, log: RunLog, work: Work, tool: ToolSpec, call: CallState) -> CallState:
         """Make a call when the limits of its tool allow it, unless an earlier result can be used again."""
-        run, attempt = work.definition, work.attempt.attempt
-        began = ToolCallBegan(
-            attempt=attempt, call_id=call_id, tool=tool.name, args=args, effect=tool.effect, changed_by=changed_by
-        )
-        name = self._cache.name(tool, args, run)
-        used = None if self.hooks.has(run, "after_tool") else name
-        if (found := await self._used_again(log, began, used)) is not None:
+        run, cached = work.definition, self._cache.name(tool, call.args, work.definition)
+        used = None if self.hooks.has(run, "after_tool") else cached
+        if (found := await self._used_again(log, work, call, used)) is not None:
             return found
         if not (tool.concurrency or tool.rate):
-            return await self._call(log, work, began, tool, name)
-        async with self._limits.turn(tool, log.run_id, run.priority):
+            return await self._call(log, work, tool, call, cached)
+        async with self.limiter.permit(tool.at_once, log.run_id, priority=run.priority):
+            if tool.rate:
+                await self.limiter.pass_rate(tool, log.run_id, run.priority)
             # While this call waited, another one may have returned what it asks for.
-            if (found := await self._used_again(log, began, used)) is not None:
-                return found
-            return await self._call(log, work, began, tool, name)
+            found = await self._used_again(log, work, call, used)
+            return found or await self._call(log, work, tool, call, cached)
 
-    async def _used_again(self, log: RunLog, began: ToolCallBegan, name: str | None) -> CallState | None:
+    async def _used_again(self, log: RunLog, work: Work, call: CallState, name: str | None) -> CallState | None:
         """Return a cached result, and record that the call was not made; None if it has to be made."""
-        reply = await self._cache.find(name, log) if name is not None else None
-        if reply is None:
+        kept = await self._cache.find(name, log) if name is not None else None
+        if kept is None:
             return None
-        raw, blobs = await self._packed(log, reply.raw)
-        await log.append(began, _returned(began, reply, raw, ok=True, cached=reply.cached), blobs=blobs)
-        return _state(began, reply)
+        result = call._replace(summary=kept.summary, raw=kept.raw, sources=kept.sources, sample=kept.sample)
+        await self._returned(log, work, result, _began(work, call), cached=kept.cached)
+        return result
 
-    async def _packed(self, log: RunLog, raw: Json) -> tuple[Json, dict[str, bytes]]:
-        """Return data for the log. To redact a large payload takes a while."""
-        pack = partial(log.pack, raw)
-        return pack() if is_small(raw) else await self._conversions.run(pack)
-
-    async def _call(self, log: RunLog, work: Work, began: ToolCallBegan, tool: ToolSpec, name: str | None) -> CallState:
-        """Make a call, and keep its result under ``name`` in the cache."""
-        placed = log.append(began, current=began.attempt if tool.effect is Effect.ONCE else None)
+    async def _call(self, log: RunLog, work: Work, tool: ToolSpec, call: CallState, cached: str | None) -> CallState:
+        """Make a call, and keep its result under the name ``cached``."""
+        current = work.attempt.attempt if tool.effect is Effect.ONCE else None
+        placed = log.append(_began(work, call), current=current)
         if tool.effect is not Effect.PURE:
             try:
                 await placed
             except StaleAttempt as stale:
-                return _state(began)._replace(failure=Failure.of(stale.what, "stale_attempt", FailureClass.LOST))
+                return call._replace(failure=Failure.of(stale.what, "stale_attempt", FailureClass.LOST))
         run, began_at = work.definition, time.monotonic()
         context = self.context(
             log.run_id,
-            f"{log.run_id}/{began.call_id}",
+            f"{log.run_id}/{call.call_id}",
             run.offline,
             run.documents,
             run.only_documents,
             todos=work.todos,
             files=Files(work.artifacts, cast("Any", OnLoop(self._store)).blob),
             caller=work.caller,
-            emit=partial(_emit, asyncio.get_running_loop(), log, began.attempt),
+            emit=partial(_emit, asyncio.get_running_loop(), log, work.attempt.attempt),
         )
-        returned, failure = await self.run(tool, began.args, context, work)
-        withheld = await self.hooks.after_tool(work, _state(began), returned, failure)
+        returned, failure = await self.run(tool, call.args, context, work)
+        withheld = await self.hooks.after_tool(work, call, returned, failure)
         if withheld is not None:
             returned, failure = without_result(tool, failure, withheld)
         reply = returned or ToolReturn()
-        asks = await self._kept(reply.asks)
-        raw, blobs = await self._packed(log, reply.raw)
-        ms = round((time.monotonic() - began_at) * 1_000)
-        event = _returned(began, reply, raw, ok=failure is None, asks=asks, failure=failure, duration_ms=ms)
-        await log.append(event, blobs=blobs)
-        if name is not None and tool.cache_s is not None and failure is None:
+        given = {"summary": reply.summary, "raw": reply.raw, "sources": reply.sources, "sample": reply.sample}
+        result = call._replace(**given, asks=await self._kept(reply.asks), failure=failure)
+        raw = await self._returned(log, work, result, duration_ms=round((time.monotonic() - began_at) * 1_000))
+        if cached is not None and tool.cache_s is not None and failure is None:
             check = partial(may_keep, log, reply)
             if check() if is_small(reply) else await self._conversions.run(check):
-                origin = CachedFrom(run_id=log.run_id, call_id=began.call_id, at=self._clock.now())
-                await self._cache.keep(name, tool.cache_s, reply, raw, origin)
-        return _state(began, reply)._replace(asks=asks, failure=failure)
+                origin = CachedFrom(run_id=log.run_id, call_id=call.call_id, at=self._clock.now())
+                await self._cache.keep(cached, tool.cache_s, reply, raw, origin)
+        return result
+
+    async def _returned(self, log: RunLog, work: Work, result: CallState, *before: ToolCallBegan, **more: Any) -> Json:
+        """Record the end of a call, after its start if that is given, and return its data as the log has them."""
+        pack = partial(log.pack, result.raw)  # to redact a large payload takes a while
+        raw, blobs = pack() if is_small(result.raw) else await self._conversions.run(pack)
+        event = ToolCallReturned(
+            attempt=work.attempt.attempt,
+            call_id=result.call_id,
+            tool=result.tool,
+            ok=result.failure is None,
+            summary=result.summary,
+            raw=raw,
+            sources=result.sources,
+            sample=result.sample,
+            asks=result.asks,
+            failure=result.failure,
+            **more,
+        )
+        await log.append(*before, event, blobs=blobs)
+        return raw
 
     async def _kept(self, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
         """Return a tool's asks for the log, after storing the content of artifacts by digest."""
@@ -288,17 +300,6 @@ def without_result(
     return ToolReturn(summary=f"{tool.name} was called; {withheld.message}"), None
 
 
-def unfit_arguments(tool: ToolSpec, args: dict[str, Json]) -> Failure | None:
-    """Return what is wrong with the arguments of a call; None if nothing is."""
-    if problems := argument_problems(tool, args):
-        return Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID)
-    if REDACTED.encode() in to_json(args):
-        message = f"an argument of {tool.name} is a secret and was redacted"
-        how = "store the secret in an environment variable that the tool reads"
-        return Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
-    return None
-
-
 def _raised(tool: ToolSpec, error: Exception) -> Failure:
     """Return the failure of a call whose tool raised an error that does not pass by itself."""
     LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
@@ -327,23 +328,12 @@ def _words(error: BaseException) -> str:
     return str(error) if isinstance(error, Ended) else described(error)
 
 
-def _returned(began: ToolCallBegan, reply: ToolReturn, raw: Json, **more: Any) -> ToolCallReturned:
-    """Return the event of the end of a call, with its data as the log has it."""
-    call = {"attempt": began.attempt, "call_id": began.call_id, "tool": began.tool}
-    return ToolCallReturned(**call, summary=reply.summary, raw=raw, sources=reply.sources, sample=reply.sample, **more)
-
-
-def _state(began: ToolCallBegan, reply: ToolReturn | None = None) -> CallState:
-    """Return a call that has begun, with what it returned."""
-    reply = reply or ToolReturn()
-    return CallState(
-        call_id=began.call_id,
-        tool=began.tool,
-        args=began.args,
-        effect=began.effect,
-        changed_by=began.changed_by,
-        summary=reply.summary,
-        raw=reply.raw,
-        sources=reply.sources,
-        sample=reply.sample,
+def _began(work: Work, call: CallState) -> ToolCallBegan:
+    return ToolCallBegan(
+        attempt=work.attempt.attempt,
+        call_id=call.call_id,
+        tool=call.tool,
+        args=call.args,
+        effect=call.effect,
+        changed_by=call.changed_by,
     )

@@ -11,7 +11,7 @@ from threading import Event
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import is_object
-from leadhand.engine.calls.slots import announced, without_slot
+from leadhand.engine.calls.permits import outside
 from leadhand.engine.threads import Threads
 from leadhand.ports import ContextStore, Library, Page, PartialResults, Web
 
@@ -142,9 +142,8 @@ class DocumentsFirst:
         try:
             await asyncio.wait({refreshing}, timeout=AT_ONCE_S)
             if not refreshing.done():
-                async with without_slot():
-                    with announced(INDEX, lambda: f"{self._documents.left:,} files are left"):
-                        await asyncio.wait({refreshing})
+                async with outside(INDEX, lambda: f"{self._documents.left:,} files are left"):
+                    await asyncio.wait({refreshing})
             await refreshing
         finally:
             refreshing.cancel()
