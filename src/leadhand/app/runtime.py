@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id
+from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id, rare_collections
 from leadhand.app.definitions import definition_of_new, missing
 from leadhand.app.document import write_work_order
 from leadhand.app.flows import DEFAULT, FlowRegistry
@@ -268,7 +268,8 @@ class Runtime:
                 await self.cluster.join(HostKind.RUN)
             if state.status is RunStatus.RUNNING:
                 await self.models.learn(state.definition.models)  # another process may have started it
-            state = self._held[state.run_id] = await controller.drive()
+            with rare_collections():
+                state = self._held[state.run_id] = await controller.drive()
             return state
         finally:
             last = self._held.pop(state.run_id)

@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Annotated, Any, NoReturn, Self, TypeGuard, TypeVar, cast, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     JsonValue,
@@ -15,7 +16,6 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
-    model_validator,
 )
 
 _K = TypeVar("_K")
@@ -165,11 +165,12 @@ class Value(BaseModel):
         json_schema_serialization_defaults_required=True,
     )
 
-    @model_validator(mode="after")
-    def _freeze(self) -> Self:
-        for name in _open_fields(type(self)):
-            object.__setattr__(self, name, frozen(self.__dict__[name]))
-        return self
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        for field in cls.__pydantic_fields__.values():
+            if _can_change(field.annotation) and _FREEZES not in field.metadata:
+                field.metadata.append(_FREEZES)
+                field.validate_default = isinstance(field.default, dict | list)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in type(self).__pydantic_fields__:  # pydantic would set what a cached property keeps
@@ -192,10 +193,7 @@ class Value(BaseModel):
         return self.model_validate({**fields, **changes})
 
 
-@cache
-def _open_fields(of: type[BaseModel]) -> tuple[str, ...]:
-    """Return the fields of a type that can be, or hold, dicts or lists before they are frozen."""
-    return tuple(name for name, field in of.__pydantic_fields__.items() if _can_change(field.annotation))
+_FREEZES = AfterValidator(frozen)
 
 
 def _can_change(annotation: Any) -> bool:

@@ -35,6 +35,7 @@ class EventBase(Value):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        super().__pydantic_init_subclass__()
         name = re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
         annotation: Any = Literal[name]
         cls.__pydantic_fields__["type"] = FieldInfo.from_annotated_attribute(annotation, name)
