@@ -85,13 +85,12 @@ def _reference(value: object) -> tuple[str, str | None] | None:
 
 def references_in(value: Json) -> Iterator[tuple[str, str | None]]:
     """Yield the references in a value: the subtask, and the JSON pointer into its result."""
-    if (reference := _reference(value)) is not None:
+    parts = value.values() if is_object(value) else value if is_list(value) else ()
+    if is_object(value) and (reference := _reference(value)) is not None:
         yield reference
-    elif is_object(value):
-        for each in value.values():
-            yield from references_in(each)
-    elif is_list(value):
-        for each in value:
+        return
+    for each in parts:
+        if isinstance(each, dict | list):
             yield from references_in(each)
 
 

@@ -21,7 +21,9 @@ REDACTED = "[redacted]"
 
 def is_blank(text: str) -> bool:
     """Whether a text shows nothing: only spaces, control and format characters, combining marks or fillers."""
-    return not any(unicodedata.category(mark)[0] in "LNPS" and mark not in _FILLERS for mark in text)
+    return not ("!" <= text[:1] <= "~") and not any(
+        unicodedata.category(mark)[0] in "LNPS" and mark not in _FILLERS for mark in text
+    )
 
 
 def listed(names: Sequence[str]) -> str:

@@ -38,22 +38,10 @@ def json_problem(value: object, deepest: int = DEEPEST) -> str:
     if value is None or (type(value) is str and value.isascii() and 6 * len(value) < LARGEST):
         return ""
     try:
-        written = _ENCODE(value)
-        written.encode()
-    except RecursionError:
-        return TOO_DEEP
-    except UnicodeEncodeError:
-        return "the text is not valid UTF-8"
-    except (TypeError, ValueError) as error:
+        _written(value, deepest)
+    except Unfit as error:
         return str(error)
-    if len(written) > LARGEST:
-        return f"{len(written):,} characters; the limit is {LARGEST:,}"
-    if written.count("[") + written.count("{") <= deepest:
-        return ""
-    level: list[Any] = [value]
-    for _ in range(deepest):
-        level = [part for each in level if isinstance(each, dict | list | tuple) for part in _parts(each)]
-    return TOO_DEEP if any(isinstance(each, dict | list | tuple) for each in level) else ""
+    return ""
 
 
 class Unfit(ValueError):
@@ -62,9 +50,33 @@ class Unfit(ValueError):
 
 def plain_json(value: Any, deepest: int = DEEPEST) -> Any:
     """Return a value as JSON gives it back. Raises Unfit for what JSON cannot represent."""
-    if problem := json_problem(value, deepest):
-        raise Unfit(f"cannot be stored as JSON: {problem}")
-    return json.loads(_ENCODE(value))
+    try:
+        return json.loads(_written(value, deepest))
+    except Unfit as error:
+        raise Unfit(f"cannot be stored as JSON: {error}") from error
+
+
+def _written(value: object, deepest: int) -> str:
+    """Return a value as JSON. Raises Unfit for one that cannot be stored."""
+    try:
+        written = _ENCODE(value)
+        if not written.isascii():
+            written.encode()
+    except RecursionError as error:
+        raise Unfit(TOO_DEEP) from error
+    except UnicodeEncodeError as error:
+        raise Unfit("the text is not valid UTF-8") from error
+    except (TypeError, ValueError) as error:
+        raise Unfit(str(error)) from error
+    if len(written) > LARGEST:
+        raise Unfit(f"{len(written):,} characters; the limit is {LARGEST:,}")
+    if written.count("[") + written.count("{") > deepest:
+        level: list[Any] = [value]
+        for _ in range(deepest):
+            level = [part for each in level if isinstance(each, dict | list | tuple) for part in _parts(each)]
+        if any(isinstance(each, dict | list | tuple) for each in level):
+            raise Unfit(TOO_DEEP)
+    return written
 
 
 def fitting(type_: Any, value: object) -> Any:

@@ -23,7 +23,7 @@ from leadhand.core.value import Json, compact_json, object_of, objects_of, text_
 from leadhand.core.work_result import Claim, Doubt, Judgement
 from leadhand.verify.claims import citations_in, claims_of, claims_of_answer, claims_of_value
 from leadhand.verify.judge import CONFIRM, MissingPart, instructions
-from leadhand.verify.material import Material, found_out, of_results
+from leadhand.verify.material import Facts, Material, found_out, of_results
 
 from .context_budget import context_budget, fitting, tokens
 from .facts import clarified_request, today
@@ -87,13 +87,15 @@ class _Answering:
     def __init__(self, run: FlowContext, answer: FlowAnswer, choices: Mapping[str, Json]) -> None:
         self._run, self._answer, self._choices = run, answer, choices
         self._results = results_of(run.state, answer)
+        self._facts: dict[str, Facts] = {}
         self.of = sha([answer.text, answer.value, digests_of(self._results)])[:12]
 
     def _material(self, state: RunState) -> Material:
         if self._answer.passages is not None:
             found = of_passages(state, self._answer.passages)
         else:
-            found = of_results(state, [state.steps[each.key] for each in self._results], self._answer.text)
+            results = [state.steps[each.key] for each in self._results]
+            found = of_results(state, results, self._answer.text, self._facts.setdefault(self._answer.text, {}))
         answer = self._answer._replace(waived=waived(self._run.of, state))
         gaps = tuple({"what": each.name, "reason": each.reason} for each in all_gaps(state, answer))
         return replace(found, gaps=gaps)

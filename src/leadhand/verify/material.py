@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.artifact import BLOB_KEY, blob_of
 from leadhand.core.outcome import may_be_used, source_numbers, sources_of
-from leadhand.core.relations import call_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import CallState, Effect
 from leadhand.core.value import Json, compact_json, is_object, texts_in
@@ -45,13 +44,24 @@ class Material:
         return list(dict.fromkeys(key for id_ in claim.cites for key in self.keys.get(id_, ())))
 
 
-def of_results(state: RunState, results: Sequence[StepState], answer: str) -> Material:
-    """Return the material for an answer that rests on some results: these, and whatever else the run has found out."""
+Facts = dict[str, tuple[StepState, dict[str, Json]]]
+"""What results show, by step, with the state of the step from which it follows."""
+
+
+def of_results(state: RunState, results: Sequence[StepState], answer: str, known: Facts) -> Material:
+    """Return the material for an answer that rests on some results: these, and whatever else the run has found out.
+
+    ``known`` is what results show, as far as it was found out for the same answer; what is new is added.
+    """
     every = {each.key: each for each in results}
     for key, each in state.steps.items():
         if may_be_used(each) and (each.step.parent is not None or any(call.ok for call in each.made)):
             every.setdefault(key, each)
-    evidence = {key: facts for key, each in every.items() if (facts := _facts(state, each, answer))}
+    delegates = {tool.name for tool in state.definition.tools if tool.delegate}
+    for key, each in every.items():
+        if key not in known or known[key][0] is not each:
+            known[key] = each, _facts(state, each, answer, delegates)
+    evidence: dict[str, Json] = {key: facts for key in every if (facts := known[key][1])}
     numbers = source_numbers(sources_of(results))
     keys: dict[str, tuple[str, ...]] = {}
     for each in results:
@@ -80,12 +90,11 @@ def found_out(state: RunState) -> bool:
     return any(tool.acts for tool in state.definition.tools) or any(done)
 
 
-def _facts(state: RunState, result: StepState, answer: str) -> dict[str, Json]:
+def _facts(state: RunState, result: StepState, answer: str, delegates: Collection[str]) -> dict[str, Json]:
     """Return what a result shows: what its tools returned, what it was given, and what its worker wrote from it."""
     data, given = result.data, result.step
     if data is None:
         return {}
-    delegates = {tool.name for tool in state.definition.tools if tool.delegate}
     calls = [call for call in result.made if call.ok and call.tool not in delegates]
     said = list(dict.fromkeys(call.said for call in calls if call.said))
     is_code = (worker := state.worker(given.worker)) is not None and worker.loop == "code"
@@ -115,7 +124,7 @@ def _returned(state: RunState, result: StepState) -> dict[str, Json]:
     if len(made) < 2 or not is_object(raw) or blob_of(raw):
         returned, own = (None, raw) if len(read) == len(made) else (raw, sorted(read))
     else:
-        asked = {call_of(key) for key, each in state.steps.items() if each.step.parent is not None}
+        asked = {call_id for call_id in raw if call_id in state.steps}  # its first child has the id of the call
         returned = {call_id: each for call_id, each in raw.items() if call_id not in asked | read}
         own = {call_id: each for call_id, each in raw.items() if call_id in read - asked}
     facts = {"returned": returned, "read": own}

@@ -13,6 +13,7 @@ from leadhand.core.references import references, renamed, resolved
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean, listed
+from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, is_object
 from leadhand.core.work_order import Subtask, WorkOrder, tie_problems
 from leadhand.core.worker import ALL_TOOLS, Worker
@@ -59,19 +60,21 @@ def issue(
             text = str(named.index(text))
         return keys[int(text)] if int(text) < len(keys) else subtask_key(order, int(text))
 
+    def issued(subtask: Subtask) -> Subtask:
+        changed: dict[str, Any] = {}
+        if needs := (*subtask.needs, *references(subtask.args)):
+            changed = {"args": renamed(subtask.args, key), "needs": tuple(dict.fromkeys(map(key, needs)))}
+        expected = subtask.expected_output or outputs.get(subtask.worker or "")
+        if expected != subtask.expected_output:
+            changed["expected_output"] = expected
+        return subtask.evolve(**changed) if changed else subtask
+
     return WorkOrder(
         work_order_id=order,
         goal=goal,
         repairs=repairs,
         keys=keys,
-        subtasks=tuple(
-            each.evolve(
-                args=renamed(each.args, key),
-                needs=tuple(dict.fromkeys(map(key, (*each.needs, *references(each.args))))),
-                expected_output=each.expected_output or outputs.get(each.worker or ""),
-            )
-            for each in plan
-        ),
+        subtasks=tuple(map(issued, plan)),
     )
 
 
@@ -86,7 +89,10 @@ def asked_order(
 
     ``asked`` are the orders that the pass has asked for. Raises ValueError for an order that cannot be carried out.
     """
-    proposed = [Subtask.model_validate(encoded({"subtasks": each})[0]["subtasks"]) for each in subtasks]
+    proposed = [
+        each if isinstance(each, Subtask) else Subtask.model_validate(encoded({"subtasks": each})[0]["subtasks"])
+        for each in subtasks
+    ]
 
     def issued(key: str, keys: tuple[str, ...] = ()) -> WorkOrder:
         workers = state.definition.declared
@@ -137,18 +143,18 @@ def order_problems(
     Arguments are validated against the schema elsewhere. The model that reads the problems knows its subtasks by their
     indexes: the order has no id yet.
     """
-    order = issue(proposed, order_id(number), "-")
+    order, tools = issue(proposed, order_id(number), "-"), {each.name: each for each in definition.tools}
+    workers = {each.name: each for each in definition.declared}
     found = [
         f"{key} ({subtask.name}) {problem}"
         for key, subtask in zip(order.subtask_keys, order.subtasks, strict=True)
-        for problem in _subtask_problems(definition, subtask)
+        for problem in _subtask_problems(tools, workers, subtask)
     ]
     key_in_text = re.compile(rf"'?\b{re.escape(order.work_order_id)}\.(\d+)'?")
     return [key_in_text.sub(r"subtask \1", problem) for problem in (*found, *tie_problems(order, known))]
 
 
-def _subtask_problems(definition: RunDefinition, subtask: Subtask) -> Iterator[str]:
-    tools = {each.name: each for each in definition.tools}
+def _subtask_problems(tools: Mapping[str, ToolSpec], workers: Mapping[str, Worker], subtask: Subtask) -> Iterator[str]:
     tool = tools.get(subtask.tool or "")
     if subtask.tool is not None and tool is None:
         yield f"names the tool {subtask.tool!r}, which does not exist; there are: {', '.join(sorted(tools)) or 'none'}"
@@ -158,7 +164,6 @@ def _subtask_problems(definition: RunDefinition, subtask: Subtask) -> Iterator[s
         yield f"lacks {', '.join(sorted(missing))}, and nothing that it needs supplies it"
     if subtask.worker is None:
         return
-    workers = {each.name: each for each in definition.declared}
     worker = workers.get(subtask.worker)
     if worker is None:
         known = f"there are: {', '.join(workers) or 'none'}.{did_you_mean(subtask.worker, workers)}"

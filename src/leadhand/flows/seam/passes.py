@@ -265,7 +265,8 @@ class Pass:
         for reader in waiting:
             step = self.state.steps.get(reader.step.key)
             written = {} if step is None else _written(step, reader.name)
-            reader.index = min((each for each in written if each >= reader.index), default=reader.index)
+            if reader.index not in written:
+                reader.index = min((each for each in written if each >= reader.index), default=reader.index)
             if step is not None and reader.index in written:  # unsound ones are left out while an answer is written
                 reader.value = written[reader.index]
                 self._read.setdefault((step.key, reader.name), {})[reader.index] = reader.value
