@@ -144,6 +144,13 @@ class StepState(NamedTuple):
     scheduled: int = 0
     stopped: AttemptState | None = None
 
+    def evolve(self, **changes: Any) -> StepState:
+        """Return a copy with ``changes``. That of named tuples takes four times as long for so many fields."""
+        parts = [*self]
+        for name, value in changes.items():
+            parts[_PLACES[name]] = value
+        return StepState._make(parts)
+
     @property
     def key(self) -> str:
         return self.step.step_id
@@ -221,6 +228,9 @@ class StepState(NamedTuple):
     def has_acted(self) -> bool:
         """Whether a call with effect ``once`` was made, or may have been."""
         return self.acted or any(call.effect is Effect.ONCE for call in (*self.evidence, *self.running))
+
+
+_PLACES = {name: place for place, name in enumerate(StepState._fields)}
 
 
 @dataclass(slots=True, kw_only=True, frozen=not TYPE_CHECKING)  # the fold that makes a state assigns its fields

@@ -102,7 +102,7 @@ def draft(state: RunState) -> RunState:
 def apply_entry(state: RunState, entry: ev.Entry) -> None:
     """Apply one more entry to a draft."""
     state.seq = entry.seq
-    if state.last_at is not None and (_rests(state) or isinstance(entry.event, ev.RunClaimed)):
+    if state.last_at is not None and (type(entry.event) is ev.RunClaimed or _rests(state)):
         state.rested += entry.at - state.last_at  # until a take-over, no process drove the run
     _APPLY[type(entry.event)](state, entry, entry.event)
     state.last_at = entry.at

@@ -34,7 +34,7 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
     step = current(state, event.attempt)
     if step is not None and event.message is not None:
         turn = ModelTurn(event.call_id, event.message, event.value, event.finish_reason, event.asked)
-        put(state, step._replace(calls=(*step.calls, turn)))
+        put(state, step, calls=(*step.calls, turn))
 
 
 def element_written(state: RunState, _entry: ev.Entry, event: ev.ElementWritten) -> None:
@@ -45,20 +45,20 @@ def element_written(state: RunState, _entry: ev.Entry, event: ev.ElementWritten)
         if before and before[-1][0] >= event.index:
             before = tuple(each for each in before if each[0] < event.index)
         attempt = step.attempt._replace(written=(*before, (event.index, event.value)))
-        put(state, step._replace(attempt=attempt))
+        put(state, step, attempt=attempt)
 
 
 def compacted(state: RunState, _entry: ev.Entry, event: ev.ConversationCompacted) -> None:
     step = current(state, event.attempt)
     if step is not None:
-        put(state, step._replace(compacted=Compacted(event.through, event.keep, event.left_out)))
+        put(state, step, compacted=Compacted(event.through, event.keep, event.left_out))
 
 
 def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> None:
     step = current(state, event.attempt)
     if step is not None:
         call = CallState(event.call_id, event.tool, event.args, event.effect, over=False, changed_by=event.changed_by)
-        put(state, step._replace(running=(*step.running, call)))
+        put(state, step, running=(*step.running, call))
     approval = state.approvals.get(event.call_id)
     if approval is not None and approval.status is ApprovalStatus.APPROVED:
         state.approvals[event.call_id] = approval.evolve(status=ApprovalStatus.CONSUMED)
@@ -83,7 +83,7 @@ def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned)
             failure=event.failure,
         )
         running = tuple(each for each in step.running if each.call_id != event.call_id)
-        put(state, step._replace(calls=(*step.calls, call), running=running))
+        put(state, step, calls=(*step.calls, call), running=running)
 
 
 # --- approvals and open calls ----------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def _confirm(state: RunState, approval: Approval, event: ev.ApprovalAnswered) ->
             confirmed = doubted._replace(over=True, failure=None, summary=said, raw=event.raw)
             calls = (*calls, confirmed._replace(by=event.by or "a person"))
         running = tuple(call for call in step.running if call.call_id != call_id)
-        put(state, step._replace(calls=calls, running=running))
+        put(state, step, calls=calls, running=running)
 
 
 def _close(state: RunState, approval: Approval, answer: CallAnswer) -> None:
@@ -158,7 +158,7 @@ def _answer(state: RunState, key: str, call_id: str, answer: CallAnswer) -> None
     if call.changed and answer.ok and answer.args is None:  # a person approved what the hook made of the call
         answer = answer._replace(args=call.args, hook=call.hook)
     answers = FrozenDict({**step.attempt.answers, call_id: answer})
-    put(state, step._replace(attempt=step.attempt._replace(answers=answers)))
+    put(state, step, attempt=step.attempt._replace(answers=answers))
 
 
 def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> None:
@@ -175,7 +175,7 @@ def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> 
             advice = "rephrase the request, or ask for it without another worker"
             failure = Failure.of(event.content, CHILD_FAILED, FailureClass.INVALID, advice)
             evidence = returned._replace(failure=failure)
-        put(state, step._replace(calls=(*calls, evidence)))
+        put(state, step, calls=(*calls, evidence))
     _answer(state, key, event.call_id, CallAnswer(ok=event.ok, content=event.content, decided=True))
 
 

@@ -32,12 +32,12 @@ def request_decided(state: RunState, _entry: ev.Entry, event: ev.RequestDecided)
         given = step.step
         if event.args is not None and key in again:
             given = _with_args(given, event.args)
-            step = step._replace(stopped=None)  # another task begins afresh
+            step = step.evolve(stopped=None)  # another task begins afresh
         if key in event.workers:
             given = given.model_copy(update={"worker": event.workers[key]})
         goes_on = {each.call_id for each in step.calls} if step.stopped is not None else ()
         by_hand = event.by if key in again and (event.args is not None or step.acted) else step.by_hand
-        fresh = step._replace(
+        fresh = step.evolve(
             step=given,
             status=StepStatus.PENDING,
             failures=(),
@@ -94,7 +94,7 @@ def _open_again(state: RunState, key: str, call_id: str) -> None:
     if stopped is not None:
         answers = {name: answer for name, answer in stopped.answers.items() if name != call_id}
         stopped = stopped._replace(answers=FrozenDict(answers))
-    put(state, step._replace(calls=calls, stopped=stopped))
+    put(state, step, calls=calls, stopped=stopped)
 
 
 def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
@@ -112,11 +112,12 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     for name in (key, *descendants(state, key)):
         _withdraw(state, name, event.by)
         if name != key and not state.steps[name].closed:
-            put(state, ended(state.steps[name])._replace(status=StepStatus.DROPPED, failure=skipped(event.by, "")))
+            dropped = {"status": StepStatus.DROPPED, "failure": skipped(event.by, "")}
+            put(state, state.steps[name], **ended(state.steps[name]), **dropped)
     steps.settled(state, entry, event)
-    put(state, state.steps[key]._replace(verdict=verdict))
+    put(state, state.steps[key], verdict=verdict)
     for dependent in blocked_by(state, {key}) if was_closed and event.ok else ():
-        put(state, state.steps[dependent]._replace(status=StepStatus.PENDING, failure=None, verdict=None))
+        put(state, state.steps[dependent], status=StepStatus.PENDING, failure=None, verdict=None)
 
 
 def _withdraw(state: RunState, name: str, by: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT
@@ -32,11 +33,14 @@ WORKER = "work"
 # --- the maps of steps -----------------------------------------------------------------------------------------------
 
 
-def put(state: RunState, after: StepState) -> None:
-    """Set a step, and keep true what follows from it: the maps of steps, its order, and the reviews of its result."""
-    key = after.step.step_id
-    before = state.steps.get(key)
+def put(state: RunState, step: StepState, /, **changes: Any) -> None:
+    """Set a step, with these changes, and keep true what follows from it: the maps of steps, its order, and the reviews
+    of its result."""
+    key = step.step.step_id
+    before, after = state.steps.get(key), step.evolve(**changes) if changes else step
     state.steps[key] = after
+    if before is step and _FOLLOWED.isdisjoint(changes):
+        return
     was = None if before is None or before.attempt is None else _MAP_OF[before.attempt.status]
     now = None if after.attempt is None else _MAP_OF[after.attempt.status]
     if was != now:
@@ -69,6 +73,10 @@ def put(state: RunState, after: StepState) -> None:
         _open(state, after.order, 1 if was_closed else -1)
     if after.step.parent is not None and (before is None or was_closed is not after.closed):
         note_due(state, step_of(after.step.parent))
+
+
+_FOLLOWED = frozenset({"status", "attempt", "superseded_by", "settlements", "order", "step"})
+"""The parts of a step from which something else follows."""
 
 
 def note_due(state: RunState, key: str) -> None:
@@ -143,13 +151,13 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
         state.settled[order.work_order_id] = state.seq
     for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
         if key in state.steps:  # it began while the plan was being written
-            put(state, state.steps[key]._replace(order=order.work_order_id, position=position))
+            put(state, state.steps[key], order=order.work_order_id, position=position)
             continue
         add(state, subtask_step(key, subtask), order.work_order_id, position)
         if subtask.repairs_subtask is not None:
             repaired = state.steps[subtask.repairs_subtask]
-            put(state, repaired._replace(superseded_by=key))
-            put(state, state.steps[key]._replace(by_hand=repaired.by_hand))
+            put(state, repaired, superseded_by=key)
+            put(state, state.steps[key], by_hand=repaired.by_hand)
 
 
 def _void(state: RunState, changed: StepState) -> None:
@@ -170,7 +178,7 @@ def _void_review(state: RunState, name: str) -> None:
         if step.verdict is not None and not step.by:
             failure = step.settlements[-1].failure
             status = StepStatus.COMPLETED if failure is None else StepStatus.FAILED
-            put(state, step._replace(status=status, failure=failure, verdict=None))
+            put(state, step, status=status, failure=failure, verdict=None)
 
 
 def subtask_step(key: str, subtask: Subtask) -> Step:
@@ -194,7 +202,7 @@ def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
             failure = Failure.of(reason, "found_wanting", FailureClass.INSUFFICIENT, more_steps(state))
         # A result that a review accepts after all is not replaced by what a review that is void had done again.
         replaced = None if verdict.verdict is VerdictKind.ACCEPT else step.superseded_by
-        put(state, step._replace(status=status, failure=failure, verdict=verdict, superseded_by=replaced))
+        put(state, step, status=status, failure=failure, verdict=verdict, superseded_by=replaced)
 
 
 # --- steps and their attempts ----------------------------------------------------------------------------------------
@@ -205,7 +213,7 @@ def issued(state: RunState, entry: ev.Entry, event: ev.StepIssued) -> None:
     if key not in state.steps:
         add(state, event.step)
         if event.step.kind == "flow":  # its own steps carry it out
-            put(state, state.steps[key]._replace(status=StepStatus.RUNNING))
+            put(state, state.steps[key], status=StepStatus.RUNNING)
     if key in state.ready:  # without needs, the same event schedules its first attempt
         _schedule(state, state.steps[key], AttemptState(attempt=f"{key}/a1", number=1), entry.seq)
 
@@ -219,10 +227,10 @@ def add(state: RunState, step: Step, order: str = "", position: int = 0) -> None
         state.children[parent] = state.children.get(parent, 0) + 1
 
 
-def _schedule(state: RunState, step: StepState, attempt: AttemptState, seq: int) -> None:
+def _schedule(state: RunState, step: StepState, attempt: AttemptState, seq: int, **changes: Any) -> None:
     status = StepStatus.RUNNING if step.status is StepStatus.WAITING else step.status
     number = max(step.attempts, attempt.number)
-    put(state, step._replace(status=status, attempt=attempt, attempts=number, scheduled=seq))
+    put(state, step, status=status, attempt=attempt, attempts=number, scheduled=seq, **changes)
 
 
 def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> None:
@@ -239,8 +247,8 @@ def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> N
         feedback=event.feedback,
         answers=answers,
     )
-    step = step._replace(running=(), stopped=None)
-    _schedule(state, step._replace(calls=(), compacted=NOT_COMPACTED) if afresh else step, attempt, entry.seq)
+    fresh: dict[str, Any] = {"calls": (), "compacted": NOT_COMPACTED} if afresh else {}
+    _schedule(state, step, attempt, entry.seq, running=(), stopped=None, **fresh)
 
 
 def current(state: RunState, attempt: str) -> StepState | None:
@@ -255,7 +263,7 @@ def started(state: RunState, _entry: ev.Entry, event: ev.AttemptStarted) -> None
     step = current(state, event.attempt)
     if step is not None and step.attempt is not None:
         attempt = step.attempt._replace(status=AttemptStatus.RUNNING, host=event.host)
-        put(state, step._replace(status=StepStatus.RUNNING, attempt=attempt))
+        put(state, step, status=StepStatus.RUNNING, attempt=attempt)
 
 
 def returned(state: RunState, _entry: ev.Entry, event: ev.AttemptReturned) -> None:
@@ -263,7 +271,7 @@ def returned(state: RunState, _entry: ev.Entry, event: ev.AttemptReturned) -> No
     step = current(state, event.attempt)
     if step is not None and step.attempt is not None:
         attempt = step.attempt._replace(status=AttemptStatus.RETURNED, returned=event)
-        put(state, step._replace(attempt=attempt))
+        put(state, step, attempt=attempt)
 
 
 def parked(state: RunState, _entry: ev.Entry, event: ev.AttemptParked) -> None:
@@ -283,7 +291,7 @@ def parked(state: RunState, _entry: ev.Entry, event: ev.AttemptParked) -> None:
         if (_turn_of(call_id) in turns if answer.decided else not answer.ok and not call_id.endswith(EFFECT))
     }
     attempt = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=event.open_calls, returned=None)
-    put(state, step._replace(status=StepStatus.WAITING, attempt=attempt._replace(answers=FrozenDict(kept))))
+    put(state, step, status=StepStatus.WAITING, attempt=attempt._replace(answers=FrozenDict(kept)))
 
 
 def _turn_of(call_id: str) -> str:
@@ -307,10 +315,11 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
         failures = (*failures, event.failure.class_)
     number = attempt.number if event.attempt and attempt is not None else 0
     end = Settlement(entry.seq, entry.at, event.failure, number, event.by)
-    changed = step._replace(failures=failures, failure=event.failure, settlements=(*step.settlements, end))
+    settlements = (*step.settlements, end)
+    changes: dict[str, Any] = {"failures": failures, "failure": event.failure, "settlements": settlements}
     if not event.final:
         # The next event schedules its retry.
-        put(state, changed._replace(status=StepStatus.PENDING, attempt=None, stopped=attempt))
+        put(state, step, status=StepStatus.PENDING, attempt=None, stopped=attempt, **changes)
         return
     result = attempt.returned if attempt is not None and event.ok and not event.by else None
     data = event.data
@@ -321,20 +330,14 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
         value = answered_value(step, result)
     stopped = (attempt or step.stopped) if can_continue(state, step, event.failure) else None
     failed = StepStatus.DROPPED if event.by else StepStatus.FAILED
-    settled = ended(changed)._replace(
-        status=StepStatus.COMPLETED if event.ok else failed,
-        calls=step.calls if stopped is not None else (),
-        data=data,
-        value=value,
-        by=event.by,
-        stopped=stopped,
-    )
-    put(state, settled)
+    status, calls = StepStatus.COMPLETED if event.ok else failed, step.calls if stopped is not None else ()
+    changes |= {**ended(step), "status": status, "calls": calls, "stopped": stopped}
+    put(state, step, data=data, value=value, by=event.by, **changes)
 
 
-def ended(step: StepState) -> StepState:
-    """Return a step without its attempt, with what it has done."""
-    return step._replace(attempt=None, calls=(), running=(), acted=step.has_acted, made=made_calls(step))
+def ended(step: StepState) -> dict[str, Any]:
+    """Return what changes of a step when its attempt is over: only what it has done is left of it."""
+    return {"attempt": None, "calls": (), "running": (), "acted": step.has_acted, "made": made_calls(step)}
 
 
 def can_continue(state: RunState, step: StepState, failure: Failure | None) -> bool:

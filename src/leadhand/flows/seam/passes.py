@@ -12,10 +12,12 @@ import contextlib
 import heapq
 import sys
 import traceback
+from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from inspect import iscoroutine
 from itertools import islice, takewhile
+from operator import itemgetter
 from types import FrameType
 from typing import Any, TypeVar, cast
 
@@ -256,7 +258,7 @@ class Pass:
             step = self.state.steps[key]
             if self._checked[key, name] == (of := (step.attempts, step.closed)):
                 continue
-            written = _written(step, name)
+            written = dict(_written(step, name))
             if any(written.get(n, each) != each or (step.ok and n not in written) for n, each in read.items()):
                 raise Stale(key)
             if step.closed:
@@ -264,11 +266,10 @@ class Pass:
         waiting, self.reading[:] = [*self.reading], []
         for reader in waiting:
             step = self.state.steps.get(reader.step.key)
-            written = {} if step is None else _written(step, reader.name)
-            if reader.index not in written:
-                reader.index = min((each for each in written if each >= reader.index), default=reader.index)
-            if step is not None and reader.index in written:  # unsound ones are left out while an answer is written
-                reader.value = written[reader.index]
+            written = () if step is None else _written(step, reader.name)
+            at = bisect_left(written, reader.index, key=itemgetter(0))
+            if step is not None and at < len(written):  # unsound ones are left out while an answer is written
+                reader.index, reader.value = written[at]
                 self._read.setdefault((step.key, reader.name), {})[reader.index] = reader.value
                 self._checked[step.key, reader.name] = step.attempts, step.closed
             elif step is not None and step.closed:
@@ -352,8 +353,8 @@ class Pass:
         return f" at line {place(self.file, lines[-1].lineno or 0)}" if lines else ""
 
 
-def _written(step: StepState, name: str) -> dict[int, Any]:
-    """Return the elements of an answer, by index: as they were written, and once it is accepted, all of them."""
+def _written(step: StepState, name: str) -> Sequence[tuple[int, Any]]:
+    """Return the elements of an answer with their indexes: as they were written, and once it is accepted, all."""
     if step.closed:
-        return dict(enumerate(list_of(object_of(step.value).get(name)))) if step.ok else {}
-    return dict(step.attempt.written) if step.attempt is not None else {}
+        return [*enumerate(list_of(object_of(step.value).get(name)))] if step.ok else ()
+    return step.attempt.written if step.attempt is not None else ()
