@@ -6,7 +6,8 @@ import pytest
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.tool import CallState, Source
-from leadhand.flows.passages import passages_in, unfenced
+from leadhand.flows.passages import passages_in
+from leadhand.flows.seam.results import unfenced
 
 
 def source(**changes: object) -> dict[str, object]:

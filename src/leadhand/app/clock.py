@@ -6,7 +6,7 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -62,7 +62,7 @@ _before = THRESHOLDS
 
 
 @contextmanager
-def rare_collections() -> Iterator[None]:
+def rare_collections() -> Generator[None]:
     """Raise the thresholds of the garbage collector until the last run that is driven meanwhile is released.
 
     Thresholds that the program has set higher, and a collector that it has switched off, stay as they are.

@@ -10,7 +10,7 @@ from . import events as ev
 from .approval import Approval, ApprovalStatus, Question, policy_of
 from .ids import step_of
 from .state import RunState, StepState
-from .tool import ApprovalPolicy, Effect, ToolSpec
+from .tool import ApprovalPolicy, CallState, Effect, ToolSpec
 from .work_order import Step
 
 
@@ -100,6 +100,15 @@ def open_question(state: RunState) -> Question | None:
 def dozes(state: RunState) -> bool:
     """Whether a run waits for timers and signals, and for nothing else."""
     return bool(state.unanswered) and not (state.live or state.unsettled or state.parked) and not open_question(state)
+
+
+def approval_note(state: RunState, call: CallState) -> str:
+    """Return what a person decided about a call, for a model; "" if nobody changed it or gave a reason."""
+    approval = state.approvals.get(call.call_id)
+    if approval is None or not approval.by or not (approval.edited or approval.reason):
+        return ""
+    said = " with these arguments in place of the ordered ones" if approval.edited else ""
+    return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"
 
 
 def is_gated(state: RunState) -> bool:

@@ -15,7 +15,6 @@ from leadhand.verify.claims import PASSAGE_ID, citations_in
 from leadhand.verify.material import Material, calls_of, earlier_answer
 
 _ID = re.compile(PASSAGE_ID)
-_FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})[ \t]*(?:markdown|md)\s*", re.IGNORECASE)
 LONGEST_PASSAGE = 4_000
 """Characters of a passage, at most. The tools of Leadhand cut far shorter ones; a user's tool may return anything."""
 
@@ -96,19 +95,6 @@ def passage_facts(passage: Passage) -> Json:
 def said(message: str) -> dict[str, Json]:
     """Return what a primitive tool says if it succeeded; :func:`~leadhand.core.tool.message_of` reads it."""
     return {"isError": False, "message": message}
-
-
-def unfenced(text: str) -> str:
-    """Return a Markdown text that a model has wrapped in a fence as Markdown, without the fence."""
-    first, *inside = text.strip().split("\n")
-    opens = _FENCE.fullmatch(first)
-    if opens is None or not inside or inside.pop().strip() != (mark := opens["mark"]):
-        return text
-    is_open = False  # whether a fence within the text is
-    for line in inside:
-        if line.startswith(mark):
-            is_open = not is_open or line.strip() != mark
-    return text if is_open else "\n".join(inside).removesuffix("\r")
 
 
 def digest_of(text: str) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.artifact import BLOB_KEY, blob_of
 from leadhand.core.outcome import may_be_used, source_numbers, sources_of
+from leadhand.core.relations import approval_note
 from leadhand.core.state import RunState, StepState
-from leadhand.core.tool import CallState, Effect
+from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, is_object, texts_in
 from leadhand.core.work_result import Claim, summary_of
 
@@ -147,12 +148,3 @@ def calls_of(state: RunState) -> Iterator[Json]:
         if each.kind == "call" and each.status in (ApprovalStatus.DENIED, ApprovalStatus.EXPIRED):
             error = f"not made, since a person did not allow it: {each.reason}".rstrip(": ")
             yield {"tool": each.tool, "effect": each.effect.value, "ok": False, "args": each.args, "error": error}
-
-
-def approval_note(state: RunState, call: CallState) -> str:
-    """Return what a person decided about a call, for a model; "" if nobody changed it or gave a reason."""
-    approval = state.approvals.get(call.call_id)
-    if approval is None or not approval.by or not (approval.edited or approval.reason):
-        return ""
-    said = " with these arguments in place of the ordered ones" if approval.edited else ""
-    return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"

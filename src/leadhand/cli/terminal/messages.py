@@ -40,8 +40,8 @@ from leadhand.core.limits import usd
 from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import CitedSource, RunDefinition, RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.work_result import Judgement
 from leadhand.flows.context_budget import ASSUMED_WINDOW
-from leadhand.flows.unjudged import judgement_of
 from leadhand.ports.runs import RunListing, duration_s
 from leadhand.stores.opening import database_at
 
@@ -198,7 +198,12 @@ def beside_lines(state: RunState) -> list[str]:
     finished = state.finished
     if finished is None:
         return []
-    evidence, done = evidence_part(state, judgement_of(state)), list(done_calls(state))
+    judgement = finished.judgement or Judgement()
+    if state.definition.judging:  # else it does not matter how many claims the answer has
+        from leadhand.flows.unjudged import judgement_of
+
+        judgement = judgement_of(state)
+    evidence, done = evidence_part(state, judgement), list(done_calls(state))
     return list(beside(finished.answer, evidence, done, calls_made(state), sample=finished.sample))
 
 

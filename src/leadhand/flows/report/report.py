@@ -11,9 +11,9 @@ from leadhand.core.state import RunState
 from leadhand.core.value import Json, compact_json, is_list, object_of
 from leadhand.core.work_result import Claim, Judgement
 from leadhand.flows.judging import Entry, Record, Round, contradictions, judge_round, judgement_of, verdicts_of
-from leadhand.flows.passages import Passage, of_passages, unfenced
+from leadhand.flows.passages import Passage, of_passages
 from leadhand.flows.seam.context import FlowContext
-from leadhand.flows.seam.results import Result, sha
+from leadhand.flows.seam.results import Result, sha, unfenced
 from leadhand.verify.claims import claims_of
 from leadhand.verify.judge import JUDGE
 from leadhand.verify.material import Material

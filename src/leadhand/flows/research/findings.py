@@ -13,8 +13,9 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.context_budget import context_budget, tokens
 from leadhand.flows.facts import earlier_facts, today
-from leadhand.flows.passages import Passage, WrittenFile, digest_of, unfenced
+from leadhand.flows.passages import Passage, WrittenFile, digest_of
 from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
+from leadhand.flows.seam.results import unfenced
 
 from .replies import written_out
 from .workers import LEAD, SUBAGENT, WRITER, Found

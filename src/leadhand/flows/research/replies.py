@@ -9,7 +9,8 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import message_of
 from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.flows.flow import Given as Result
-from leadhand.flows.passages import returned_passages, unfenced
+from leadhand.flows.passages import returned_passages
+from leadhand.flows.seam.results import unfenced
 from leadhand.verify.claims import citations_in
 
 from .workers import Found

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
 from inspect import cleandoc
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from leadhand.core import decide as do
 from leadhand.core.errors import FlowError
@@ -23,7 +23,6 @@ from leadhand.core.work_result import Judgement, ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.flow import Desk, Fits, Given
-from leadhand.verify.judge import Verifier
 
 from .details import PLAIN, Details
 from .function import FunctionFlow
@@ -35,6 +34,9 @@ from .pending import Asking, Join, Pending
 from .results import FlowMisuse, Result, StepFailed, sha
 from .waits import Waits
 from .worker import Worker, fingerprinted, name_in
+
+if TYPE_CHECKING:
+    from leadhand.verify.judge import Verifier
 
 
 class Ending(Protocol):

@@ -11,7 +11,7 @@ from leadhand.core.outcome import FlowAnswer, gap_of
 from leadhand.core.state import RunState
 from leadhand.core.value import compact_json, plain_json
 from leadhand.core.work_order import Step
-from leadhand.flows.passages import unfenced
+from leadhand.flows.seam.results import unfenced
 
 from .passes import Pass
 from .pending import Join, Pending

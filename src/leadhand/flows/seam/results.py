@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,13 +16,27 @@ from leadhand.core.errors import Failure
 from leadhand.core.state import StepState
 from leadhand.core.tool import Source
 from leadhand.core.value import Json, object_of
-from leadhand.flows.passages import unfenced
 
 
 def sha(value: Json) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of a JSON value."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def unfenced(text: str) -> str:
+    """Return a Markdown text that a model has wrapped in a fence as Markdown, without the fence."""
+    if not text.lstrip().startswith(("```", "~~~")):
+        return text
+    first, *inside = text.strip().split("\n")
+    opens = re.fullmatch(r"(?P<mark>`{3,}|~{3,})[ \t]*(?:markdown|md)\s*", first, re.IGNORECASE)
+    if opens is None or not inside or inside.pop().strip() != (mark := opens["mark"]):
+        return text
+    is_open = False  # whether a fence within the text is
+    for line in inside:
+        if line.startswith(mark):
+            is_open = not is_open or line.strip() != mark
+    return text if is_open else "\n".join(inside).removesuffix("\r")
 
 
 def refers(raw: Json) -> bool:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from leadhand.core.outcome import FlowAnswer, all_gaps, source_numbers, sources_of
+from leadhand.core.relations import approval_note
 from leadhand.core.state import RunState
 from leadhand.core.work_order import Subtask
 from leadhand.flows.context_budget import context_budget, fitting, page_size, tokens
 from leadhand.flows.facts import CONTEXT, asked, earlier_facts, today
 from leadhand.flows.flow import result_facts
 from leadhand.flows.seam.results import Result
-from leadhand.verify.material import approval_note
 
 from .roles import RoleName
 from .work import Work, is_exact
