@@ -17,10 +17,10 @@ from leadhand.core.ids import step_of
 from leadhand.core.value import Json, compact_json
 from leadhand.core.work_result import Claim
 from leadhand.flows import FlowContext
-from leadhand.flows.context_budget import context_budget, tokens
+from leadhand.flows.facts import context_budget, tokens
 from leadhand.flows.judging import calls_shown, shards_of, verifying
-from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.pending import Details
 from leadhand.verify.judge import JUDGE, Verifier, judge_facts, judging_workers, reply_schema
 
 from .cases import Draft

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from leadhand.core.run import RunStatus
     from leadhand.core.tool import Effect, Source, ToolReturn
     from leadhand.core.work_result import Claim
-    from leadhand.flows.seam.worker import Worker
+    from leadhand.flows.seam.function import Worker
     from leadhand.ports import ToolContext
     from leadhand.runs import Answer, Run
     from leadhand.tools.decorator import Tool, tool
@@ -44,7 +44,7 @@ _WHERE = {
     "leadhand.core.work_result": "Claim",
     "leadhand.core.run": "RunStatus",
     "leadhand.core.tool": "Effect Source ToolReturn",
-    "leadhand.flows.seam.worker": "Worker",
+    "leadhand.flows.seam.function": "Worker",
     "leadhand.ports": "ToolContext",
     "leadhand.runs": "Answer Run",
     "leadhand.tools.decorator": "Tool tool",

@@ -26,8 +26,7 @@ from leadhand.core.run import WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
 from leadhand.core.work_result import Check
-from leadhand.flows.seam.function import FunctionFlow
-from leadhand.flows.seam.worker import Worker
+from leadhand.flows.seam.function import FunctionFlow, Worker
 from leadhand.in_sync import InSync
 from leadhand.mapping import Mapped
 from leadhand.ports import ContextStore, Models

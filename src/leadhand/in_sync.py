@@ -12,8 +12,8 @@ from leadhand.app.new_limits import NewLimits
 from leadhand.app.runtime import Runtime
 from leadhand.app.steering.led import listed
 from leadhand.core.errors import UsageError
+from leadhand.flows.seam.function import Worker
 from leadhand.flows.seam.results import Result
-from leadhand.flows.seam.worker import Worker
 from leadhand.mapping import Mapped
 from leadhand.runs import Answer, Answering, Run, ValueT
 

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 from leadhand.app.project.worker_files import load_worker_file as load_worker_file
-from leadhand.flows.seam.worker import Worker as Worker
+from leadhand.flows.seam.function import Worker as Worker

@@ -20,8 +20,8 @@ from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.worker import Worker
 from leadhand.flows import FlowContext
 from leadhand.flows.flow import Desk
-from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.pending import Details
 from leadhand.ports import ModelError
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives
 

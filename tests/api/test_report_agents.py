@@ -371,7 +371,7 @@ CHILD = """
 import asyncio, os, signal, sys
 from leadhand import Leadhand
 from leadhand.core.worker import Worker
-from leadhand.flows.seam.details import Details
+from leadhand.flows.seam.pending import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.testing.scripted_model import ScriptedModel, says
 

@@ -22,12 +22,11 @@ from leadhand.core.evolve import evolve, start
 from leadhand.core.ids import model_call_id, tool_call_id
 from leadhand.core.limits import NOTHING, Limits, Money, Usage
 from leadhand.core.outcome import unproven_call
-from leadhand.core.references import references
 from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import AttemptStatus, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import AttemptState, ModelTurn, RunState
 from leadhand.core.tool import Effect, Source, ToolSpec
-from leadhand.core.work_order import OpenCall
+from leadhand.core.work_order import OpenCall, references
 from leadhand.core.work_result import Check, ResultData
 from leadhand.engine.work import kept_after
 from leadhand.flows.closing import policy_of

@@ -16,7 +16,7 @@ from leadhand.core.tool import Ask, Source, ToolSpec
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
-from leadhand.flows.seam.details import PLAIN, Details
+from leadhand.flows.seam.pending import PLAIN, Details
 
 DELEGATES = tuple(
     ToolSpec(name=name, description="Another worker does it.", parameters={"type": "object"}, delegate=True)

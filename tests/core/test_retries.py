@@ -12,7 +12,7 @@ from core.histories import History, failure
 from core.own import current, history_of
 from leadhand.core import decide as do
 from leadhand.core import events as ev
-from leadhand.core.decide.retries import (
+from leadhand.core.decide.attempts import (
     CUT,
     FIRST_DELAY_S,
     LONGEST_DELAY_S,

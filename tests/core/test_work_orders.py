@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from core.histories import definition
 from leadhand.core.ids import subtask_key
-from leadhand.core.references import references_in, renamed
-from leadhand.core.work_order import Subtask, WorkOrder, tie_problems
+from leadhand.core.work_order import Subtask, WorkOrder, references_in, renamed, tie_problems
 from leadhand.flows.seam.orders import issue, order_problems
 
 RUN = definition()

@@ -23,7 +23,7 @@ from leadhand.cli.catalogue import COMMANDS
 from leadhand.cli.errors import Exit
 from leadhand.cli.parser import LEAVES, Leaf, Option
 from leadhand.core import errors
-from leadhand.core.decide.retries import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, retry_after_s
+from leadhand.core.decide.attempts import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, retry_after_s
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Limits
 from leadhand.flows.work_order.reviewing import SHARD

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.core.references import Unresolved, pointed, references, renamed, resolved
+from leadhand.core.work_order import Unresolved, pointed, references, renamed, resolved
 from leadhand.core.work_result import ResultData
 from leadhand.engine.gate import schema_flaw, schema_problems
 

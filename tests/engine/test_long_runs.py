@@ -13,7 +13,7 @@ from engine.worlds import ask, plan
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.flows.context_budget import TOKENS_PER_SUBTASK
+from leadhand.flows.facts import TOKENS_PER_SUBTASK
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from leadhand.testing.steps import results_of, worker_of
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.core.errors import ToolError
-from leadhand.flows.offline.words import day_phrase
+from leadhand.flows.offline.reading import day_phrase
 from leadhand.tools.weather import WEEKDAYS, in_words, read_day
 
 SATURDAY = date(2026, 11, 21)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from asking import HOTELS, WEATHER, args_of, offer, planned, ways
 
-from leadhand.flows.offline.words import read_words
+from leadhand.flows.offline.reading import read_words
 from leadhand.tools.gazetteer import sights_named, towns_named
 
 

@@ -13,7 +13,7 @@ from leadhand.app.workers.declared import tool_names
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.gate import schema_problems
-from leadhand.flows.seam.worker import Worker
+from leadhand.flows.seam.function import Worker
 
 WHOLE = """---
 # a comment

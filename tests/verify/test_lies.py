@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.flows.context_budget import FRAME, tokens
+from leadhand.flows.facts import FRAME, tokens
 
 from .lies import NAMES, Lie, Truthful, lying, shows
 from .runs import Played, play

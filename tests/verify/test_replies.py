@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leadhand.core.value import texts_in
 from leadhand.core.work_result import DOUBTED, ClaimVerdict, Doubt
-from leadhand.flows.context_budget import tokens
+from leadhand.flows.facts import tokens
 from leadhand.flows.judging import MOST_CLAIMS, Entry, calls_shown, judgement_of, keys_of, shards_of
 from leadhand.verify.claims import claims_of
 from leadhand.verify.exact import plain

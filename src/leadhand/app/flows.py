@@ -18,9 +18,8 @@ from leadhand.core.value import one_line, shown
 from leadhand.core.worker import Worker
 from leadhand.engine.gate import schema_problems
 from leadhand.flows.offline.rule import Rules
-from leadhand.flows.seam.function import FunctionFlow
-from leadhand.flows.seam.worker import Worker as ProgramWorker
-from leadhand.flows.seam.worker import with_tools
+from leadhand.flows.seam.function import FunctionFlow, with_tools
+from leadhand.flows.seam.function import Worker as ProgramWorker
 from leadhand.flows.work_order.flow import WORK_ORDER
 
 if TYPE_CHECKING:

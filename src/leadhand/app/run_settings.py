@@ -32,7 +32,7 @@ from leadhand.core.value import shown
 from leadhand.core.work_result import Check
 from leadhand.core.worker import EVERY_WORKER, LONGEST_INSTRUCTIONS, WILDCARDS, Worker, with_more
 from leadhand.flows.seam.function import FunctionFlow
-from leadhand.flows.seam.worker import Worker as ProgramWorker
+from leadhand.flows.seam.function import Worker as ProgramWorker
 from leadhand.ports import Models
 from leadhand.tools.decorator import Tool
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from .errors import Failure, FailureClass
 from .events import RunFinished
-from .references import references
 from .run import CitedSource, Gap, RunDefinition, RunStatus
 from .state import RunState, StepState
 from .text import is_blank
@@ -15,7 +14,7 @@ from .tool import INDETERMINATE, CallState
 from .value import Json, is_list, is_object
 from .words import failures as words
 from .words.failures import unproven, written_call
-from .work_order import Subtask
+from .work_order import Subtask, references
 from .work_result import ClaimVerdict, Judgement, ResultData, VerdictKind
 
 

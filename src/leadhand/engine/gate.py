@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Any, Generic, TypeVar, cast
 
 from leadhand.core.errors import Failure, FailureClass
-from leadhand.core.references import references
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, shown
 from leadhand.core.words.failures import ANOTHER_MODEL
+from leadhand.core.work_order import references
 from leadhand.core.worker import output_schema
 from leadhand.ports import Work
 

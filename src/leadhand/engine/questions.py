@@ -9,10 +9,9 @@ from datetime import datetime
 from leadhand.core import decide as do
 from leadhand.core.approval import Approval
 from leadhand.core.ids import tool_call_id
-from leadhand.core.references import references_in
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
-from leadhand.core.work_order import OpenCall
+from leadhand.core.work_order import OpenCall, references_in
 from leadhand.engine.work import is_by_hand
 from leadhand.flows.facts import clarified_request
 

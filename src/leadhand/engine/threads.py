@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leadhand.engine.tool_returns import described
-from leadhand.flows.seam.lines import blocked, waits_at
+from leadhand.flows.seam.passes import blocked, waits_at
 
 _T = TypeVar("_T")
 

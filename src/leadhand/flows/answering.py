@@ -21,21 +21,18 @@ from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, object_of, objects_of, text_of
 from leadhand.core.work_result import Claim, Doubt, Judgement
-from leadhand.flows.seam.results import unfenced
 from leadhand.verify.claims import citations_in, claims_of, claims_of_answer, claims_of_value
 from leadhand.verify.judge import CONFIRM, MissingPart, instructions
 from leadhand.verify.material import Facts, Material, found_out, of_results
 
-from .context_budget import context_budget, fitting, tokens
-from .facts import clarified_request, today
+from .facts import clarified_request, context_budget, fitting, today, tokens
 from .flow import Given as Returned
 from .judging import Record, Round, contradictions, judge_round, judgement_of
 from .passages import Numbered, body, of_passages
 from .seam.context import FlowContext
-from .seam.details import Details
 from .seam.outcomes import stated, waived
-from .seam.pending import Pending
-from .seam.results import Result, sha
+from .seam.pending import Details, Pending
+from .seam.results import Result, sha, unfenced
 from .shaping import digests_of, results_of, shape_of_answer
 
 CORRECTS = "$corrects"

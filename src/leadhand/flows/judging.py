@@ -31,12 +31,11 @@ from leadhand.verify.judge import (
 )
 from leadhand.verify.material import Material
 
-from .context_budget import context_budget, fitting, grouped, tokens
-from .facts import clarified_request, today
+from .facts import clarified_request, context_budget, fitting, grouped, today, tokens
 from .flow import Code, Desk
 from .flow import Given as Returned
 from .seam.context import FlowContext
-from .seam.details import Details
+from .seam.pending import Details
 from .seam.results import Result
 
 LONGEST_DESCRIPTION = 500

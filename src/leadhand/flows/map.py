@@ -11,11 +11,9 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, is_object
 
 from .seam.context import FlowContext
-from .seam.details import Details
-from .seam.function import FunctionFlow
-from .seam.pending import Pending
+from .seam.function import FunctionFlow, Worker
+from .seam.pending import Details, Pending
 from .seam.results import Result, sha
-from .seam.worker import Worker
 
 MAP = "map"
 """The name of the flow."""

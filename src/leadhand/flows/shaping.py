@@ -16,12 +16,11 @@ from leadhand.core.outcome import FlowAnswer, failure_gap, may_be_used, used_by
 from leadhand.core.state import RunState, StepState
 from leadhand.core.worker import Worker
 
-from .context_budget import context_budget, fitting, tokens
-from .facts import today
+from .facts import context_budget, fitting, today, tokens
 from .flow import Given as Returned
 from .flow import result_facts
 from .seam.context import FlowContext
-from .seam.details import Details
+from .seam.pending import Details
 from .seam.results import Result, sha
 
 SHAPE = "shape"

@@ -7,19 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leadhand.core.conversation import ToolMessage
-from leadhand.core.references import references
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import GIVE_UP
 from leadhand.core.value import object_of, objects_of, text_of
+from leadhand.core.work_order import references
 from leadhand.core.worker import Worker as Recorded
 
 from .facts import earlier_facts, today
 from .offline.rule import Call, OfflineRequest, Reply
 from .seam.context import FlowContext
-from .seam.details import Details
-from .seam.function import FunctionFlow
+from .seam.function import FunctionFlow, Worker
+from .seam.pending import Details
 from .seam.results import Result
-from .seam.worker import Worker
 from .work_order.offline import compose, plan
 
 SOLO = "solo"

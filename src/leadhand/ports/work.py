@@ -27,7 +27,7 @@ from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import Code, Given
-from leadhand.flows.seam.details import Details
+from leadhand.flows.seam.pending import Details
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,10 +35,9 @@ from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
 from leadhand.flows.closing import policy_of
 from leadhand.flows.flow import Given
-from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.function import FunctionFlow, as_tool
 from leadhand.flows.seam.outcomes import steps_asked
 from leadhand.flows.seam.run import FunctionRun
-from leadhand.flows.seam.worker import as_tool
 from leadhand.tools.decorator import Tool
 from leadhand.verify.judge import judging_workers
 

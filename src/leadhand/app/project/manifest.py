@@ -20,7 +20,7 @@ from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.run import WorkerCalls
 from leadhand.core.value import Value, shown
 from leadhand.core.work_result import Check
-from leadhand.flows.seam.worker import Worker
+from leadhand.flows.seam.function import Worker
 from leadhand.tools.limits import MOST_AT_ONCE, ToolSettings
 
 

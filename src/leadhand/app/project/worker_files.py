@@ -15,7 +15,7 @@ from leadhand.core.value import Value, is_object, one_line
 from leadhand.core.worker import WORKER_NAME, CallSettings
 from leadhand.core.worker import Worker as Recorded
 from leadhand.engine.gate import schema_flaw
-from leadhand.flows.seam.worker import Worker
+from leadhand.flows.seam.function import Worker
 
 SUFFIX = ".worker"
 FENCE = "---"

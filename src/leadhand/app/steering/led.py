@@ -15,7 +15,7 @@ from leadhand.app.arguments import json_value
 from leadhand.app.flows import DEFAULT, MAP, SOLO
 from leadhand.core.errors import UsageError
 from leadhand.core.value import Json, one_line, shown
-from leadhand.flows.seam.worker import Worker
+from leadhand.flows.seam.function import Worker
 
 HOW = "Pass a Worker, or the name of one of the project."
 INPUTS = "Pass a list of texts or of JSON objects."

@@ -13,8 +13,8 @@ from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
 from leadhand.core.value import Json, compact_json, list_of
 from leadhand.core.worker import ALL_TOOLS, WILDCARDS, Worker
 from leadhand.engine.gate import input_of
-from leadhand.flows.seam.worker import Worker as ProgramWorker
-from leadhand.flows.seam.worker import as_tool, with_tools
+from leadhand.flows.seam.function import Worker as ProgramWorker
+from leadhand.flows.seam.function import as_tool, with_tools
 from leadhand.tools.limits import flaw
 from leadhand.tools.toolbox import Toolbox
 

@@ -41,7 +41,7 @@ from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import CitedSource, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.work_result import Judgement
-from leadhand.flows.context_budget import ASSUMED_WINDOW
+from leadhand.flows.facts import ASSUMED_WINDOW
 from leadhand.ports.runs import RunListing, duration_s
 from leadhand.stores.opening import database_at
 

@@ -18,8 +18,19 @@ from leadhand.core.state import RunState
 from leadhand.core.words.failures import ASK_AGAIN, ASK_OTHERWISE, FIX_FLOW, needs_failed
 
 from .asks import Answer, due_calls, waits
-from .attempts import Conclude, IssueStep, Lose, Settle, Start, failure_of, settled, time_is_up, under_way
-from .orders import IssueOrder, Judge
+from .attempts import (
+    Conclude,
+    IssueOrder,
+    IssueStep,
+    Judge,
+    Lose,
+    Settle,
+    Start,
+    failure_of,
+    settled,
+    time_is_up,
+    under_way,
+)
 from .requests import DecideRequest
 
 

@@ -1,27 +1,71 @@
-"""Create steps, and judge, retry, continue and end their attempts."""
+"""Create orders and steps, and judge, retry, continue and end attempts."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, policy_of
-from leadhand.core.errors import MAX_TURNS, Failure, FailureClass, Refused
+from leadhand.core.errors import AWAY, MAX_TURNS, Failure, FailureClass, Refused
 from leadhand.core.evolve.steps import WORKER, can_continue
-from leadhand.core.ids import attempt_id, step_of
-from leadhand.core.references import references
+from leadhand.core.ids import attempt_id, order_id, step_of
+from leadhand.core.limits import LONGEST_WAIT_S, Limits
 from leadhand.core.relations import is_gated, is_work, tools_of_worker
-from leadhand.core.run import AttemptStatus, RunStatus
+from leadhand.core.run import AttemptStatus, RunStatus, StepStatus
 from leadhand.core.state import AttemptState, RunState, StepState
-from leadhand.core.tool import ApprovalPolicy, Effect
+from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.words.failures import indeterminate, out_of_time, to_raise
-from leadhand.core.work_order import OpenCall, Step, Subtask
-from leadhand.core.work_result import ResultData
+from leadhand.core.work_order import OpenCall, Step, Subtask, WorkOrder, references
+from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind
 from leadhand.core.worker import WILDCARDS, Worker, with_more
 
-from .retries import CUT, TOO_LONG, retry_after_s
+FIRST_DELAY_S = 0.5
+LONGEST_DELAY_S = 30.0
+MAX_LOSSES = 5
+"""The number of lost attempts after which a subtask fails, since the subtask itself may crash the process."""
+
+
+def retry_after_s(failure: Failure, count: int, key: str, limits: Limits, tool: ToolSpec | None) -> float | None:
+    """Return the seconds to wait for the retry after a failure, of which class there were ``count`` before; None if
+    the failure is final. The jitter of the back-off is hashed from ``key``, so that decisions are reproducible."""
+    delay = 0.0
+    match failure.class_:
+        case FailureClass.TRANSIENT:
+            if failure.type == AWAY or count >= (limits.max_retries if tool is None else tool.retries):
+                return None
+            delay = backoff_s(count, key)
+        case FailureClass.RATE_LIMITED:
+            # Not counted as a failed attempt: retries end at the run's deadline, and the back-off slows them down.
+            delay = backoff_s(min(count, 6), key)
+        case FailureClass.INVALID if count < limits.max_repairs and failure.type in REPAIRABLE:
+            pass
+        case FailureClass.LOST if count < MAX_LOSSES:
+            pass
+        case _:
+            return None
+    return min(max(delay, failure.retry_after_s or 0.0), LONGEST_WAIT_S)
+
+
+CUT = "cut_answer"
+"""The type of the ``invalid`` failure of an answer that was cut off at its token limit."""
+TOO_LONG = "it is too long"
+"""The feedback about such an answer."""
+REPAIRABLE = frozenset({"unproven", "bad_thought", CUT})
+"""Types of ``invalid`` failures that a retry with feedback can fix; most are found by the gate."""
+
+
+def backoff_s(count: int, key: str) -> float:
+    """Seconds to wait before the retry after ``count`` earlier failures: exponential, with jitter from ``key``.
+
+    "Full jitter" between half and the whole of the exponential delay, after Brooker, "Exponential Backoff And Jitter"
+    (AWS Architecture Blog, 2015).
+    """
+    whole = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2**count)
+    fraction = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") / 2**32
+    return whole * (0.5 + 0.5 * fraction)
 
 
 class IssueStep(NamedTuple):
@@ -226,3 +270,57 @@ def under_way(state: RunState, key: str) -> AttemptState:
     if step is None or step.attempt is None:
         raise Refused(f"{key} has no running attempt")
     return step.attempt
+
+
+# --- orders ----------------------------------------------------------------------------------------------------------
+
+
+class IssueOrder(NamedTuple):
+    """Issue an order, which is immutable from then on. ``workers`` carry it out, and are defined if the run does not
+    know them."""
+
+    order: WorkOrder
+    workers: Sequence[Worker] = ()
+
+    def decide(self, state: RunState, _now: datetime) -> list[ev.AnyEvent]:
+        order, expected = self.order, order_id(len(state.orders) + 1)
+        if order.work_order_id != expected:
+            raise Refused(f"the next order is {expected}, not {order.work_order_id}")
+        repaired = [each.repairs_subtask for each in order.subtasks if each.repairs_subtask is not None]
+        if len({*repaired}) < len(repaired) or not all(_repairable(state, key) for key in repaired):
+            raise Refused("a subtask does not need repair, or is repaired twice")
+        for key, subtask in zip(order.subtask_keys, order.subtasks, strict=True):
+            if key in state.steps and (not state.steps[key].is_early or state.steps[key].subtask != subtask):
+                raise Refused(f"{key} is another subtask")
+        return [*define(state, self.workers), ev.OrderIssued(order=order)]
+
+
+def _repairable(state: RunState, key: str) -> bool:
+    subtask = state.steps.get(key)
+    return subtask is not None and bool(subtask.order) and not subtask.accepted
+
+
+class Judge(NamedTuple):
+    """Record a review of an order whose subtasks are settled. A result without a verdict is not accepted."""
+
+    work_order_id: str
+    review: Review
+
+    def decide(self, state: RunState, _now: datetime) -> list[ev.AnyEvent]:
+        given = {verdict.subtask: verdict for verdict in self.review.verdicts}
+        order = state.orders.get(self.work_order_id)
+        if order is None or order.open or order.review is not None:
+            raise Refused(f"{self.work_order_id} is not waiting for a review")
+        verdicts = tuple(_recorded(state, given[key]) for key in order.order.subtask_keys if key in given)
+        review = self.review.evolve(verdicts=verdicts, answer=None)
+        return [ev.ResultsJudged(work_order_id=self.work_order_id, review=review)]
+
+
+def _recorded(state: RunState, verdict: Verdict) -> Verdict:
+    """The verdict to record: a person's decision takes precedence, and only a completed result can be accepted."""
+    step = state.steps[verdict.subtask]
+    if step.by and step.verdict is not None:
+        return step.verdict
+    if verdict.verdict is VerdictKind.ACCEPT and step.status is not StepStatus.COMPLETED:
+        return verdict.evolve(verdict=VerdictKind.DROP, reason=f"it is {step.status} and cannot be accepted")
+    return verdict

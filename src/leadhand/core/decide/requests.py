@@ -10,11 +10,11 @@ from typing import NamedTuple
 from leadhand.core import events as ev
 from leadhand.core.errors import CODE_FAILED, RAN_OUT, Refused
 from leadhand.core.ids import step_of
-from leadhand.core.references import references
 from leadhand.core.relations import descendants, open_approvals
 from leadhand.core.run import UNSUCCESSFUL, AttemptStatus, RunStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.words.failures import skipped
+from leadhand.core.work_order import references
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
 

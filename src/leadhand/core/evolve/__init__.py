@@ -19,7 +19,7 @@ from leadhand.core.run import RunStatus, with_turns
 from leadhand.core.state import RunState
 from leadhand.core.value import FrozenDict, compact_json
 
-from . import calls, people, steps
+from . import calls, steps
 
 
 def start(run_id: str, entry: ev.Entry) -> RunState:
@@ -223,8 +223,8 @@ _APPLY: dict[type, Callable[[RunState, ev.Entry, Any], None]] = {
     ev.ResultsJudged: steps.judged,
     ev.StepIssued: steps.issued,
     ev.StepRequested: _step_requested,
-    ev.StepSettled: people.settled,
-    ev.RequestDecided: people.request_decided,
+    ev.StepSettled: calls.settled,
+    ev.RequestDecided: calls.request_decided,
     ev.AttemptScheduled: steps.scheduled,
     ev.AttemptStarted: steps.started,
     ev.AttemptReturned: steps.returned,

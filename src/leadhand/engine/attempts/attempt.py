@@ -12,16 +12,15 @@ from functools import cached_property
 from typing import Any
 
 from leadhand.core.artifact import BLOB_ABOVE
-from leadhand.core.decide.retries import TOO_LONG
+from leadhand.core.decide.attempts import TOO_LONG
 from leadhand.core.errors import Failure, FailureClass, FlowError
 from leadhand.core.events import AttemptReturned, NoteEmitted
 from leadhand.core.outcome import unproven_call
-from leadhand.core.references import resolved
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, text_of
 from leadhand.core.words.failures import ASK_OTHERWISE, NOT_ACCEPTED, written_call
-from leadhand.core.work_order import Subtask
+from leadhand.core.work_order import Subtask, resolved
 from leadhand.core.work_result import summary_of
 from leadhand.engine.attempts.conversation import ENDING, MOST_IDLE, Conversation, asked_again, ordered_call
 from leadhand.engine.attempts.conversation_turn import Turn

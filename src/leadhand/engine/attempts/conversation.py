@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
-from leadhand.core.decide.retries import TOO_LONG
+from leadhand.core.decide.attempts import TOO_LONG
 from leadhand.core.errors import FailureClass
-from leadhand.core.references import resolved
 from leadhand.core.state import Compacted, ModelTurn
 from leadhand.core.tool import OF_RUN, CallState, Effect
 from leadhand.core.value import Json, compact_json
+from leadhand.core.work_order import resolved
 from leadhand.engine.attempts.conversation_turn import REPEATED, Turn
 from leadhand.engine.log import RunLog
 from leadhand.ports import Work

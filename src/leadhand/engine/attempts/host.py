@@ -24,7 +24,7 @@ from leadhand.engine.calls.permits import Bounded, TimeIsUp
 from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import Redactor
-from leadhand.flows.context_budget import ASSUMED_WINDOW, context_budget, tokens
+from leadhand.flows.facts import ASSUMED_WINDOW, context_budget, tokens
 from leadhand.ports import ContextStore, Work
 from leadhand.verify.judge import JUDGE, cut_to_part
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from pydantic_core import to_json
 
-from leadhand.core.decide.retries import retry_after_s
+from leadhand.core.decide.attempts import retry_after_s
 from leadhand.core.errors import Failure, FailureClass, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.tool import Ask, CachedFrom, CallState, Delegate, Effect, ToolReturn, ToolSpec, WriteArtifact

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, text_of
 
-from .reading import Clause, Mark, Text
-from .words import FUNCTION, PLACES, SAID, WORDS, slug, stem_of
+from .reading import FUNCTION, PLACES, SAID, WORDS, Clause, Mark, Text, slug, stem_of
 
 HOW = (
     "the built-in offline model only understands English questions about weather and directions, and tools named in "

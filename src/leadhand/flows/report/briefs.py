@@ -11,8 +11,7 @@ from pydantic_core import to_jsonable_python
 from leadhand.core.artifact import blob_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json
-from leadhand.flows.context_budget import context_budget, fitting, tokens
-from leadhand.flows.facts import earlier_facts, today
+from leadhand.flows.facts import context_budget, earlier_facts, fitting, today, tokens
 from leadhand.flows.flow import Given as Result
 from leadhand.flows.passages import Passage, returned_passages
 

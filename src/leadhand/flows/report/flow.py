@@ -25,13 +25,12 @@ from leadhand.core.text import did_you_mean
 from leadhand.core.value import is_object, object_of
 from leadhand.core.worker import Worker
 from leadhand.flows.flow import Desk
-from leadhand.flows.plan_gate import denial
 from leadhand.flows.seam.context import FlowContext
-from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
-from leadhand.flows.seam.pending import Pending
+from leadhand.flows.seam.pending import Details, Pending
 from leadhand.flows.seam.results import Denied, Result
 from leadhand.flows.seam.run import FunctionRun
+from leadhand.flows.seam.waits import denial
 
 from .agents import BoundAgent, worker_of
 from .briefs import research_problems, shown_to, with_passages

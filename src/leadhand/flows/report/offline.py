@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from leadhand.core.value import Json, list_of, object_of, objects_of, text_of
+from leadhand.flows.offline.reading import content_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
-from leadhand.flows.offline.words import content_of
 from leadhand.flows.passages import passages_of
 
 from .stages import PLANNER, RESEARCHER, REVIEWER, WRITER

@@ -11,8 +11,7 @@ from typing import Any
 from leadhand.core.relations import descendants
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of, objects_of, text_of
-from leadhand.flows.context_budget import context_budget, tokens
-from leadhand.flows.facts import earlier_facts, today
+from leadhand.flows.facts import context_budget, earlier_facts, today, tokens
 from leadhand.flows.passages import Passage, WrittenFile, digest_of
 from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
 from leadhand.flows.seam.results import unfenced

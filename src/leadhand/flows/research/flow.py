@@ -14,9 +14,8 @@ from pydantic import Field
 
 from leadhand.core.outcome import FlowAnswer
 from leadhand.flows.seam.context import FlowContext
-from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
-from leadhand.flows.seam.pending import Pending
+from leadhand.flows.seam.pending import Details, Pending
 from leadhand.flows.seam.results import Result
 
 from .answer import answer

@@ -10,8 +10,8 @@ from leadhand.core.artifact import MEMORY
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, objects_of, text_of
+from leadhand.flows.offline.reading import content_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
-from leadhand.flows.offline.words import content_of
 from leadhand.flows.report import offline as report
 
 from .workers import LEAD, PARALLEL, SUBAGENT, WRITER

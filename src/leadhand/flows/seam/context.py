@@ -24,16 +24,13 @@ from leadhand.core.worker import ALL_TOOLS, with_more
 from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.flow import Desk, Fits, Given
 
-from .details import PLAIN, Details
-from .function import FunctionFlow
-from .identity import digested, encoded
+from .function import FunctionFlow, Worker, fingerprinted, name_in
 from .orders import WORK, asked_order
 from .outcomes import answer_of
 from .passes import Pass
-from .pending import Asking, Join, Pending
-from .results import FlowMisuse, Result, StepFailed, sha
+from .pending import PLAIN, Asking, Details, Join, Pending
+from .results import FlowMisuse, Result, StepFailed, digested, encoded, sha
 from .waits import Waits
-from .worker import Worker, fingerprinted, name_in
 
 if TYPE_CHECKING:
     from leadhand.verify.judge import Verifier

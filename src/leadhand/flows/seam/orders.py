@@ -9,18 +9,16 @@ from typing import Any
 
 from leadhand.core.evolve.steps import WORKER
 from leadhand.core.ids import order_id, subtask_key
-from leadhand.core.references import references, renamed, resolved
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean, listed
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, is_object
-from leadhand.core.work_order import Subtask, WorkOrder, tie_problems
+from leadhand.core.work_order import Subtask, WorkOrder, references, renamed, resolved, tie_problems
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.flows.facts import CONTEXT, asked, today
 from leadhand.flows.flow import instructions_in, result_facts
-
-from .identity import encoded, is_same
+from leadhand.flows.seam.results import encoded, is_same
 
 WORK = Worker(
     name=WORKER,

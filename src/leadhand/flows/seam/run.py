@@ -27,15 +27,12 @@ from leadhand.core.worker import Worker as Recorded
 from leadhand.flows.flow import Given
 
 from .context import NOTHING, FlowContext, Provided
-from .details import PLAIN, Checks, Details
-from .function import FunctionFlow
-from .identity import resolved
+from .function import FunctionFlow, Worker, name_in
 from .orders import WORK, child, work
 from .outcomes import answer_now, stated, steps_asked
 from .passes import Pass, Stale
-from .pending import Pending
-from .results import FlowMisuse, Retry, StepFailed, refers
-from .worker import Worker, name_in
+from .pending import PLAIN, Checks, Details, Pending
+from .results import FlowMisuse, Retry, StepFailed, refers, resolved
 
 GIVEN_UP = Failure.of("the flow no longer asks for it", "left_out", FailureClass.REJECTED, FIX_FLOW)
 GO_ON, STOP = "continue", "stop"

@@ -1,4 +1,4 @@
-"""What a flow waits for besides work: people, times and signals."""
+"""What a flow waits for besides work: people, who approve plans, too, times and signals."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import Any, TypeVar
 
 from leadhand.core import decide as do
 from leadhand.core.approval import Approval, ApprovalStatus, Question
+from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import attempt_id
 from leadhand.core.relations import is_gated
 from leadhand.core.state import RunState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, is_object
-from leadhand.flows.plan_gate import page_id
 
-from .identity import encoded, is_same
 from .passes import Pass
 from .pending import Pending
-from .results import Approved, Denied, Result, sha
+from .results import Approved, Denied, Result, encoded, is_same, sha
 
 _T = TypeVar("_T")
 
@@ -127,3 +126,43 @@ class Waits:
         """Return a key of a question or a note, with a number if this pass has used it before."""
         self._numbers[key] += 1
         return key if self._numbers[key] == 1 else f"{key}-{self._numbers[key]}"
+
+
+# --- plans that a person may have to approve -------------------------------------------------------------------------
+
+
+MOST_PLANS = 3
+"""How many plans of one run a person is shown at most: each after the first because the one before was denied."""
+PLAN_DENIED = "plan_denied"
+"""The type of the failure of a run whose plan nobody approved."""
+DENIED = """\
+A person has denied the plans in `denied`, each for its `reason`. Make another plan, which respects every reason."""
+"""Further instructions for a planner whose plan was denied."""
+
+
+def page_id(number: int, plan: int = 1) -> str:
+    """Return the id of the step that writes the ``number``-th page of the ``plan``-th plan, counted from 1."""
+    first = "plan" if plan == 1 else f"plan-v{plan}"
+    return first if number == 1 else f"{first}-{number}"
+
+
+def denial(reason: str, by: str, number: int, *, late: bool) -> Failure | None:
+    """Return why a run ends after the ``number``-th plan that a person denied; None if another plan is made."""
+    if late:
+        return _failure("nobody approved the plan in time", "run it again, and approve its plan")
+    what, reason = f"{by or 'a person'} denied the plan", reason.strip()
+    if not reason:
+        return _failure(what, "ask for something else, or deny the plan with a reason to get another one")
+    if number < MOST_PLANS:
+        return None
+    return _failure(f"{what}: {reason} ({number} plans were denied)", "say in the request how to do it")
+
+
+def made_again() -> Failure:
+    """Return why a run ends that has made a plan again which a person had denied."""
+    message = "the lead made the plan again that a person had denied"
+    return _failure(message, "say in the request what it should do instead")
+
+
+def _failure(message: str, how: str) -> Failure:
+    return Failure.of(message, PLAN_DENIED, FailureClass.REJECTED, how)

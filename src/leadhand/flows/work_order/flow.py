@@ -18,12 +18,12 @@ from leadhand.core.outcome import FlowAnswer, failure_gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of
 from leadhand.core.work_order import Subtask
-from leadhand.flows.context_budget import context_budget, fitting, is_too_large, tokens
+from leadhand.flows.facts import context_budget, fitting, is_too_large, tokens
 from leadhand.flows.seam.context import FlowContext
-from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.outcomes import stated
+from leadhand.flows.seam.pending import Details
 from leadhand.flows.seam.results import Result
 
 from . import briefs, planning, reviewing

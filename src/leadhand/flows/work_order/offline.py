@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand.core.errors import FailureClass
-from leadhand.core.references import references
 from leadhand.core.text import line
 from leadhand.core.value import list_of, object_of, objects_of, text_of
+from leadhand.core.work_order import references
 from leadhand.flows.offline.calls import HOW, Calls
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, render, reported
 

@@ -12,14 +12,13 @@ from leadhand.core.relations import is_gated
 from leadhand.core.run import RunDefinition
 from leadhand.core.value import Json, object_of
 from leadhand.core.work_order import Subtask, Unsupported
-from leadhand.flows.plan_gate import DENIED, denial, made_again, page_id
 from leadhand.flows.seam.context import FlowContext
-from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.orders import issue, order_problems
-from leadhand.flows.seam.pending import Pending
+from leadhand.flows.seam.pending import Details, Pending
 from leadhand.flows.seam.results import Approved, Result
+from leadhand.flows.seam.waits import DENIED, denial, made_again, page_id
 
-from . import briefs, schemas
+from . import briefs
 from .roles import PLANNER, Plan, RoleName, instructions, parse, proposed, with_role
 from .work import Work
 
@@ -123,7 +122,7 @@ def _page(
         title=f"Plan · part {part}" if pages else "Plan",
         instructions=with_role(run.state, RoleName.PLAN, *more, *(known[name] for name in heard)),
         shows=lambda now, _: briefs.plan(now, before, heard),
-        schema=schemas.plan_schema(run.state, len(before)),
+        schema=briefs.plan_schema(run.state, len(before)),
         checks=lambda now, _, result: plan_problems(now.definition, before, result.value),
         proposes=proposed,
         draft=None if before else draft_of_plan,

@@ -13,7 +13,7 @@ from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, object_of
 from leadhand.core.words.failures import ASK_AGAIN
 from leadhand.core.work_result import Review, Verdict, VerdictKind
-from leadhand.flows.context_budget import (
+from leadhand.flows.facts import (
     TOKENS_PER_SUBTASK,
     context_budget,
     grouped,
@@ -22,12 +22,11 @@ from leadhand.flows.context_budget import (
     tokens,
 )
 from leadhand.flows.seam.context import FlowContext
-from leadhand.flows.seam.details import Details
 from leadhand.flows.seam.orders import order_problems
-from leadhand.flows.seam.pending import Pending
+from leadhand.flows.seam.pending import Details, Pending
 from leadhand.flows.seam.results import Result, sha
 
-from . import briefs, schemas
+from . import briefs
 from .briefs import Shard
 from .roles import REVIEWER, RoleName, parse, proposed, with_role
 from .work import Work, needs_verdict, ran_out
@@ -136,7 +135,7 @@ def _review(run: FlowContext, work: Work, shard: Shard) -> Pending[Result]:
         instructions=with_role(run.state, RoleName.REVIEW, RoleName.COMPOSE) if shard.compose else None,
         judges=name,
         shows=shows,
-        schema=schemas.review_schema(run.state, shard),
+        schema=briefs.review_schema(run.state, shard),
         checks=problems,
         proposes=proposed,
         draft=draft_of_review(work, results) if shard.compose else None,

@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from leadhand.core.errors import RAN_OUT, Failure, FailureClass
 from leadhand.core.ids import tool_call_id
 from leadhand.core.outcome import gap
-from leadhand.core.references import references
 from leadhand.core.run import Gap
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import ASK_AGAIN, more_steps
-from leadhand.core.work_order import Subtask, Unsupported
+from leadhand.core.work_order import Subtask, Unsupported, references
 from leadhand.core.work_result import Review, Verdict, VerdictKind
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.orders import order_problems
