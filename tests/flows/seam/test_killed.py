@@ -29,6 +29,8 @@ async def killed_again_and_again(theatre: Theatre, seed: int, *, most: int = 3) 
                 break
             await life.kill()
         kills += 1
+        if (await theatre.log(run_id))[-1].event.type == "run_finished":
+            break  # it was killed between its last event and its end
     else:
         async with theatre.life(resume=run_id, delay_s=0.0) as life:
             await life.said()
