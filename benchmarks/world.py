@@ -16,12 +16,12 @@ from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolReturn
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.engine.attempts.host import Host
 from leadhand.engine.calls.model_calls import ModelCalls
 from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.controller import Controller
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import Redactor
+from leadhand.engine.session.host import Host
 from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import ROLES
 from leadhand.ports import ContextStore

@@ -200,7 +200,7 @@ NOT_OF_A_PLAIN_RUN = (
     "leadhand.app.document.model_call",
     "leadhand.app.document.run_document",
     "leadhand.app.document.shapes",
-    "leadhand.engine.attempts.code_attempt",
+    "leadhand.engine.session.code",
     "leadhand.flows.report",
     "leadhand.flows.research",
     "leadhand.models.router",

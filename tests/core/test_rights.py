@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.histories import History
 from core.own import DELEGATES, assigned, decided, history_of
 from leadhand.core import decide as do
 from leadhand.core import events as ev
@@ -19,13 +20,18 @@ from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy, DefineWorker, Delegate, Effect, ToolSpec
 from leadhand.core.work_order import Step, Subtask
 from leadhand.core.worker import ALL_TOOLS, OWN_TOOLS, Worker
-from leadhand.engine.work import scopes_of
+from leadhand.flows.seam.pending import PLAIN
+from leadhand.ports import Work
 
 ANY = Worker(name="any", tools=(ALL_TOOLS,))
 LOOKER = Worker(name="looker", tools=("look",))
 WRITER = Worker(name="writer", tools=("write", "look"))
 THINKER = Worker(name="thinker", tools=(ALL_TOOLS,), loop="reply")
 EVERY_TOOL = {"look", "write", "send", *(tool.name for tool in DELEGATES)}
+
+
+def scopes_of(history: History, key: str) -> tuple[Ceiling, ...]:
+    return Work(state=history.state, key=key, details=PLAIN, brief={}, needs={}).scopes
 
 
 def may_use(state: RunState, key: str) -> frozenset[str]:
@@ -270,9 +276,9 @@ def test_a_child_spends_within_its_own_ceiling_and_those_of_everything_above_it(
     grandchild = child_of(history, child, Delegate(worker="helper"), tool="scout")
 
     above = Ceiling(scope="a", requests=9, nanousd=nanousd(2))
-    assert scopes_of(history.state, history.state.steps["a"].step) == (above,)
-    assert scopes_of(history.state, history.state.steps[child].step) == (above,)
-    assert scopes_of(history.state, history.state.steps[grandchild].step) == (
+    assert scopes_of(history, "a") == (above,)
+    assert scopes_of(history, child) == (above,)
+    assert scopes_of(history, grandchild) == (
         Ceiling(scope=grandchild, requests=5, tokens=1_000),
         above,
     )
@@ -282,4 +288,4 @@ def test_a_step_of_a_worker_without_limits_has_only_those_of_its_run():
     history = history_of(ANY)
     assigned(history, "a", "any")
 
-    assert scopes_of(history.state, history.state.steps["a"].step) == ()
+    assert scopes_of(history, "a") == ()

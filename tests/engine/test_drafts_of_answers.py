@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.limits import Usage
-from leadhand.engine.attempts.elements import DraftText
+from leadhand.engine.session.drafts import Written
 from leadhand.ports.models import ModelReply, ModelRequest
 from leadhand.testing.steps import worker_of
 
@@ -34,9 +34,9 @@ def test_any_pieces_give_the_text_of_the_field_and_the_fields_before_it(
 ):
     written = junk + json.dumps({**before, "answer": text, "after": {"answer": "no"}}, ensure_ascii=ascii_)
     asked: list[Any] = []
-    draft = DraftText("answer", lambda fields: not asked.append(fields))
+    draft = Written("", lambda fields: not asked.append(fields))
 
-    assert "".join(map(draft.take, pieces(written, cuts))) == text
+    assert "".join(draft.take(each)[1] for each in pieces(written, cuts)) == text
     assert asked == [before]
 
 
@@ -54,8 +54,8 @@ def test_any_pieces_give_the_text_of_the_field_and_the_fields_before_it(
     ],
 )
 def test_only_a_text_of_the_object_itself_is_shown(written: str, shown: str):
-    draft = DraftText("answer", lambda _: True)
-    assert "".join(draft.take(each) for each in written) == shown
+    draft = Written("", lambda _: True)
+    assert "".join(draft.take(each)[1] for each in written) == shown
 
 
 class WritingReviews(FakeModels):

@@ -270,7 +270,7 @@ async def test_an_attempt_that_is_over_makes_no_irreversible_call_any_more(open_
         run_id=run_id,
         definition=(await world.state(run_id)).definition,
         attempt=SimpleNamespace(attempt="wo-001.0/a1"),
-        todos=(),
+        state=SimpleNamespace(todos=()),
         artifacts={},
         caller=Caller,
         names=lambda _tool: True,

@@ -18,8 +18,8 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.events import AttemptParked, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.engine.attempts.conversation_turn import Turn
 from leadhand.engine.forking import fork
+from leadhand.engine.session.turn import Turn
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
@@ -85,7 +85,7 @@ async def test_a_failed_call_of_a_list_fails_alone(open_world: Any):
         "the arguments are not a JSON object",
         "is missing",
         "no such number",
-        "calls of together cannot be nested: list all calls in one",
+        "together needs calls, which cannot be nested",
     ]
     for each, reason in zip(listed, reasons, strict=False):
         assert reason in each["message"]
@@ -274,7 +274,7 @@ NAMED = st.builds(lambda n: ("look", {"n": n}), st.integers(0, 9))
 @given(st.lists(st.one_of(NAMED, st.lists(NAMED, min_size=1, max_size=5))))
 def test_every_call_has_one_position_whatever_lists_it(reply: list[Any]):
     message = calls(*(listing(*each) if isinstance(each, list) else each for each in reply))
-    turn = Turn(number=1, message=message, parallel=frozenset({"together"}))
+    turn = Turn("a", 1, message, parallel=frozenset({"together"}))
     flat: list[tuple[Any, bool]] = []
     for each in reply:
         flat += [(args, True) for _, args in each] if isinstance(each, list) else [(each[1], False)]

@@ -17,10 +17,9 @@ from leadhand.app.clock import SystemClock
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
-from leadhand.engine.attempts.attempt import Attempt
-from leadhand.engine.attempts.conversation import Conversation
-from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.calls.permits import Bounded, Queue, TimeIsUp, outside
+from leadhand.engine.session.session import Session
+from leadhand.engine.session.turn import Turn
 from leadhand.engine.threads import Threads
 from leadhand.ports.models import ModelProfile
 from leadhand.tools.decorator import tool
@@ -46,9 +45,9 @@ async def test_an_attempt_is_freed_at_its_end_and_not_by_the_garbage_collector(o
     gc.collect()
     gc.disable()
     try:
-        before = {id(each) for each in gc.get_objects() if isinstance(each, Attempt | Turns | Conversation)}
+        before = {id(each) for each in gc.get_objects() if isinstance(each, Session | Turn)}
         state = await world.run()
-        found = [each for each in gc.get_objects() if isinstance(each, Attempt | Turns | Conversation)]
+        found = [each for each in gc.get_objects() if isinstance(each, Session | Turn)]
         left = [each for each in found if id(each) not in before]  # those of other tests are not of this run
     finally:
         gc.enable()

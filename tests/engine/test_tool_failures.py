@@ -314,16 +314,16 @@ async def test_the_error_shape_of_the_seeds_tools_is_a_failure(open_world: Any):
 async def test_a_defect_of_ours_costs_one_subtask_is_seen_in_the_log_and_not_repeated(
     open_world: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    from leadhand.engine.attempts import attempt
+    from leadhand.engine.session import answers
 
-    whole = attempt.completed
+    whole = answers.completed
 
     def broken(work: Any, made: Any, *given: Any) -> Any:
         if [call.args for call in made] == [{"n": 1}]:
             raise LookupError("a bug")
         return whole(work, made, *given)
 
-    monkeypatch.setattr(attempt, "completed", broken)
+    monkeypatch.setattr(answers, "completed", broken)
     bench = Bench()
     world = open_world(FakeModels(plan(ask("a", "look", n=1), ask("b", "look", n=2))), [bench.look])
     state = await world.run()

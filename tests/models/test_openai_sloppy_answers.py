@@ -116,13 +116,6 @@ class TestSloppyAnswers:
             read(answer({"content": "It is"}, finish_reason=reason))
         assert caught.value.failure.type == "cut_answer"
 
-    @pytest.mark.parametrize("reason", ["length", "MAX_TOKENS"])
-    def test_half_a_text_is_a_part_where_a_part_is_asked_for(self, reason: str) -> None:
-        found = read(answer({"content": "It is"}, finish_reason=reason), WORK.evolve(partial=True))
-        assert (found.message.text, found.finish_reason) == ("It is", "length")
-        with pytest.raises(ModelError):
-            read(answer({"content": ""}, finish_reason=reason), WORK.evolve(partial=True))
-
     def test_an_answer_that_is_whole_all_the_same_counts(self) -> None:
         request = planning("x", model=MODEL)
         assert read(answer({"content": '{"goal": "g"}'}, finish_reason="length"), request).value == {"goal": "g"}

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from server.streams import Streamed, Text
 
-from leadhand.engine.attempts.drafts import LONGEST, DraftWriter
 from leadhand.engine.redaction import REDACTED, Redactor
+from leadhand.engine.session.drafts import LONGEST, DraftWriter
 from leadhand.server.live.drafts import Draft, Piece, Reading
 
 KNOWN = "hunter2hunter2"

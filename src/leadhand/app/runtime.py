@@ -28,7 +28,6 @@ from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine import loading
-from leadhand.engine.attempts.host import Host, OnText
 from leadhand.engine.calls.limiter import Limiter
 from leadhand.engine.calls.model_calls import ModelCalls
 from leadhand.engine.calls.tool_calls import ToolCalls
@@ -36,6 +35,7 @@ from leadhand.engine.controller import Controller, OnEntries, OnState
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import Redactor
+from leadhand.engine.session.host import Host, OnText
 from leadhand.ports import ContextStore, Dispatcher, Models, Workshop
 from leadhand.ports.heads import head_of
 from leadhand.ports.hooks import Hook

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leadhand.api import Leadhand
     from leadhand.app.project.manifest import Project
     from leadhand.app.runtime import Runtime
-    from leadhand.engine.attempts.host import OnText
+    from leadhand.engine.session.host import OnText
 
 
 class Flag(NamedTuple):

@@ -41,7 +41,6 @@ class ModelTurn(NamedTuple):
     call_id: str
     message: AssistantMessage
     value: Json = None
-    finish_reason: str = ""
     asked: Json = None
 
 

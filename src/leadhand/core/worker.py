@@ -67,12 +67,12 @@ class Worker(Value):
     run, ``("*own",)`` those that the run was given and that only read. With ``loop="turns"``, a model is called until
     it answers without calling a tool; with ``"reply"``, once, without tools; with ``"code"``, Python code of the flow
     does the work. If it ``counts``, its results belong to the answer, and a failed one is a gap. ``elements`` names a
-    list of the output whose elements are recorded while they are written. If it ``continues``, a text that is longer
-    than one reply is written in several. ``max_turns`` limits the model calls of one attempt, ``max_requests``,
-    ``max_tokens`` and ``budget`` (US dollars) those of one step, ``max_children`` how often it may delegate.
-    ``delegates`` are the workers to which its tools may delegate with all tools of those workers; other children have
-    no tool that their parent lacks. A ``declared`` worker, of the project or defined during the run, is one that orders
-    can name and tools can call. ``code`` is where its code comes from, ``fingerprint`` a digest of the source.
+    list of the output whose elements are recorded while they are written. ``max_turns`` limits the model calls of one
+    attempt, ``max_requests``, ``max_tokens`` and ``budget`` (US dollars) those of one step, ``max_children`` how often
+    it may delegate. ``delegates`` are the workers to which its tools may delegate with all tools of those workers;
+    other children have no tool that their parent lacks. A ``declared`` worker, of the project or defined during the
+    run, is one that orders can name and tools can call. ``code`` is where its code comes from, ``fingerprint`` a
+    digest of the source.
     """
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9 _.\-]*$")
@@ -89,7 +89,6 @@ class Worker(Value):
     loop: Literal["turns", "reply", "code"] = "turns"
     counts: bool = False
     elements: str = Field(default="", exclude_if=operator.not_)
-    continues: bool = Field(default=False, exclude_if=operator.not_)
     max_turns: int | None = Field(default=None, ge=1)
     max_requests: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)

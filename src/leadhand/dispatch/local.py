@@ -12,8 +12,8 @@ from leadhand.core.events import Entry
 from leadhand.core.limits import CONCURRENCY
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
-from leadhand.engine.attempts.host import Host
 from leadhand.engine.calls.permits import Queue
+from leadhand.engine.session.host import Host
 from leadhand.ports import Clock, Work
 
 LOGGER = logging.getLogger("leadhand.dispatch")

@@ -81,13 +81,13 @@ class Hooks:
         """Return why a model call is not made, None if it is."""
         if not self.has(work.definition, "before_model"):
             return None
-        seen = BeforeModel(**_seen(work), model=work.model, messages=messages)
-        return await self._refused(work.definition, "before_model", seen, f"a call of {work.model}")
+        seen = BeforeModel(**_seen(work), model=work.models[0], messages=messages)
+        return await self._refused(work.definition, "before_model", seen, f"a call of {work.models[0]}")
 
     async def after_model(self, work: Work, reply: ModelReply) -> Failure | None:
         """Return why the reply of a model is not used, None if it is."""
-        seen = AfterModel(**_seen(work), model=work.model, reply=reply)
-        return await self._refused(work.definition, "after_model", seen, f"a reply of {work.model}")
+        seen = AfterModel(**_seen(work), model=work.models[0], reply=reply)
+        return await self._refused(work.definition, "after_model", seen, f"a reply of {work.models[0]}")
 
     async def before_tool(self, work: Work, tool: ToolSpec, args: dict[str, Json]) -> ToolDecision:
         """Return what hooks decide on a tool call, each on what those before it left."""

@@ -25,7 +25,7 @@ class ModelRequest(Value):
     """One call of a model, with everything that an adapter needs.
 
     ``model`` is the full name (``openai_compatible:llama3.1``). ``max_tokens`` limits the answer. A text that was cut
-    off there is an error, unless ``partial``: then it is returned with the finish reason "length". ``temperature`` and
+    off there is an error. ``temperature`` and
     ``reasoning_effort`` (minimal, low, medium, high) are sent if they are set. ``deadline_s`` is
     the time for the whole call in seconds, ``patience_s`` until the answer begins. ``key`` is the id of the call in the
     log, ``worker`` the name of the worker that asks, ``flow`` that of the flow of its run.
@@ -38,7 +38,6 @@ class ModelRequest(Value):
     max_tokens: int = 2_000
     temperature: float | None = None
     reasoning_effort: str | None = None
-    partial: bool = False
     deadline_s: float = 120.0
     patience_s: float = 300.0
     key: str = ""

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Protocol
 
 from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import Entry
 from leadhand.core.limits import Ceiling
+from leadhand.core.relations import ancestors, tools_of
 from leadhand.core.run import RunDefinition
-from leadhand.core.state import (
-    NOT_COMPACTED,
-    AttemptState,
-    Compacted,
-    ModelTurn,
-    RunState,
-    StepState,
-)
+from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import CallState, Todo, ToolSpec
-from leadhand.core.value import Json, plain_json
+from leadhand.core.value import FrozenDict, Json, plain_json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
-from leadhand.flows.flow import Code, Given
+from leadhand.flows.flow import Given
 from leadhand.flows.seam.pending import Details
 
 
@@ -50,57 +45,108 @@ class Caller:
     inputs: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     limits: Mapping[str, int | float] = field(default_factory=dict[str, int | float])
 
+    @classmethod
+    def of(cls, state: RunState, key: str) -> Caller:
+        """Return the worker of a step as the tools that it calls see it."""
+        run, step = state.definition, state.steps[key].step
+        worker, mine = state.worker(step.worker), own_tools(state, step)
+        line = {key, *(each.key for each in ancestors(state, step))}
+        workers = (*run.declared, *(state.workers[name] for name in state.makers))
+        return cls(
+            key=key,
+            name=step.name,
+            tools=tuple(tool for tool in run.tools if tool.name in mine),
+            workers={each.name: each.description for each in workers},
+            made=frozenset(name for name, maker in state.makers.items() if maker in line),
+            known_tools=frozenset(tool.name for tool in run.tools),
+            reserved_names=frozenset(worker.name for worker in run.workers),
+            inputs={worker.name: worker.input for worker in run.declared if worker.input is not None},
+            limits={} if worker is None else worker.limits,
+        )
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+def own_tools(state: RunState, step: Step) -> frozenset[str]:
+    """The tools that the worker of a step may call: of a subtask that names one, that tool alone."""
+    allowed = tools_of(state, step)
+    named = step.subtask.tool if step.subtask is not None else None
+    return allowed if named is None else allowed & {named}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Work:
-    """An attempt with everything that its worker needs, built from the log by the controller.
+    """An attempt with everything that its worker needs: the step ``key`` in the state in which it was scheduled.
 
-    ``brief`` is the JSON object that the worker receives, ``schema`` the JSON schema of its answer where that is
-    narrower than the worker's; ``tools`` are the names of the tools that it may call. ``calls`` are the calls of its
-    lineage so far; finished calls are not repeated. ``needs`` are the results that it uses, by step.
-    ``compacted`` says how its conversation is shortened for the model. ``allowed`` are tools that a person approved
-    for all its calls. ``scopes`` are the ceilings that each model call has to fit besides the run's. ``todos`` and
-    ``artifacts`` (the latest version by path) are those of the run when the attempt was scheduled. ``details`` are what
-    the flow says of the step, and ``state`` is what they are asked with. ``caller`` returns the worker as the tools
-    that it calls see it. ``draft``, if any, decides from the fields before ``answer`` of a structured answer whether
-    the text of that field is shown while it is written. ``code`` does the work instead of a model.
+    ``details`` are what the flow says of the step, ``brief`` is the JSON object that the worker receives, ``needs`` are
+    the results that it uses, by step. What only some attempts need is worked out when it is asked for.
     """
 
-    run_id: str
     state: RunState = field(repr=False)
+    key: str
     details: Details
-    definition: RunDefinition
-    worker: Worker
-    step: Step
-    attempt: AttemptState
     brief: Mapping[str, Any]
-    schema: Mapping[str, Any] | None = None
-    tools: frozenset[str] = frozenset()
-    calls: tuple[ModelTurn | CallState, ...] = ()
-    compacted: Compacted = NOT_COMPACTED
-    allowed: frozenset[str] = frozenset()
-    scopes: tuple[Ceiling, ...] = ()
-    needs: Mapping[str, ResultData] = field(default_factory=dict[str, ResultData])
-    code: Code | None = None
-    draft: Callable[[Json], bool] | None = None
-    deadline: datetime | None = None
-    todos: tuple[Todo, ...] = ()
-    artifacts: Mapping[str, FileVersion] = field(default_factory=dict[str, FileVersion])
-    caller: Callable[[], Caller] = lambda: Caller()
+    needs: Mapping[str, ResultData]
+
+    @property
+    def run_id(self) -> str:
+        return self.state.run_id
+
+    @cached_property
+    def definition(self) -> RunDefinition:
+        return self.state.definition
+
+    @cached_property
+    def lineage(self) -> StepState:
+        """The step with the calls of its lineage so far; finished calls are not repeated."""
+        return self.state.steps[self.key]
+
+    @cached_property
+    def step(self) -> Step:
+        return self.lineage.step
+
+    @cached_property
+    def attempt(self) -> AttemptState:
+        assert self.lineage.attempt is not None, f"{self.key} has no current attempt"
+        return self.lineage.attempt
+
+    @cached_property
+    def worker(self) -> Worker:
+        worker = self.state.worker(self.step.worker)
+        assert worker is not None, f"{self.key} has no worker"
+        return worker
+
+    @cached_property
+    def tools(self) -> Mapping[str, ToolSpec]:
+        """The tools that the worker may call, by name."""
+        mine = own_tools(self.state, self.step)
+        return {tool.name: tool for tool in self.definition.tools if tool.name in mine}
+
+    @cached_property
+    def scopes(self) -> tuple[Ceiling, ...]:
+        """The ceilings that each model call has to fit besides the run's: of its worker, and of the steps above."""
+        line = (self.step, *(above.step for above in ancestors(self.state, self.step)))
+        workers = ((each.step_id, self.state.worker(each.worker)) for each in line)
+        ceilings = ((key, worker.ceiling) for key, worker in workers if worker is not None)
+        return tuple(replace(ceiling, scope=key) for key, ceiling in ceilings if ceiling is not None)
+
+    @cached_property
+    def artifacts(self) -> Mapping[str, FileVersion]:
+        """The latest version of each file that tools can read: files of the run, and of earlier runs."""
+        own = (versions[-1] for versions in self.state.artifacts.values())
+        return FrozenDict({each.path: each for each in (*self.definition.earlier, *own)})
+
+    def caller(self) -> Caller:
+        """Return the worker as the tools that it calls see it."""
+        return Caller.of(self.state, self.key)
 
     def problems(self, value: Json, text: str, calls: Sequence[CallState]) -> list[str]:
         """Return the problems of an answer: of its structured value, or its text, after these calls."""
         checks = self.details.checks
-        return [] if checks is None else [*checks(self.state, self._given, Given(text, value, calls))]
+        return [] if checks is None else [*checks(self.state, self.lineage, Given(text, value, calls))]
 
     def accepted(self, value: Json, text: str, calls: Sequence[CallState]) -> Json:
         """Return the value to record for an answer."""
         returned = Given(text, value, calls, self.brief)
-        return plain_json(self.details.keeps(self.state, self._given, returned))
-
-    @property
-    def _given(self) -> StepState:
-        return self.state.steps[self.step.step_id]
+        return plain_json(self.details.keeps(self.state, self.lineage, returned))
 
     def names(self, tool: str) -> bool:
         """Whether the subtask of the step names this tool: without its call, there is no result."""
@@ -108,14 +154,14 @@ class Work:
 
     def tries_of(self, call_id: str) -> int:
         """Return how often a call of the lineage has had a transient failure."""
-        made = (call for call in self.calls if isinstance(call, CallState) and call.call_id == call_id)
+        made = (call for call in self.lineage.evidence if call.call_id == call_id)
         return sum(call.failure is not None and call.failure.class_ is FailureClass.TRANSIENT for call in made)
 
-    @property
+    @cached_property
     def instructions(self) -> str:
         return self.step.instructions or self.worker.instructions
 
-    @property
+    @cached_property
     def shape(self) -> dict[str, Any] | None:
         """The JSON schema that the answer has to match: of its task, else of its worker. None: it is text."""
         subtask = self.step.subtask
@@ -124,14 +170,9 @@ class Work:
     @property
     def output(self) -> Mapping[str, Any] | None:
         """The JSON schema of the answer as the model is shown it."""
-        return self.shape if self.schema is None else self.schema
+        return self.shape if self.details.schema is None else self.details.schema
 
-    @property
-    def model(self) -> str:
-        """The full name of the model that is called."""
-        return self.models[0]
-
-    @property
+    @cached_property
     def models(self) -> tuple[str, ...]:
         """The full names of the models, each of which is called while those before it are unavailable."""
         return (self.step.model,) if self.step.model else self.definition.models_of(self.worker)

@@ -58,7 +58,7 @@ class Step:
         made = sum(len(message.tool_calls) for message in request.messages if isinstance(message, AssistantMessage))
         calls = self.tool_calls(made)
         value = decode_object(self.text) if request.output is not None else None
-        if self.finish_reason == "length" and not (calls or value or request.partial):
+        if self.finish_reason == "length" and not (calls or value):
             raise unfinished("length", request, self.usage or Usage(requests=1))
         return ModelReply(
             message=AssistantMessage(text=self.text, tool_calls=calls),

@@ -1,7 +1,7 @@
 """One life of a report, as a program that a test kills: ``python child.py CONFIG``, JSON.
 
 Every request to the model is a line in the file ``calls``. The request of the step ``hold`` is never answered;
-``draft-1#2`` is the second one. With ``cut``, the first reply of the writer is cut off in the middle.
+``draft-1#2`` is the second one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from flows.judges import judge, step_of
-from flows.report.reports import CONTRADICTED, SOUND, TOPIC, WRONG, cut, lead, model
+from flows.report.reports import CONTRADICTED, TOPIC, WRONG, lead, model
 from leadhand.testing.scripted_model import calls
 
 CONFIG: dict[str, Any] = json.loads(sys.argv[1])
@@ -44,9 +44,6 @@ async def live() -> None:
     if CONFIG.get("searches"):
         scripted = model(researcher=research_of_documents, writer="# Heat pumps\n\nThe boiler is old [p1].")
         more = {"offline": True, "documents": CONFIG.get("documents")}
-    if CONFIG.get("cut"):
-        first, rest = (SOUND[:-20], SOUND.partition("## Costs\n\n")[2])
-        scripted = model(writer=lambda request: rest if len(request.messages) > 2 else cut(first))
     ask = scripted.ask
     seen = Counter[str]()
 

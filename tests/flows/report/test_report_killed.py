@@ -57,23 +57,6 @@ def test_killed_in_a_stage(tmp_path: Path, stage: str) -> None:
     assert stage in again
 
 
-def test_killed_between_the_parts_of_a_draft(tmp_path: Path) -> None:
-    with life(tmp_path, hold="draft-1#2", cut=True) as process:
-        assert process.stdout is not None
-        first = [json.loads(process.stdout.readline()) for _ in range(2)]
-        process.kill()
-    assert {"held": "draft-1#2"} in first
-
-    with life(tmp_path, resume=next(each["run_id"] for each in first if "run_id" in each), cut=True) as process:
-        out, err = process.communicate(timeout=90)
-    ended = json.loads(out.splitlines()[-1])
-
-    assert (ended["status"], err) == ("succeeded", "")
-    assert ended["answer"].count("## Costs") == 1
-    assert "18,000 euros [2]" in ended["answer"]
-    assert asked(tmp_path).count("draft-1") == 3, "the first part was not written again"
-
-
 @pytest.mark.slow
 def test_a_run_that_another_process_resumes_searches_the_documents_that_it_was_started_with(tmp_path: Path) -> None:
     documents = tmp_path / "documents"

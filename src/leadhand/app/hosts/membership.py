@@ -13,7 +13,7 @@ from leadhand.core.errors import UnreadableRun
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine import loading
-from leadhand.engine.attempts.host import Host, OnText
+from leadhand.engine.session.host import Host, OnText
 from leadhand.ports import DRIVE, Clock, ContextStore, DatabaseStore, Dispatcher, Job
 from leadhand.ports.hosts import NO_WAIT, TAKES_WORK, Announcement, HostKind, HostLine, HostWait, QueueInfo, WaitingRun
 from leadhand.ports.runs import RunListing

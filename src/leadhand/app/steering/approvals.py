@@ -21,7 +21,7 @@ from leadhand.core.state import RunState
 from leadhand.core.text import listed
 from leadhand.core.value import Json
 from leadhand.engine.gate import argument_problems
-from leadhand.engine.work import caller_of
+from leadhand.ports import Caller
 from leadhand.ports.runs import RunListing
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ async def settle_effect(
 def changed_faults(runtime: Runtime, state: RunState, approval: Approval, args: object) -> list[str]:
     """Return what is wrong with changed arguments. Raises UsageError if they are not an object."""
     given = json_arguments(args, WHOLE)
-    tool, caller = state.tools[approval.tool], partial(caller_of, state, step_of(approval.attempt))
+    tool, caller = state.tools[approval.tool], partial(Caller.of, state, step_of(approval.attempt))
     if faults := argument_problems(tool, given):
         return faults
     failure = runtime.tool_calls.unfit(tool, given, caller)

@@ -40,7 +40,7 @@ def model_returned(state: RunState, _entry: ev.Entry, event: ev.ModelCallReturne
             state.output_tokens += usage.output_tokens
     step = current(state, event.attempt)
     if step is not None and event.message is not None:
-        turn = ModelTurn(event.call_id, event.message, event.value, event.finish_reason, event.asked)
+        turn = ModelTurn(event.call_id, event.message, event.value, event.asked)
         put(state, step, calls=(*step.calls, turn))
 
 

@@ -15,7 +15,7 @@ from leadhand.core.limits import CONCURRENCY
 from leadhand.core.run import AttemptStatus, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
-from leadhand.engine.attempts.host import Host
+from leadhand.engine.session.host import Host
 from leadhand.ports import CARRY_OUT, Clock, DatabaseStore, Job, Work
 from leadhand.ports.hosts import HostLine
 

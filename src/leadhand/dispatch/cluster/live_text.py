@@ -1,7 +1,7 @@
 """Live text across processes: what a model is writing here, for those who watch its run elsewhere, and the reverse.
 
 A process says every two seconds which runs it watches. The processes that carry out attempts of these runs then send
-what they have written, a few times a second. Texts come without secrets (see `engine/attempts/drafts.py`), and are
+what they have written, a few times a second. Texts come without secrets (see `engine/session/drafts.py`), and are
 never stored. A message that is lost is harmless: the next one does not continue what has arrived, so the whole text is
 asked for again, and the finished text is in the log.
 """
@@ -13,8 +13,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from leadhand.engine.attempts.drafts import Draft
-from leadhand.engine.attempts.host import OnText
+from leadhand.engine.session.drafts import Draft
+from leadhand.engine.session.host import OnText
 from leadhand.ports import LARGEST_MESSAGE, DatabaseStore
 
 EVERY_S = 0.25
@@ -82,7 +82,7 @@ class LiveText:
     # --- text that is written here --------------------------------------------------------------------------------
 
     def write(self, run_id: str, attempt: str, piece: str) -> None:
-        """Add a piece of a text that is written here: an :data:`leadhand.engine.attempts.host.OnText`."""
+        """Add a piece of a text that is written here: an :data:`leadhand.engine.session.host.OnText`."""
         if self._on_text is not None:
             self._on_text(run_id, attempt, piece)
         texts = self._written.setdefault(run_id, {})

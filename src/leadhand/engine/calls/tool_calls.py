@@ -149,7 +149,8 @@ class ToolCalls:
             return None
         key, limits = f"{work.run_id}/{result.call_id}/{tries}", work.definition.limits
         wait_s = retry_after_s(failure, tries, key, limits, tool)
-        left_s = (work.deadline - self._clock.now()).total_seconds() if work.deadline else inf
+        deadline = work.state.deadline
+        left_s = (deadline - self._clock.now()).total_seconds() if deadline else inf
         return None if wait_s is None or wait_s >= left_s else wait_s
 
     async def _make(self, log: RunLog, work: Work, tool: ToolSpec, call: CallState) -> CallState:
@@ -192,7 +193,7 @@ class ToolCalls:
             run.offline,
             run.documents,
             run.only_documents,
-            todos=work.todos,
+            todos=work.state.todos,
             files=Files(work.artifacts, cast("Any", OnLoop(self._store)).blob),
             caller=work.caller,
             emit=partial(_emit, asyncio.get_running_loop(), log, work.attempt.attempt),

@@ -153,7 +153,6 @@ def worker_of(stage: Stage, agent: BoundAgent | None) -> Worker:
         tools=tools if stage.tools is None else stage.tools,
         loop="code" if code else "turns" if researches or stage.tools else "reply",
         counts=researches,
-        continues=output is None,
         code=agent.source if agent else "",
         fingerprint=agent.fingerprint if agent else "",
         model=stage.model,

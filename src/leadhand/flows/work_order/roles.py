@@ -56,7 +56,7 @@ def _lead(name: RoleName) -> Worker:
 
 PLANNER = _lead(RoleName.PLAN).evolve(output=Plan, elements="subtasks")
 REVIEWER = _lead(RoleName.REVIEW).evolve(output=Review)
-COMPOSER = _lead(RoleName.COMPOSE).evolve(continues=True)
+COMPOSER = _lead(RoleName.COMPOSE)
 ROLES = (PLANNER, WORK, REVIEWER, COMPOSER)
 
 

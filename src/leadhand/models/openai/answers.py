@@ -64,9 +64,7 @@ def reply_of(
         text, calls = _call_in_words(text, request)
     # An incomplete answer must never count as complete.
     unusable = value is None and not any(call.arguments is not None for call in calls)
-    incomplete = finish in ("length", "content_filter") and unusable
-    incomplete = incomplete and not (request.partial and finish == "length" and text)
-    if incomplete or not (text or calls):
+    if (finish in ("length", "content_filter") and unusable) or not (text or calls):
         raise unfinished(finish, request, usage)
     return ModelReply(
         message=AssistantMessage(text=text, tool_calls=calls, opaque=_opaque(wire, extras, adapter, request.model)),

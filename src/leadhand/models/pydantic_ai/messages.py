@@ -244,8 +244,7 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
     if request.output is not None:
         value, text, calls = structured_answer(request.output, text, calls)
     unusable = value is None and not any(call.arguments is not None for call in calls)
-    cut = finish == "length" and unusable and not (request.partial and text)
-    if cut or not (text or calls):
+    if (finish == "length" and unusable) or not (text or calls):
         raise unfinished(finish, request, usage)
     if finish in ("stop", "tool_call"):  # the call with the structured answer is not a tool call of the run
         finish = "tool_calls" if calls else "stop"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from leadhand.core.events import AttemptParked, AttemptReturned, Entry, StepSettled
 from leadhand.core.state import RunState
-from leadhand.engine.attempts.drafts import Draft
+from leadhand.engine.session.drafts import Draft
 
 EVERY_S = 0.05
 """Pieces are collected, so that clients are notified at most once in this time."""
@@ -34,7 +34,7 @@ class Drafts:
         self._later: asyncio.TimerHandle | None = None
 
     def write(self, run_id: str, attempt: str, piece: str) -> None:
-        """Add a piece of an attempt's text: an :data:`leadhand.engine.attempts.attempt.OnText`."""
+        """Add a piece of an attempt's text: an :data:`leadhand.engine.session.host.OnText`."""
         if attempt in self._ended.get(run_id, ()):
             return
         self._of_run.setdefault(run_id, {}).setdefault(attempt, Draft()).write(piece)

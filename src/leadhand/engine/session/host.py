@@ -13,17 +13,16 @@ from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, LeadhandErr
 from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.core.limits import SharedLimit
 from leadhand.core.value import Json, compact_json, frozen
-from leadhand.engine.attempts.attempt import Attempt
-from leadhand.engine.attempts.conversation import Conversation
-from leadhand.engine.attempts.drafts import DraftWriter
-from leadhand.engine.attempts.endings import Parked, failed
-from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.calls.limiter import NO_PLACE
 from leadhand.engine.calls.model_calls import ModelCalls
 from leadhand.engine.calls.permits import Bounded, TimeIsUp
 from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import Redactor
+from leadhand.engine.session.answers import failed
+from leadhand.engine.session.attempt import Parked
+from leadhand.engine.session.drafts import DraftWriter
+from leadhand.engine.session.session import Session
 from leadhand.flows.facts import ASSUMED_WINDOW, context_budget, tokens
 from leadhand.ports import ContextStore, Work
 from leadhand.verify.judge import JUDGE, cut_to_part
@@ -54,8 +53,9 @@ class Host:
 
         Every failure becomes the attempt's result. Raises only for cancellation, or if the log cannot be written.
         """
-        self._log(work).append(self._started(work))
-        await self.finish(work)
+        log = self._log(work)
+        log.append(self._started(work))
+        await self._finish(work, log)
 
     def place(self, work: Work) -> AbstractAsyncContextManager[None]:
         """Return what holds a place of each limit of steps that a run shares with others, before its attempt
@@ -88,7 +88,9 @@ class Host:
 
     async def finish(self, work: Work) -> None:
         """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
-        log = self._log(work)
+        await self._finish(work, self._log(work))
+
+    async def _finish(self, work: Work, log: RunLog) -> None:
         self._tools.limiter.note_waits(log, work.definition.limits.timeout_s)
         try:
             async with Bounded(work.definition.limits.attempt_timeout_s):
@@ -119,15 +121,14 @@ class Host:
         draft = None
         if self._on_text is not None:
             draft = DraftWriter(self._redactor, partial(self._on_text, work.run_id, work.attempt.attempt))
-        turns = Turns(work, log, self._models, self._tools, draft)
-        if work.code is not None:
-            from leadhand.engine.attempts.code_attempt import CodeAttempt  # few flows have code
+        if work.details.code is None or work.worker.loop != "code":
+            return await Session(work, log, self._models, self._tools, draft).carry_out()
+        from leadhand.engine.session.code import CodeSession  # few flows have code
 
-            return await CodeAttempt(work, log, turns, self._tools.threads).carry_out()
-        conversation = await Conversation.rebuilt(work, log)
-        turns.rules.refuse_again(conversation)
-        return await Attempt(work, log, turns, self._tools.hooks).carry_out(conversation)
+        return await CodeSession(work, log, self._models, self._tools, draft).carry_out()
 
+
+# --- large data -------------------------------------------------------------------------------------------------------
 
 RETURNED = ("results", "as_ordered", "subtasks")
 """What holds the results of subtasks in the briefs of leads."""
@@ -142,7 +143,7 @@ Load = Callable[[Json], Awaitable[Json]]
 def _shared_out(work: Work, log: RunLog, given: Mapping[str, Json]) -> Load:
     """Return what loads the large results of a lead's brief: what does not fit into its share of the window is cut."""
     left = compact_json(given).count(BLOB_KEY)
-    window = work.definition.models.windows.get(work.model) or ASSUMED_WINDOW
+    window = work.definition.models.windows.get(work.models[0]) or ASSUMED_WINDOW
     room = min(int(window * RETURNED_SHARE), context_budget(work.state, work.worker.name) - tokens(dict(work.brief)))
     room = max(room, 0)
 
@@ -185,6 +186,8 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
         brief = {**brief, **await _filled(returned, _shared_out(work, log, returned), "raw")}
     if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
         brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}
+    if not work.needs:
+        return work if brief is work.brief else replace(work, brief=brief)
     large: dict[str, Json] = {}
 
     async def loaded(reference: Json) -> Json:

@@ -30,37 +30,32 @@ from leadhand.core.words.failures import NOT_ACCEPTED
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import summary_of
 from leadhand.core.worker import output_schema
-from leadhand.engine.attempts.conversation import Conversation, is_final, ordered_call
-from leadhand.engine.attempts.conversation_turn import Turn
-from leadhand.engine.attempts.endings import Parked, completed, failed, too_many_turns
-from leadhand.engine.attempts.turns import Turns
 from leadhand.engine.gate import OF_A_SECRET, malformed, schema_problems
-from leadhand.engine.log import RunLog
+from leadhand.engine.session.answers import completed, failed, too_many_turns, write_again
+from leadhand.engine.session.attempt import Attempt, Parked
+from leadhand.engine.session.conversation import is_final, ordered_turn
 from leadhand.engine.system_errors import is_passing
-from leadhand.engine.threads import CLEARING_UP_S, Ended, Threads, contained, line_of, watched
+from leadhand.engine.threads import CLEARING_UP_S, Ended, contained, line_of, watched
 from leadhand.engine.tool_returns import described
 from leadhand.flows.progress_lines import progress_lines
-from leadhand.ports import ModelError, Work
+from leadhand.ports import ModelError
 
 _T = TypeVar("_T")
 
 FIX = "fix the code, then retry the run"
 
 
-class CodeAttempt:
-    """One attempt at a step of a worker with ``loop="code"``; it is the :class:`~leadhand.flows.flow.Desk` of the code.
+class CodeSession(Attempt):
+    """An attempt that code carries out: it is the :class:`~leadhand.flows.flow.Desk` of the code."""
 
-    Functions that block run on the ``threads``.
-    """
-
-    def __init__(self, work: Work, log: RunLog, turns: Turns, threads: Threads) -> None:
-        self._work, self._log, self._turns, self._threads = work, log, turns, threads
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         # Finished calls of earlier attempts that the code has not made in this one yet; others are made again.
-        self._replies = [call for call in work.calls if isinstance(call, ModelTurn)]
-        results = (call for call in work.calls if isinstance(call, CallState) and is_final(work, call))
-        self._results = {call.call_id: call for call in results}
+        lineage = self._work.lineage
+        self._replies = [call for call in lineage.calls if isinstance(call, ModelTurn)]
+        self._results = {call.call_id: call for call in lineage.evidence if is_final(self._work, call)}
         self._model_calls = {call.call_id for call in self._replies}
-        self._asked = 0
+        self._count = 0
         self._equal = Counter[int]()
         self._made: list[CallState] = []
         self._open: set[asyncio.Task[Any]] = set()
@@ -106,10 +101,11 @@ class CodeAttempt:
 
     async def _returned(self) -> Any:
         """Run the code, and return what it returns."""
-        assert self._work.code is not None
-        made = self._work.code(self)
+        code = self._work.details.code
+        assert code is not None
+        made = code(self)
         if callable(made):
-            return await self._threads.run(made)
+            return await self._tools.threads.run(made)
         return await contained(watched(made, partial(self._log.note, self._work.attempt.attempt)))
 
     def _result(self, returned: Any) -> AttemptReturned:
@@ -146,10 +142,10 @@ class CodeAttempt:
         messages: list[Message] = [SystemMessage(text=self._work.instructions)] if self._work.instructions else []
         messages.append(UserMessage(text=prompt if isinstance(prompt, str) else compact_json(asked["prompt"])))
         if schema is None:
-            return (await self._awaited(self._reply(asked, messages, None))).message.text.strip()
+            return (await self._awaited(self._turn(asked, messages, None))).message.text.strip()
         asked["output"] = schema
         while True:
-            turn = await self._awaited(self._reply(asked, messages, schema))
+            turn = await self._awaited(self._turn(asked, messages, schema))
             try:
                 return _read(turn.value, schema, output)
             except (Unfit, ValidationError) as error:
@@ -158,26 +154,24 @@ class CodeAttempt:
             if len(rejected) >= self._work.definition.limits.max_repairs:
                 raise ModelError(malformed(problem))
             said = turn.message.text if logged is None else json.dumps(logged, ensure_ascii=False)
-            why = (
-                f"That cannot be used: {problem}. Write the whole answer again, with corrections; answer with one JSON"
-            )
-            why += " object, and nothing else."
+            why = write_again(problem, as_json=True)
             rejected.append({"answer": said, "why": why})
             asked = {**asked, "rejected": [*rejected]}
             messages += [AssistantMessage(text=said), UserMessage(text=why)]
 
-    async def _reply(self, asked: Json, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> ModelTurn:
-        self._asked += 1
-        packed, step, most = self._log.pack(asked)[0], self._work.step.step_id, self._work.worker.max_turns
+    async def _turn(self, asked: Json, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> ModelTurn:
+        self._count += 1
+        packed, step, most = self._log.pack(asked)[0], self._work.key, self._work.worker.max_turns
         for known in self._replies:
             if known.asked == packed:
                 self._replies.remove(known)
                 return known
-        if most is not None and self._asked > most:
+        if most is not None and self._count > most:
             raise ModelError(too_many_turns(f"no result after {most} model calls"))
         number = next(each for each in count(1) if f"{step}/t{each}" not in self._model_calls)
         self._model_calls.add(f"{step}/t{number}")
-        reply = await self._turns.asked(number, tuple(messages), schema, asked)
+        on_text = self._on_text if self._work.step.final and schema is None else None
+        reply = await self._reply(number, tuple(messages), schema, on_text=on_text, asked=asked)
         return ModelTurn(f"{step}/t{number}", reply.message, reply.value)
 
     async def call(self, tool: str, /, **args: Json) -> CallState:
@@ -185,11 +179,11 @@ class CodeAttempt:
         written = json.dumps([tool, args], sort_keys=True, default=str).encode()
         first = int(hashlib.sha256(written).hexdigest()[:12], 16)
         self._equal[first] += 1
-        turn = Turn(number=self._equal[first], message=ordered_call(tool, args), first=first)
-        known = self._results.pop(self._turns.rules.call_id(turn, 0), None)
+        turn = ordered_turn(self._work, tool, args, self._equal[first], first)
+        known = self._results.pop(turn.call_id(0), None)
         if known is not None:
             turn.done[0] = known._replace(raw=await self._log.unpack(known.raw))
-        await self._awaited(self._turns.call(Conversation(self._work, [turn])))
+        await self._awaited(self._call(turn))
         result = turn.done[0]
         if result.failure is not None:
             error = ToolError(result.failure.message)

@@ -1,1 +1,0 @@
-"""Attempts at steps: the conversation with a model, or the code of a flow."""
