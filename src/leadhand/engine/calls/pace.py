@@ -72,7 +72,7 @@ class Pace:
             await self._store.hold_gate(self._gate, min(retry_after_s, LONGEST_HOLD_S))
 
     def away(self, queue: Queue, failure: Failure) -> None:
-        """Record that the server is away for a call of a queue. Calls that were under way together count once."""
+        """Record that the server is away for a call of a queue. Parallel calls count once."""
         self.failure = failure
         if queue is self.queue:
             self._delay_s = min(self._delay_s * 2, LONGEST_DELAY_S) or FIRST_DELAY_S

@@ -117,8 +117,9 @@ class Written:
         has_answer = self._is_shown is not False and f'"{ANSWER}"' in self._text
         if not (has_elements or has_answer):
             return [], ""
-        text = self._text[max(self._text.find("{"), 0) :].rstrip("` \n")  # without words and a code fence around it
-        read = _read(text) or {}
+        begun = self._text[max(self._text.find("{"), 0) :]
+        text = begun.rstrip("` \n")  # without words and a code fence around it
+        read = _read(begun) or _read(text) or {}
         self.is_whole = has_elements and _read(text, whole=True) is not None
         return self._elements(read, text) if has_elements else [], self._answer(read) if has_answer else ""
 
