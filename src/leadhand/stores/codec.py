@@ -167,7 +167,8 @@ def _decoded(run_id: str, seq: int, at: int, epoch: int, type_: str, version: in
             raise UnreadableRun(run_id, seq, f"event {seq} of run {run_id} {other}", UPGRADE)
         return Entry(int(seq), moment(int(at)), int(epoch), known.model_validate_json(body))
     except (ValueError, ArithmeticError) as error:
-        what = _damaged(run_id, seq, f"{type_}: {one_line(error)}")
+        name = "" if isinstance(error, ValidationError) else f"{type(error).__name__}: "
+        what = _damaged(run_id, seq, f"{type_}: {name}{one_line(error)}")
         # A new field with a default keeps the version, so unknown fields may be those of a newer release.
         if isinstance(error, ValidationError) and all(each["type"] == "extra_forbidden" for each in error.errors()):
             how = f"if a newer Leadhand may have written it, {UPGRADE}; else {RESTORE.format(run_id)}"
