@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Unpack
 
-from leadhand.core.artifact import FileVersion, digest_of
+from leadhand.core.artifact import FileVersion, digest_of, newest_files
 from leadhand.core.budget import METERED, Account, Budget
 from leadhand.core.errors import Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.core.events import (
@@ -27,7 +27,6 @@ from leadhand.core.events import (
 from leadhand.core.run import ENDED
 from leadhand.core.value import Json
 from leadhand.ports import Clock
-from leadhand.ports.earlier_files import may_share, newest_files
 from leadhand.ports.heads import RunHead, status_after
 from leadhand.ports.hosts import HostLine
 from leadhand.ports.runs import (
@@ -247,7 +246,7 @@ class MemoryStore:
             FileVersion(**entry.event.model_dump(exclude={"type", "attempt"}), run_id=run_id, at=entry.at)
             for run_id, record in self.records.items()
             if (record.listing.flow, record.listing.key_id) == (flow, key_id)
-            and may_share(record.place, offline, documents)
+            and record.place in ((offline, ""), (offline, documents))
             for entry in record.entries
             if isinstance(entry.event, ArtifactWritten)
         ]

@@ -8,7 +8,7 @@ import pytest
 
 from leadhand.app.hosts.membership import driver_wait
 from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.ports.hosts import Announcement, HostKind, HostLine
+from leadhand.ports.hosts import HostKind, HostLine
 
 RUN = RunDefinition(request="do it", flow="pieces", models=ModelChoice(default="offline"))
 
@@ -40,7 +40,3 @@ def test_a_refusal_counts_only_where_hosts_seem_to_have_everything() -> None:
     assert "no model m" in driver_wait(RUN, set(), [host()], "no model m")
     missing = driver_wait(RUN, {"a"}, [host()], "no model m")
     assert ("`a`" in missing, "no model m" in missing) == (True, False)
-
-
-def test_a_later_release_may_announce_more() -> None:
-    assert Announcement.model_validate({"kind": "host", "concurrency": 1, "colour": "red"}).concurrency == 1

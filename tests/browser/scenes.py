@@ -13,9 +13,9 @@ from server.teams import Office, repairing, team
 from browser.notes import PATH, Notebook, noise_notes
 from browser.serving import Served
 from browser.survey import REQUEST, TOWNS, Survey
+from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import make_key
 from leadhand.ports import in_database
-from leadhand.ports.access import Scope
 from leadhand.server.app import Doors
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives, judges, reviews, says
 

@@ -9,9 +9,9 @@ from playwright.async_api import Page, expect
 from browser.conftest import OpenServer, Visit
 from browser.serving import Served
 from browser.visiting import Visitor
-from leadhand.app.steering.keys import make_key
+from leadhand.app.steering.access import ApiKey, Scope
+from leadhand.app.steering.keys import make_key, revoke
 from leadhand.ports import in_database
-from leadhand.ports.access import ApiKey, Scope
 from leadhand.server.app import Doors
 
 REFUSED = r"\b401\b"
@@ -76,7 +76,7 @@ async def test_a_revoked_key_leads_back_to_the_login(guarded: Served, visit: Vis
     page = await visitor.open("/runs")
     await log_in(page, secret)
     await page.get_by_label("Request").fill("measure Paris")
-    await in_database(guarded.runtime.store).revoke_key(key.key_id)
+    await revoke(in_database(guarded.runtime.store), key)
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
     _, other = await key_of(guarded)
@@ -97,7 +97,7 @@ async def test_watching_a_run_ends_when_the_key_is_revoked(
     await page.get_by_label("Request").fill("measure Paris, measure Rome")
     await page.get_by_role("button", name="Start").click()
     await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
-    await in_database(guarded.runtime.store).revoke_key(key.key_id)
+    await revoke(in_database(guarded.runtime.store), key)
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 

@@ -11,8 +11,8 @@ from browser.judging import PHONE, check_accessible, check_width
 from browser.serving import Served
 from browser.test_access import REFUSED, key_of, log_in
 from leadhand import Worker
+from leadhand.app.steering.access import Scope
 from leadhand.flows import FlowContext, flow
-from leadhand.ports.access import Scope
 from leadhand.ports.models import ModelRequest
 from leadhand.server.app import Doors
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, says, subtask

@@ -7,8 +7,8 @@ import re
 from contextlib import aclosing
 from typing import Any
 
+from leadhand.app.steering.access import ApiKey
 from leadhand.app.steering.keys import digest_of, find_key
-from leadhand.ports.access import ApiKey
 from leadhand.stores.opening import open_store
 
 KEPT = {"key_id", "name", "prefix", "scopes", "ceilings", "created_at", "revoked_at", "last_used_at"}

@@ -196,7 +196,7 @@ NOT_OF_A_PLAIN_RUN = (
     "leadhand.app.project.manifest",
     "leadhand.cli.terminal.prompt",
     "leadhand.dispatch.cluster.live_text",
-    "leadhand.ports.access",
+    "leadhand.app.steering.access",
     "leadhand.app.document.model_call",
     "leadhand.app.document.run_document",
     "leadhand.app.document.shapes",

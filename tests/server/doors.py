@@ -15,9 +15,9 @@ from server.streams import Streamed, streamed
 
 from leadhand import Leadhand
 from leadhand.app.runtime import Runtime
+from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import make_key
 from leadhand.ports import in_database
-from leadhand.ports.access import Scope
 from leadhand.server.app import Doors, create_app
 from leadhand.server.service import Live, Service
 from leadhand.server.serving import Server, bind

@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 from server.doors import OVER, Door
 
+from leadhand.app.steering.access import KeyCeilings, Scope
 from leadhand.app.steering.keys import make_key
 from leadhand.ports import in_database
-from leadhand.ports.access import KeyCeilings, Scope
 from leadhand.server.app import Doors
 
 LOCKED = Doors(key_needed=True)

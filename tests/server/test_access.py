@@ -13,8 +13,9 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
+from leadhand.app.steering.access import Scope
+from leadhand.app.steering.keys import all_keys, revoke
 from leadhand.ports import in_database
-from leadhand.ports.access import Scope
 from leadhand.server.app import Doors
 
 NEEDED = Doors(key_needed=True)
@@ -170,9 +171,9 @@ async def test_a_revoked_key_opens_nothing_more_and_neither_do_its_sessions(lock
     assert (await session(locked, key)).status_code == 200
     assert (await locked.get("/api/runs")).status_code == 200
     store = in_database(locked.runtime.store)
-    (kept,) = await store.keys()
+    (kept,) = await all_keys(store)
 
-    await store.revoke_key(kept.key_id)
+    await revoke(store, kept)
 
     assert (await locked.get("/api/runs", headers=key)).status_code == 401
     assert (await locked.get("/api/runs")).status_code == 401
@@ -181,9 +182,9 @@ async def test_a_revoked_key_opens_nothing_more_and_neither_do_its_sessions(lock
 
 async def test_when_a_key_was_last_used_is_noted(locked: Door) -> None:
     key = await locked.key("ann")
-    (before,) = await in_database(locked.runtime.store).keys()
+    (before,) = await all_keys(in_database(locked.runtime.store))
     await locked.get("/api/runs", headers=key)
-    (after,) = await in_database(locked.runtime.store).keys()
+    (after,) = await all_keys(in_database(locked.runtime.store))
 
     assert before.last_used_at is None
     assert after.last_used_at is not None

@@ -11,7 +11,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
-from leadhand.ports.access import Scope
+from leadhand.app.steering.access import Scope
 
 
 async def answer(api: Door, card: dict[str, Any], decision: str, **more: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from server.doors import Door
 
-from leadhand.ports.access import Scope
+from leadhand.app.steering.access import Scope
 
 
 async def test_every_model_call_of_the_view_opens(api: Door) -> None:

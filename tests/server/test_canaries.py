@@ -16,8 +16,8 @@ from server.streams import first, rest
 from server.teams import Author
 
 from leadhand import FailureClass, ToolError, ToolReturn, tool
+from leadhand.app.steering.access import Scope
 from leadhand.engine.redaction import Redactor
-from leadhand.ports.access import Scope
 from leadhand.server.logs import reset_logging, set_up_logging
 from leadhand.testing.scripted_model import plans, subtask
 

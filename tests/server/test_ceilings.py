@@ -10,8 +10,8 @@ from server.conftest import OpenServer
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office, team
 
+from leadhand.app.steering.access import Scope
 from leadhand.core.limits import NANO, Usage
-from leadhand.ports.access import Scope
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 

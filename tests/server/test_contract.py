@@ -12,8 +12,8 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
+from leadhand.app.steering.access import Scope
 from leadhand.core.errors import StoreError
-from leadhand.ports.access import Scope
 from leadhand.server.app import Doors
 
 NAMED = {

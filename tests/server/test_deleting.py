@@ -10,7 +10,7 @@ from server.doors import Door
 from server.streams import first, rest
 from server.teams import Office
 
-from leadhand.ports.access import Scope
+from leadhand.app.steering.access import Scope
 
 
 async def test_a_run_that_is_over_is_deleted_with_what_was_shown_of_it(api: Door) -> None:

@@ -12,8 +12,9 @@ from server.doors import Door, Served
 from server.streams import Streamed, first, numbers, rest, together
 from server.teams import Office
 
+from leadhand.app.steering.access import Scope
+from leadhand.app.steering.keys import all_keys, revoke
 from leadhand.ports import in_database
-from leadhand.ports.access import Scope
 from leadhand.server.app import Doors
 from leadhand.server.live import feeds, stream
 from leadhand.server.rates import Allowed
@@ -283,7 +284,7 @@ async def test_a_stream_ends_when_its_key_is_revoked(serve: OpenServer) -> None:
     async with served.watch(run_id, headers=ann) as revoked, served.watch(run_id, headers=ben) as good:
         await first(revoked, "message", type="tool_call_began")
         keys = in_database(served.door.runtime.store)
-        await keys.revoke_key(next(key.key_id for key in await keys.keys() if key.name == "ann"))
+        await revoke(keys, next(key for key in await all_keys(keys) if key.name == "ann"))
 
         assert {each.kind for each in await rest(revoked)} <= {"message", "delta", "comment"}
         await first(good, "message", type="tool_call_began")

@@ -12,12 +12,12 @@ from server.doors import OVER, Door
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office
 
+from leadhand.app.steering.access import Scope
 from leadhand.core.events import ArtifactWritten
 from leadhand.core.limits import nanousd
 from leadhand.core.run import RunDefinition
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.flows import FlowContext, flow
-from leadhand.ports.access import Scope
 
 
 @flow(reads_artifacts=True)

@@ -9,7 +9,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.keys import LOCKED, Keys, keys_of
 
-from leadhand.ports.access import Scope
+from leadhand.app.steering.access import Scope
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from server.keys import LOCKED, keys_of
 from server.teams import Office, planner, team
 
 from leadhand import Leadhand
-from leadhand.ports.access import Scope
+from leadhand.app.steering.access import Scope
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, gives, plans, subtask
 

@@ -10,10 +10,10 @@ from server.conftest import OpenServer
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office
 
-from leadhand.app.steering.keys import make_key, user
+from leadhand.app.steering.access import Scope
+from leadhand.app.steering.keys import all_keys, make_key, revoke, user
 from leadhand.core.errors import UsageError
 from leadhand.ports import in_database
-from leadhand.ports.access import Scope
 
 
 @pytest.fixture
@@ -145,8 +145,8 @@ async def test_two_keys_in_use_never_have_one_name(keys: Keys) -> None:
     for taken in ("runner", user()):
         with refused(UsageError, taken):
             await make_key(store, f" {taken} ")
-    old = next(key for key in await store.keys() if key.name == "runner")
-    await store.revoke_key(old.key_id)
+    old = next(key for key in await all_keys(store) if key.name == "runner")
+    await revoke(store, old)
 
     new, _ = await make_key(store, "runner")
 

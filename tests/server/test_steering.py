@@ -9,7 +9,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
-from leadhand.ports.access import Scope
+from leadhand.app.steering.access import Scope
 
 
 async def named(api: Door, run_id: str, kind: str, what: str | None = None) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from server.teams import Office
 from server.test_problems import FAULTS
 from stores.store_samples import AT, SAMPLES
 
+from leadhand.app.steering.access import Scope
 from leadhand.core.errors import StoreError
 from leadhand.core.events import Entry
 from leadhand.core.words import words
-from leadhand.ports.access import Scope
 from leadhand.server import problems
 from leadhand.server.app import Doors
 from leadhand.server.rates import Allowed

@@ -9,7 +9,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import BROKEN, Office
 
-from leadhand.ports.access import Scope
+from leadhand.app.steering.access import Scope
 
 
 async def test_tools_are_listed_with_what_they_take_and_do(api: Door) -> None:

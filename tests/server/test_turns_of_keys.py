@@ -12,7 +12,7 @@ from processes import start_async
 from server.conftest import OpenServer
 from server.keys import LOCKED, keys_of
 
-from leadhand.ports.access import Scope
+from leadhand.app.steering.access import Scope
 
 BEGINNER = Path(__file__).with_name("beginner.py")
 PATIENCE_S = 60.0

@@ -16,11 +16,12 @@ from server.receivers import Receiver, receiver
 from server.teams import Office, team
 
 from leadhand import Leadhand
+from leadhand.app.steering.access import Scope
 from leadhand.ports import in_database
-from leadhand.ports.access import Scope
-from leadhand.ports.webhooks import RETRY_AFTER_S, Delivery, signed_headers
+from leadhand.ports.webhooks import Delivery
 from leadhand.server import webhooks
 from leadhand.server.app import Doors
+from leadhand.server.webhooks import RETRY_AFTER_S, after_attempt, signed_headers
 
 LOCAL = Doors(local=True)
 
@@ -134,12 +135,12 @@ def test_attempts_are_further_and_further_apart_and_end() -> None:
     )  # fmt: skip
     pauses: list[timedelta] = []
     while message.next_at is not None:
-        message = message.after(now, 500, "the receiver answered 500")
+        message = after_attempt(message, now, 500, "the receiver answered 500")
         pauses.append((message.next_at or now) - now)
     assert pauses == [*(timedelta(seconds=each) for each in RETRY_AFTER_S), timedelta(0)]
     assert not message.delivered
-    assert message.evolve(attempts=0).after(now, 410, "gone").next_at is None
-    assert message.evolve(attempts=0).after(now, 200, "").delivered
+    assert after_attempt(message.evolve(attempts=0), now, 410, "gone").next_at is None
+    assert after_attempt(message.evolve(attempts=0), now, 200, "").delivered
 
 
 @pytest.mark.parametrize("local", [False, True])
@@ -225,6 +226,27 @@ async def test_a_key_hears_of_its_own_runs_and_sees_its_own_webhooks(
     removed = await api.http.delete(f"/api/webhooks/{webhook['webhook_id']}", headers=keys.header("admin"))
     assert removed.status_code == 204
     assert (await keys.get("admin", path)).status_code == 404
+
+
+async def test_a_webhook_whose_key_was_revoked_gets_no_further_messages(
+    open_door: OpenDoor, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "is_public", lambda _: True)
+    keys = await keys_of(await open_door(doors=Doors(key_needed=True, local=True)))
+    await keys.add("auditor", Scope.RUN, Scope.READ_ALL)
+    webhook = await added(keys.door, hook, headers=keys.header("auditor"))
+    await keys.door.http.delete(f"/api/keys/{keys.ids['auditor']}", headers=keys.header("admin"))
+
+    await keys.rests(await keys.started("both", "measure Paris"), "succeeded")
+
+    async def look() -> list[dict[str, Any]]:
+        path = f"/api/webhooks/{webhook['webhook_id']}/deliveries"
+        return (await keys.get("admin", path)).json()["deliveries"]
+
+    (logged,) = await keys.door.seen(look, lambda found: found and found[0]["error"])
+    assert (logged["delivered"], logged["next_at"], logged["attempts"]) == (False, None, 0)
+    assert "revoked" in logged["error"]
+    assert hook.got == []
 
 
 async def _id(keys: Any, name: str) -> str:

@@ -12,7 +12,7 @@ from server.doors import Door
 
 from leadhand import tool
 from leadhand.app.project.manifest import load_project
-from leadhand.ports.access import Scope
+from leadhand.app.steering.access import Scope
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 
 ORCHESTRATOR = """---

@@ -12,8 +12,8 @@ from stores.contract import (
     FileIndexContract,
     OneStoreContract,
     PlaceStoreContract,
+    RecordContract,
     SearchIndexContract,
-    SharedKeyStoreContract,
 )
 
 from leadhand.app.clock import SystemClock
@@ -30,9 +30,7 @@ class TestMemoryStore(OneStoreContract, FileIndexContract):
             yield store
 
 
-class TestSqliteStore(
-    ContextStoreContract, SharedKeyStoreContract, FileIndexContract, SearchIndexContract, PlaceStoreContract
-):
+class TestSqliteStore(ContextStoreContract, RecordContract, FileIndexContract, SearchIndexContract, PlaceStoreContract):
     @pytest.fixture
     async def store(self, sqlite_url: str) -> AsyncIterator[ContextStore]:
         async with aclosing(await open_store(sqlite_url)) as store:
@@ -45,7 +43,7 @@ class TestSqliteStore(
 
 
 class TestPostgresStore(
-    ContextStoreContract, SharedKeyStoreContract, FileIndexContract, SearchIndexContract, PlaceStoreContract
+    ContextStoreContract, RecordContract, FileIndexContract, SearchIndexContract, PlaceStoreContract
 ):
     @pytest.fixture
     async def store(self, postgres_tables_url: str) -> AsyncIterator[ContextStore]:

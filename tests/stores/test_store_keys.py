@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
-from stores.contract import api_key
 
-from leadhand.app.steering.keys import find_key, make_key, named_key
+from leadhand.app.steering.access import ApiKey, Scope, allows
+from leadhand.app.steering.keys import add_key, all_keys, find_key, key_of, make_key, named_key, note_use, revoke
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.engine.redaction import REDACTED, Redactor
 from leadhand.ports import DatabaseStore, in_database
-from leadhand.ports.access import Scope, allows
 from leadhand.stores.opening import open_store
+
+NOON = datetime(2026, 11, 21, 12, 0, 0, 123_000, tzinfo=UTC)
+
+
+def api_key(key_id: str = "0a1b2c3d", **more: Any) -> ApiKey:
+    """A stored key."""
+    return ApiKey.model_validate(
+        {
+            "key_id": key_id,
+            "name": f"Ann's laptop; DROP TABLE 'keys' %s ? {key_id}",
+            "prefix": "lh_1a2b3c",
+            "digest": f"digest of {key_id}",
+            "scopes": (Scope.READ, Scope.APPROVE),
+            "created_at": NOON,
+            **more,
+        }
+    )
 
 
 @pytest.fixture
@@ -37,7 +55,7 @@ async def test_a_key_is_found_by_itself_and_by_nothing_else(store: DatabaseStore
 
 async def test_a_revoked_key_is_not_found(store: DatabaseStore) -> None:
     key, secret = await make_key(store, "Ann")
-    await store.revoke_key(key.key_id)
+    await revoke(store, key)
     assert await find_key(store, secret) is None
 
 
@@ -57,12 +75,12 @@ async def test_a_name_that_nobody_can_read_and_a_key_without_scopes_are_refused(
 ) -> None:
     with pytest.raises(UsageError):
         await (make_key(store, "Ann", []) if name is None else make_key(store, name))
-    assert await store.keys() == []
+    assert await all_keys(store) == []
 
 
 async def test_a_key_is_named_by_the_beginning_of_its_id(store: DatabaseStore) -> None:
     for key_id in ("0a1b2c3d", "0a1b0000", "0a1b", "ffffffff"):
-        await store.add_key(api_key(key_id))
+        await add_key(store, api_key(key_id))
     assert (await named_key(store, "FF")).key_id == "ffffffff"
     assert (await named_key(store, "0a1b")).key_id == "0a1b"
     with pytest.raises(UsageError):
@@ -74,12 +92,62 @@ async def test_a_store_that_keeps_no_keys_says_so() -> None:
         in_database(object())  # type: ignore[arg-type]
 
 
-async def test_the_clock_of_a_store_dates_what_is_revoked(sqlite_url: str) -> None:
-    key = api_key()
-    later = key.created_at + timedelta(days=1)
-    async with aclosing(await open_store(sqlite_url, now=lambda: later)) as store:
-        await store.add_key(key)
-        assert (await store.revoke_key(key.key_id)).revoked_at == later
+async def test_a_key_is_kept_as_it_was_given_and_found_by_its_digest(store: DatabaseStore) -> None:
+    used = api_key("1", last_used_at=NOON, revoked_at=NOON, scopes=tuple(Scope))
+    await add_key(store, api_key())
+    await add_key(store, used)
+    assert await key_of(store, "digest of 0a1b2c3d") == api_key()
+    assert await key_of(store, "digest of 1") == used, "revoked ones too"
+    assert await key_of(store, "digest of") is None
+    assert await key_of(store, "") is None
+
+
+async def test_keys_are_listed_newest_first(store: DatabaseStore) -> None:
+    for key_id, minutes in (("c", 1), ("a", 2), ("d", 0), ("b", 1)):
+        await add_key(store, api_key(key_id, created_at=NOON + timedelta(minutes=minutes)))
+    assert [key.key_id for key in await all_keys(store)] == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("same", ["key_id", "digest", "name"])
+async def test_a_key_is_added_once(store: DatabaseStore, same: str) -> None:
+    await add_key(store, api_key())
+    other = {"key_id": "other", "digest": "another", "name": "Bob", same: getattr(api_key(), same)}
+    with pytest.raises(UsageError, match="already exists"):
+        await add_key(store, api_key(**other))
+    assert await all_keys(store) == [api_key()]
+
+
+async def test_a_key_that_is_revoked_stays_so_whatever_another_process_notes(sqlite_url: str) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store, aclosing(await open_store(sqlite_url)) as second:
+        await add_key(store, api_key())
+        await add_key(store, api_key("other"))
+        before = datetime.now(UTC).replace(microsecond=0)
+        assert await key_of(second, "digest of 0a1b2c3d") == api_key()
+        uses = (note_use(each, api_key(), NOON + timedelta(seconds=n)) for n, each in enumerate((store, second) * 5))
+        revoked, *_ = await asyncio.gather(revoke(second, api_key()), *uses)
+        assert revoked.revoked_at is not None
+        assert before <= revoked.revoked_at <= datetime.now(UTC)
+        for each in (store, second):
+            kept = await key_of(each, "digest of 0a1b2c3d")
+            assert kept == api_key(revoked_at=revoked.revoked_at, last_used_at=NOON + timedelta(seconds=9))
+            assert await revoke(each, api_key()) == kept
+        assert await key_of(store, "digest of other") == api_key("other")
+
+
+async def test_revoking_a_key_that_is_not_there_is_an_error_of_usage(store: DatabaseStore) -> None:
+    with pytest.raises(UsageError, match="there is no key nowhere") as error:
+        await revoke(store, api_key("nowhere"))
+    assert "leadhand keys list" in error.value.how
+
+
+async def test_the_last_use_of_a_key_is_the_latest(store: DatabaseStore) -> None:
+    await add_key(store, api_key())
+    later = NOON + timedelta(seconds=1)
+    for at, last in ((NOON, NOON), (later, later), (NOON, later)):
+        await note_use(store, api_key(), at)
+        assert await all_keys(store) == [api_key(last_used_at=last)]
+    await note_use(store, api_key("nowhere"), later)
+    assert await all_keys(store) == [api_key(last_used_at=later)]
 
 
 def test_a_key_is_shown_without_its_digest() -> None:

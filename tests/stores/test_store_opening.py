@@ -153,7 +153,7 @@ async def test_a_postgres_database_may_be_shared_unless_names_clash(
 ) -> None:
     run_sql(postgres_url, "CREATE TABLE bookmarks (url TEXT)")
     await (await open_store(postgres_url)).aclose()
-    run_sql(postgres_url, "DROP TABLE blobs, events, gates, meta, cache, places, webhooks, deliveries")
+    run_sql(postgres_url, "DROP TABLE blobs, events, gates, meta, cache, places, deliveries")
     await why_refused(postgres_url, "search_path")
 
 

@@ -21,7 +21,6 @@ THREE = SharedLimit(scope="the tool `x`", most=3)
 
 PREAMBLE = """
 import time
-from leadhand.ports.hosts import Announcement, HostKind
 from leadhand.core.limits import SharedLimit
 from leadhand.app.clock import SystemClock
 from leadhand.engine.calls.limiter import Limiter
@@ -56,8 +55,6 @@ HOLDS = (
     + """
 async def main():
     store = await open_store(url, heartbeat_limit_s=1.0)
-    if store.is_shared:
-        await store.announce(Announcement(kind=HostKind.HOST, concurrency=1), lambda: [])
     limits, free = Limiter(store, SystemClock()), asyncio.Event()
     async def call(n):
         async with limits.permit(THREE, "run"):

@@ -13,7 +13,7 @@ from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed
 from leadhand.app.settings import Settings, reserves
 from leadhand.app.typed_answers import answer_worker
 from leadhand.app.workers.declared import project_tools, run_workers, worker_tools
-from leadhand.core.artifact import FileVersion
+from leadhand.core.artifact import FileVersion, newest_files
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.run import Follows, ModelChoice, RunDefinition
 from leadhand.core.state import RunState
@@ -22,7 +22,6 @@ from leadhand.core.work_result import Check
 from leadhand.core.worker import Worker
 from leadhand.engine.hooks import Hooks
 from leadhand.ports import ContextStore
-from leadhand.ports.earlier_files import newest_files
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier, judging_workers
 
@@ -163,7 +162,7 @@ async def files_to_read(
 ) -> tuple[FileVersion, ...]:
     """Return the files that a new run may read: those of the run that it follows, then those of its flow and key.
 
-    Of other runs than the one that it follows, it reads only what ``may_share`` of that port allows.
+    Of other runs than the one that it follows, it reads only what the store finds for its documents.
     Their content is kept until the run is created. What is no longer stored is left out, with a warning.
     """
     found, store = list(_files_of(earlier)) if earlier is not None else [], parts.store

@@ -6,6 +6,7 @@ needed.
 
 import hashlib
 import unicodedata
+from collections.abc import Iterable
 from datetime import datetime
 from typing import cast
 
@@ -35,6 +36,15 @@ class FileVersion(Value):
     at: datetime
     by: str = ""
     run_id: str = ""
+
+
+def newest_files(written: Iterable[FileVersion], limit: int) -> list[FileVersion]:
+    """Return the files that later runs may read, one for each path: the first that is given."""
+    newest: dict[str, FileVersion] = {}
+    for file in written:
+        if file.path.startswith(MEMORY) and len(newest) < limit:
+            newest.setdefault(file.path, file)
+    return list(newest.values())
 
 
 def digest_of(content: bytes) -> str:

@@ -19,6 +19,7 @@ from .stores import ContextStore as ContextStore
 from .stores import DatabaseStore as DatabaseStore
 from .stores import Job as Job
 from .stores import Places as Places
+from .stores import Record as Record
 from .stores import in_database as in_database
 from .work import BoundTool as BoundTool
 from .work import Caller as Caller

@@ -4,8 +4,6 @@ from collections.abc import Set
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import ConfigDict
-
 from leadhand.core.value import Value
 
 
@@ -22,17 +20,6 @@ HEARTBEAT_LIMIT_S = 10.0
 TAKES_WORK = frozenset({HostKind.SERVER, HostKind.HOST})
 
 
-class Announcement(Value):
-    """What a process says of itself when it joins a cluster: see :class:`HostLine`. A later release may say more."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    kind: HostKind
-    concurrency: int
-    flows: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-
-
 class HostLine(Value):
     """A running process that has the store open: its id, whether it is this process (``here``), the runs it drives.
 
@@ -42,7 +29,7 @@ class HostLine(Value):
     """
 
     host: str
-    here: bool
+    here: bool = False
     runs: tuple[str, ...] = ()
     kind: HostKind | None = None
     since: datetime | None = None

@@ -91,8 +91,8 @@ class RunFilter(TypedDict, total=False):
     most so much, in US dollars and seconds; a run that has not finished took the time until now.
 
     ``search`` finds the runs that have each of its words, or a word that begins with it, in their request, plan, tool
-    arguments, errors, gaps or answer. What is written without spaces, such as ``wo-001.0``, is one word; accents do not
-    count. While a run is running, only its name and request are searched.
+    arguments, errors, gaps or answer. What is written without spaces, such as ``wo-001.0``, is one phrase; accents and
+    punctuation do not count. While a run is running, only its name and request are searched.
 
     The largest of what the runs are sorted by come first (``created``, if it is not given), or last if ``ascending``.
     """

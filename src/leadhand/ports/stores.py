@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, Unpack, runtime_checkable
 
 from leadhand.core.artifact import FileVersion
-from leadhand.core.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.core.events import AnyEvent, Entry, RunStarted
-from leadhand.core.value import Json
+from leadhand.core.value import Json, Value
 
 if TYPE_CHECKING:
-    from leadhand.ports.access import ApiKey
     from leadhand.ports.heads import RunHead
-    from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
+    from leadhand.ports.hosts import HostLine, QueueInfo
     from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
-    from leadhand.ports.webhooks import Delivery, Webhook
+    from leadhand.ports.webhooks import Delivery
 
+
+Document = TypeVar("Document", bound=Value)
 
 CARRY_OUT = "carry_out"
 DRIVE = "drive"
@@ -150,8 +150,8 @@ class ContextStore(Protocol):
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
     ) -> list[FileVersion]:
         """Return the files under ``memory/`` that runs of a flow and an API key wrote: the newest version of each path,
-        newest first. Left out are those of runs that :func:`~leadhand.ports.earlier_files.may_share`
-        excludes for a run with ``offline`` and ``documents``.
+        newest first. What offline runs write is for offline runs only, since it may rest on sample data and on
+        documents that no service has seen. What rests on a directory of ``documents`` is for runs that search it, too.
         """
         ...
 
@@ -185,6 +185,23 @@ class Places(NamedTuple):
     held: frozenset[int] = frozenset()
     in_use: int = 0
     waiting: int = 0
+
+
+class Record(NamedTuple):
+    """A small document of a ``kind``, as JSON. No two of a kind have the same ``key``, or the same ``name``."""
+
+    kind: str
+    key: str
+    body: str
+    name: str | None = None
+
+    def read(self, model: type[Document]) -> Document:
+        """Return what the record holds. Raises StoreError if it is damaged."""
+        try:
+            return model.model_validate_json(self.body)
+        except ValueError as error:
+            what = f"the record of the {self.kind} {self.name or self.key} is damaged"
+            raise StoreError(what, "delete it, or restore the database from a backup") from error
 
 
 @runtime_checkable
@@ -223,26 +240,20 @@ class DatabaseStore(ContextStore, Protocol):
         """Copy the store to a file that does not exist, while it is in use. Raises UsageError if there is one."""
         ...
 
-    # API keys
+    # Records, such as API keys
 
-    async def add_key(self, key: ApiKey) -> None:
-        """Store a key. Raises UsageError if its id or digest is in use, or its name by a key that is not revoked."""
+    async def records(self, kind: str, key: str | None = None) -> list[Record]:
+        """Return the records of a kind; with ``key``, only this one, if there is one."""
         ...
 
-    async def keys(self) -> list[ApiKey]:
-        """Return every key, newest first, including revoked keys."""
+    async def write_record(self, record: Record, *, instead_of: Record | None = None) -> bool:
+        """Add a record, or replace ``instead_of``, which has the same key; return whether it was written: not if its
+        key or name is in use, and not if the other one has changed since it was read.
+        """
         ...
 
-    async def key_of(self, digest: str) -> ApiKey | None:
-        """Return the key of this digest, revoked or not."""
-        ...
-
-    async def revoke_key(self, key_id: str) -> ApiKey:
-        """Revoke a key; a revoked key does not change. Raises UsageError for an unknown id."""
-        ...
-
-    async def used_key(self, key_id: str, at: datetime) -> None:
-        """Record that a key was used at ``at``, unless a later use is recorded; ignores an unknown id."""
+    async def delete_record(self, kind: str, key: str) -> None:
+        """Delete a record, and a webhook with its deliveries; does nothing for an unknown key."""
         ...
 
     async def cache_new(self, key: str, value: Json, ttl_s: float, *, instead_of: Json = None) -> bool:
@@ -268,25 +279,13 @@ class DatabaseStore(ContextStore, Protocol):
         """Return how it is in a queue. Writes nothing."""
         ...
 
-    # Webhooks
-
-    async def add_webhook(self, webhook: Webhook) -> None:
-        """Store a webhook."""
-        ...
-
-    async def webhooks(self) -> list[Webhook]:
-        """Return every webhook, newest first."""
-        ...
-
-    async def delete_webhook(self, webhook_id: str) -> None:
-        """Delete a webhook and its deliveries; does nothing for an unknown id."""
-        ...
+    # Messages to webhooks
 
     async def deliveries(self, webhook_id: str, limit: int) -> list[Delivery]:
         """Return the newest deliveries of a webhook."""
         ...
 
-    async def take_deliveries(self, limit: int) -> list[tuple[Delivery, Webhook]]:
+    async def take_deliveries(self, limit: int) -> list[Delivery]:
         """Return deliveries that are due. No other process gets them for a minute."""
         ...
 
@@ -301,7 +300,7 @@ class DatabaseStore(ContextStore, Protocol):
         """Whether other machines can use the same database."""
         ...
 
-    async def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
+    async def announce(self, line: HostLine, doing: Callable[[], Sequence[str]]) -> None:
         """Show this process among the hosts until the store is closed; ``doing``, called in a thread, returns the
         attempts that it carries out, as ``run/attempt``.
         """

@@ -1,10 +1,6 @@
-"""Webhooks: which events of a run are sent to which address, what a message contains, and how it is signed."""
+"""Webhooks: which events of a run are sent to which address, and what a message contains."""
 
-import base64
-import hashlib
-import hmac
 import json
-from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
 from pydantic import Field
@@ -15,9 +11,8 @@ from leadhand.core.value import Moment, Value, iso
 
 WebhookEvent = Literal["run.finished", "run.asks", "run.failed"]
 WEBHOOK_EVENTS: tuple[WebhookEvent, ...] = get_args(WebhookEvent)
-MARK = "whsec_"
-RETRY_AFTER_S = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
-"""Seconds between the attempts to deliver a message, as Standard Webhooks recommends. Then it has failed."""
+WEBHOOK = "webhook"
+"""The kind of the records of webhooks, whose key is the id."""
 
 
 class WebhookDocument(Value):
@@ -61,13 +56,6 @@ class Delivery(DeliveryDocument):
 
     webhook_id: str
 
-    def after(self, now: datetime, code: int | None, error: str) -> "Delivery":
-        """Return the delivery after an attempt: ``code`` is the HTTP status, if any, ``error`` why it failed."""
-        attempts = self.attempts + 1
-        over = not error or attempts > len(RETRY_AFTER_S) or code == 410  # 410: the receiver wants no more
-        next_at = None if over else now + timedelta(seconds=RETRY_AFTER_S[attempts - 1])
-        return self.evolve(attempts=attempts, delivered=not error, next_at=next_at, code=code, error=error)
-
 
 def messages(event: AnyEvent) -> tuple[WebhookEvent, ...]:
     """Return the names under which an event of the log is sent."""
@@ -92,12 +80,3 @@ def message_body(name: WebhookEvent, run: dict[str, Any], entry: Entry) -> str:
         data["approval"] = {"call_id": asked.approval_id, "kind": asked.kind, "tool": asked.tool}
     body = {"type": name, "timestamp": iso(entry.at), "data": data}
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-
-
-def signed_headers(secret: str, delivery_id: str, at: datetime, body: str) -> dict[str, str]:
-    """Return the headers of Standard Webhooks: https://www.standardwebhooks.com"""
-    stamp = str(int(at.timestamp()))
-    key = base64.b64decode(secret.removeprefix(MARK))
-    digest = hmac.new(key, f"{delivery_id}.{stamp}.{body}".encode(), hashlib.sha256).digest()
-    signature = f"v1,{base64.b64encode(digest).decode()}"
-    return {"webhook-id": delivery_id, "webhook-timestamp": stamp, "webhook-signature": signature}

@@ -19,10 +19,10 @@ from typing import Annotated
 from fastapi import Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
-from leadhand.app.steering.keys import find_key
+from leadhand.app.steering.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
+from leadhand.app.steering.keys import all_keys, find_key, key_of, note_use
 from leadhand.core.errors import no_such_run
 from leadhand.ports import DatabaseStore
-from leadhand.ports.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 from leadhand.server.guard import from_elsewhere
 from leadhand.server.problems import Problem
 from leadhand.server.rates import Rates
@@ -103,7 +103,7 @@ class Access:
         """Whether a key is still valid."""
         if principal.key_id is None:
             return True
-        return any(key.key_id == principal.key_id and key.revoked_at is None for key in await self._store.keys())
+        return any(key.key_id == principal.key_id and key.revoked_at is None for key in await all_keys(self._store))
 
     async def open_session(self, presented: str, request: Request) -> tuple[ApiKey, str]:
         """Open a session for a key; return the key and the browser's token. Raises Problem (401, 429)."""
@@ -128,14 +128,14 @@ class Access:
 
     async def _of_session(self, token: str) -> ApiKey | None:
         digest = await self._store.cached(_session(token))
-        key = await self._store.key_of(digest) if isinstance(digest, str) else None
+        key = await key_of(self._store, digest) if isinstance(digest, str) else None
         return key if key is not None and key.revoked_at is None else None
 
     async def _noticed(self, key: ApiKey) -> Principal:
         now = datetime.now(UTC)
         if now - self._noted.get(key.key_id, datetime.min.replace(tzinfo=UTC)) > NOTED_EVERY:
             self._noted[key.key_id] = now
-            await self._store.used_key(key.key_id, now)
+            await note_use(self._store, key, now)
         return Principal(name=key.name, scopes=key.scopes, key_id=key.key_id, ceilings=key.ceilings)
 
 

@@ -9,12 +9,12 @@ from pydantic import Field
 from leadhand.app.document import Document
 from leadhand.app.document.outcome import EvidencePart
 from leadhand.app.document.shapes import ApprovalCard, RunDocument, RunLine
+from leadhand.app.steering.access import KeyCeilings, Scope
 from leadhand.app.workers.generated import WorkerDocument
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Source, ToolSpec
 from leadhand.core.value import Json, Moment, unset
-from leadhand.ports.access import KeyCeilings, Scope
 from leadhand.ports.hosts import HostLine, QueueInfo
 from leadhand.server.event_shapes import EventDocument
 

@@ -27,6 +27,7 @@ from leadhand.app.arguments import (
 from leadhand.app.clock import IdempotentId
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
+from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.follow_ups import options_of, output_of
 from leadhand.app.steering.led import led
 from leadhand.core.errors import UsageError
@@ -35,7 +36,6 @@ from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition, WorkerCalls
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import unset
 from leadhand.core.work_result import Check
-from leadhand.ports.access import Scope, allows
 from leadhand.server.access import Principal, require
 from leadhand.server.problems import Problem, invalid
 

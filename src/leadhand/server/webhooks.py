@@ -3,21 +3,57 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import hmac
 import ipaddress
 import logging
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from leadhand.app.driving.driver import Periodic
-from leadhand.core.errors import ToolError
-from leadhand.ports import DatabaseStore
-from leadhand.ports.access import Scope, allows
-from leadhand.ports.webhooks import Delivery, Webhook, signed_headers
+from leadhand.app.steering.access import Scope, allows
+from leadhand.app.steering.keys import all_keys
+from leadhand.core.errors import StoreError, ToolError
+from leadhand.ports import DatabaseStore, Record
+from leadhand.ports.webhooks import WEBHOOK, Delivery, Webhook
 from leadhand.tools.web.fetching import PageFetcher, is_public
 
 LOGGER = logging.getLogger("leadhand.server")
 EVERY_S = 1.0
 AT_ONCE = 20
+MARK = "whsec_"
+RETRY_AFTER_S = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
+"""Seconds between the attempts to deliver a message, as Standard Webhooks recommends. Then it has failed."""
+
+
+async def store_webhook(store: DatabaseStore, webhook: Webhook) -> None:
+    """Store a webhook, whose id is new."""
+    await store.write_record(Record(WEBHOOK, webhook.webhook_id, webhook.model_dump_json()))
+
+
+async def all_webhooks(store: DatabaseStore) -> list[Webhook]:
+    """Return every webhook, newest first. Raises StoreError if one is damaged."""
+    found = [record.read(Webhook) for record in await store.records(WEBHOOK)]
+    return sorted(found, key=lambda webhook: webhook.created_at, reverse=True)
+
+
+def signed_headers(secret: str, delivery_id: str, at: datetime, body: str) -> dict[str, str]:
+    """Return the headers of Standard Webhooks: https://www.standardwebhooks.com"""
+    stamp = str(int(at.timestamp()))
+    key = base64.b64decode(secret.removeprefix(MARK))
+    digest = hmac.new(key, f"{delivery_id}.{stamp}.{body}".encode(), hashlib.sha256).digest()
+    signature = f"v1,{base64.b64encode(digest).decode()}"
+    return {"webhook-id": delivery_id, "webhook-timestamp": stamp, "webhook-signature": signature}
+
+
+def after_attempt(delivery: Delivery, now: datetime, code: int | None, error: str) -> Delivery:
+    """Return a delivery after an attempt: ``code`` is the HTTP status, if any, ``error`` why it failed."""
+    attempts = delivery.attempts + 1
+    over = not error or attempts > len(RETRY_AFTER_S) or code == 410  # 410: the receiver wants no more
+    next_at = None if over else now + timedelta(seconds=RETRY_AFTER_S[attempts - 1])
+    return delivery.evolve(attempts=attempts, delivered=not error, next_at=next_at, code=code, error=error)
 
 
 def is_reachable(address: str, *, local: bool) -> bool:
@@ -49,21 +85,28 @@ class Deliverer(Periodic):
     async def look(self) -> None:
         """Send the messages that are due. Raises StoreError."""
         while due := await self._store.take_deliveries(AT_ONCE):
-            keys = await self._store.keys()
-            admins = {"", *(key.key_id for key in keys if allows(key.scopes, Scope.ADMIN))}
-            sending = (self._send(self._store, *each, self._senders[each[1].key_id in admins]) for each in due)
-            await asyncio.gather(*sending)
+            keys = await all_keys(self._store)
+            trusted = {"": True} | {key.key_id: allows(key.scopes, Scope.ADMIN) for key in keys if not key.revoked_at}
+            webhooks = {record.key: record for record in await self._store.records(WEBHOOK)}
+            await asyncio.gather(*(self._send(each, webhooks.get(each.webhook_id), trusted) for each in due))
 
-    async def _send(self, store: DatabaseStore, delivery: Delivery, webhook: Webhook, sender: PageFetcher) -> None:
+    async def _send(self, delivery: Delivery, record: Record | None, trusted: Mapping[str, bool]) -> None:
+        """Send a message, and record the outcome; ``trusted`` has the keys that are not revoked."""
         code: int | None = None
-        problem = ""
         try:
+            webhook = record.read(Webhook) if record is not None else None
+            if webhook is None or webhook.key_id not in trusted:
+                over = delivery.evolve(next_at=None, error="the webhook was deleted, or its key revoked")
+                return await self._store.settle_delivery(over)
             headers = signed_headers(webhook.secret, delivery.delivery_id, datetime.now(UTC), delivery.body)
+            sender = self._senders[trusted[webhook.key_id]]
             code = await sender.post(webhook.url, delivery.body.encode(), headers)
             problem = "" if 200 <= code < 300 else f"the receiver answered {code}"
         except ToolError as error:
             problem = error.failure.message
-        settled = delivery.after(datetime.now(UTC), code, problem)
+        except StoreError as error:
+            problem = error.what
+        settled = after_attempt(delivery, datetime.now(UTC), code, problem)
         if settled.next_at is None and problem:
-            LOGGER.warning("message %s to webhook %s failed: %s", delivery.delivery_id, webhook.webhook_id, problem)
-        await store.settle_delivery(settled)
+            LOGGER.warning("message %s to webhook %s failed: %s", delivery.delivery_id, delivery.webhook_id, problem)
+        return await self._store.settle_delivery(settled)

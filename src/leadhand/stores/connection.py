@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from weakref import WeakSet
 
 from leadhand.core.errors import StoreError, UsageError
-from leadhand.ports.hosts import Announcement
+from leadhand.ports.hosts import HostLine
 
 Row = tuple[Any, ...]
 
@@ -46,9 +46,9 @@ class Dialect(NamedTuple):
 
     ``kind`` is the database's name. ``now`` is its clock in whole microseconds since 1970, UTC. ``creation_lock`` keeps
     a second process from creating the tables at the same time (empty: beginning a transaction does). ``tables`` lists
-    the tables, ``size`` returns the bytes of the database. ``has_word`` is the condition that a row of ``run_texts``
-    has the word ``?``, or one that begins with it; ``word`` writes the word ``{0}`` for it. ``alone`` is true if the
-    database belongs to one program only.
+    the tables, ``size`` returns the bytes of the database. ``alone`` is true if the database belongs to one program
+    only. ``has_phrase`` is the condition that a row of ``run_texts`` has the phrase ``?``; ``phrase`` writes one of the
+    words ``{0}``, which ``next_word`` separates, and the last of which may be the beginning of a word.
     """
 
     kind: str
@@ -57,8 +57,9 @@ class Dialect(NamedTuple):
     creation_lock: str
     tables: str
     size: str
-    has_word: str
-    word: str
+    has_phrase: str
+    phrase: str
+    next_word: str
     alone: bool
 
 
@@ -112,10 +113,10 @@ class Connection(Protocol):
 
 
 class Hold(Protocol):
-    """A lock that shows that a process is alive. Other processes notice its end at once, without a timeout."""
+    """What shows that a process is alive; other processes notice its death at once."""
 
-    @property
-    def host(self) -> str: ...
+    host: str
+    """The unique id of the process's hold: ``<hostname>-<pid>-<random>``."""
 
     def take(self) -> None:
         """Take the hold, or take it again after the database lost it. Raises StoreError."""
@@ -125,19 +126,18 @@ class Hold(Protocol):
         """Return the hosts that are alive."""
         ...
 
-    def others(self, connection: Connection) -> list[str]:
-        """Return the other living processes that may begin to drive runs of the database by themselves."""
-        ...
+    def announce(self, line: HostLine, doing: Callable[[], Sequence[str]]) -> None:
+        """Show this process among the hosts; ``doing`` returns the attempts that it carries out. Raises StoreError.
 
-    def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
-        """Show this process among the hosts; ``doing`` returns the attempts that it carries out. Raises StoreError."""
-        ...
+        On one machine, processes need not find each other.
+        """
 
     def drain(self) -> None:
         """Show that this process takes no new work."""
-        ...
 
-    def release(self) -> None: ...
+    def release(self) -> None:
+        """End the hold; a second call does nothing."""
+        ...
 
 
 class Database(Protocol):

@@ -4,20 +4,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
-from leadhand.core.artifact import FileVersion
+from leadhand.core.artifact import FileVersion, newest_files
 from leadhand.core.errors import no_such_run
 from leadhand.core.events import ArtifactWritten
 from leadhand.core.run import RunStatus
-from leadhand.core.value import Json, is_object
-from leadhand.ports.earlier_files import newest_files
-from leadhand.ports.hosts import Announcement, HostLine
+from leadhand.ports.hosts import HostLine
 from leadhand.ports.runs import (
     DRIVEN,
     STATUS_ORDER,
@@ -34,15 +31,11 @@ from .search import search_conditions
 VERSIONS_READ = 5_000
 """The newest versions of files among which those of earlier runs are looked for."""
 
-RUNS_READ = 100
-"""Runs whose definitions are read by one statement."""
-
 COLUMNS = (
     "run_id, flow, request, status, model, created_at, finished_at, head_seq, epoch, owner, detached, key_id, follows,"
     " name, tags, unpriced,"
     " subtasks, completed, failed, asking, spent_requests AS requests, spent_tokens AS tokens, spent_nanousd AS nanousd"
 )
-ANNOUNCED = "SELECT host, said, since, attempts, draining FROM hosts ORDER BY since, host"
 SELECT = f"SELECT {COLUMNS} FROM runs"
 FIELDS = tuple(column.rpartition(" ")[2] for column in COLUMNS.split(", "))
 
@@ -127,48 +120,23 @@ def _times(value: float | None, factor: int) -> int | None:
 
 
 def earlier_files(
-    connection: Connection,
-    flow: str,
-    key_id: str,
-    limit: int,
-    may_read: Callable[[tuple[bool, str]], bool],
+    connection: Connection, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
 ) -> list[FileVersion]:
-    """Return the files of runs as :meth:`leadhand.ports.ContextStore.earlier_files` does; damaged entries are left out.
-
-    ``may_read`` decides about a run by its ``offline`` and its ``documents``.
-    """
-    written = (
-        "SELECT events.run_id, events.at, events.body"
-        " FROM events JOIN runs ON runs.run_id = events.run_id"
-        " WHERE events.type = 'artifact_written' AND runs.flow = ? AND runs.key_id = ?"
-        " ORDER BY events.at DESC, events.run_id DESC, events.seq DESC LIMIT ?"
+    """Return the files of runs as :meth:`leadhand.ports.ContextStore.earlier_files` does, without damaged ones."""
+    rows = connection.execute(
+        "SELECT events.run_id, events.at, events.body FROM events JOIN runs ON runs.run_id = events.run_id"
+        " WHERE events.type = 'artifact_written' AND runs.flow = ? AND runs.key_id = ? AND runs.offline = ?"
+        " AND runs.documents IN ('', ?) ORDER BY events.at DESC, events.run_id DESC, events.seq DESC LIMIT ?",
+        (flow, key_id, int(offline), documents, VERSIONS_READ),
     )
-    versions = connection.execute(written, (flow, key_id, VERSIONS_READ))
-    readable = {run_id for run_id, place in _places(connection, {row[0] for row in versions}) if may_read(place)}
-    return newest_files(_files(row for row in versions if row[0] in readable), limit)
-
-
-def _places(connection: Connection, run_ids: set[str]) -> Iterator[tuple[str, tuple[bool, str]]]:
-    """Return, of each run, whether it is offline, and its directory of documents; damaged runs are left out."""
-    ordered = sorted(run_ids)
-    for at in range(0, len(ordered), RUNS_READ):
-        some = ordered[at : at + RUNS_READ]
-        marks = ", ".join("?" * len(some))
-        for run_id, body in connection.execute(
-            f"SELECT run_id, body FROM events WHERE seq = 1 AND run_id IN ({marks})", some
-        ):
-            with contextlib.suppress(ValueError, TypeError, KeyError):  # damage must not keep a run from starting
-                definition = json.loads(body)["definition"]
-                yield run_id, (bool(definition.get("offline")), str(definition.get("documents") or ""))
+    return newest_files(_files(rows), limit)
 
 
 def _files(rows: Iterable[Row]) -> Iterator[FileVersion]:
     for run_id, at, body in rows:
-        try:
-            written = ArtifactWritten.model_validate_json(body).model_dump(exclude={"type", "attempt"})
-            yield FileVersion(**written, run_id=run_id, at=moment(at))
-        except (ValueError, ArithmeticError):  # damage must not keep a run from starting
-            continue
+        with suppress(ValueError, ArithmeticError):  # damage must not keep a run from starting
+            written = ArtifactWritten.model_validate_json(body)
+            yield FileVersion(path=written.path, digest=written.digest, size=written.size, run_id=run_id, at=moment(at))
 
 
 def _lines(rows: Sequence[Row], connection: Connection, hold: Hold) -> list[RunListing]:
@@ -195,39 +163,19 @@ def _line(row: Row, living: set[str]) -> RunListing:
         )  # fmt: skip
 
 
-def host_lines(connection: Connection, hold: Hold, shared: bool) -> list[HostLine]:
-    """Return this process and every living process that drives runs, each with its runs, oldest first.
-
-    In a database that is ``shared``, also those that have announced themselves, with what they say of themselves.
-    """
+def host_lines(connection: Connection, hold: Hold) -> list[HostLine]:
+    """Return this process and every living process that drives runs or has announced itself, each with its runs."""
     driven: dict[str, list[str]] = {hold.host: []}
     rows = connection.execute("SELECT owner, run_id FROM runs WHERE owner IS NOT NULL ORDER BY created_at, run_id")
     for owner, run_id in rows:
         driven.setdefault(owner, []).append(run_id)
-    announced = {row[0]: row[1:] for row in connection.execute(ANNOUNCED)} if shared else {}
+    announced = dict(connection.execute("SELECT host, line FROM hosts WHERE line <> ''"))
     living = hold.living(driven.keys() | announced.keys(), connection) - {hold.host}
-    return [
-        HostLine(host=host, here=host == hold.host, runs=tuple(driven.get(host, ())), **_announced(announced.get(host)))
-        for host in (hold.host, *sorted(living))
-    ]
-
-
-def _announced(row: Row | None) -> dict[str, Any]:
-    if row is None:
-        return {}
-    said, since, attempts, draining = row
-    return {
-        **Announcement.model_validate_json(said).model_dump(),
-        "since": moment(since),
-        **_carried_out(json.loads(attempts)),
-        "draining": bool(draining),
-    }
-
-
-def _carried_out(beat: Json) -> dict[str, Any]:
-    """Return what a heartbeat says of attempts: how many, and which; a process of an earlier release says which."""
-    shown, count = (beat["shown"], beat["count"]) if is_object(beat) else (beat, len(beat))
-    return {"attempts": tuple(shown), "running": count}
+    found: list[HostLine] = []
+    for host in (hold.host, *sorted(living)):
+        line = HostLine.model_validate_json(announced[host]) if host in announced else HostLine(host=host)
+        found.append(line.evolve(here=host == hold.host, runs=tuple(driven.get(host, ()))))
+    return found
 
 
 def store_info(connection: Connection, database: Database) -> StoreInfo:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
 from leadhand.core.errors import StoreError
-from leadhand.ports.hosts import Announcement
 
-from .connection import Connection, close_in_forked_child
+from .connection import Connection, Hold, close_in_forked_child
 
 
 def new_host() -> str:
@@ -23,7 +22,7 @@ def new_host() -> str:
     return f"{hostname[:64]}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
-class LockFileHold:
+class LockFileHold(Hold):
     """A file beside the database, ``<database>.hosts/<host>.lock``, locked by flock while the process lives."""
 
     def __init__(self, directory: Path) -> None:
@@ -50,16 +49,6 @@ class LockFileHold:
 
     def living(self, hosts: Collection[str], connection: Connection) -> set[str]:
         return {host for host in hosts if host == self.host or self._alive(self._path(host))}
-
-    def others(self, connection: Connection) -> list[str]:
-        paths = [path for path in self._directory.glob("*.lock") if path != self._path(self.host)]
-        return sorted(path.stem for path in paths if self._alive(path))
-
-    def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
-        """Do nothing: only hosts on many machines need to find each other."""
-
-    def drain(self) -> None:
-        """Do nothing, as above."""
 
     def release(self) -> None:
         """Remove this host's file; a second call does nothing."""

@@ -17,10 +17,11 @@ from .connection import Row, Table
 from .search import words_in
 
 NAMES = (
-    "run_id, flow, request, model, created_at, detached, key_id, follows, searched, label_words, name, tags,"
+    "run_id, flow, request, model, created_at, detached, key_id, follows, offline, documents,"
+    " searched, label_words, name, tags,"
     " status, finished_at, head_seq, epoch, owner, subtasks, completed, failed, asking, unpriced"
 )
-FIXED = 8
+FIXED = 10
 """The number of columns, the first ones, of a run's row that never change."""
 AMOUNTS = 9
 RUNS = Table(
@@ -34,7 +35,7 @@ def labels(request: str, name: str, tags: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of a run by which it is found."""
     name = _storable(name)
     text = f"{name}\n{request}"
-    words = " ".join(["", *dict.fromkeys(words_in(text))])
+    words = " ".join(["", *words_in(text)])
     return {"searched": text.lower(), "label_words": words, "name": name, "tags": stored_tags(tags)}
 
 
@@ -58,10 +59,11 @@ class RunRow(dict[str, Any]):
         follows = definition.follows.run_id if definition.follows is not None else ""
         shown = _storable(definition.request[:REQUEST_SHOWN])
         fixed = run_id, definition.flow, shown, definition.models.default, at, int(definition.detached)
+        origin = definition.key_id, follows, int(definition.offline), definition.documents
         changing = RunStatus.QUEUED.value, None, 0, 1, owner, 0, 0, 0, 0, 0
         found = labels(shown, definition.name, definition.tags).values()
         amounts = *definition.limits.ceiling.row, *[0] * 6
-        return cls((*fixed, definition.key_id, follows, *found, *changing, *amounts), shared)
+        return cls((*fixed, *origin, *found, *changing, *amounts), shared)
 
     def enter(self, event: AnyEvent, at: int) -> None:
         """Take over what an event that is written at ``at`` says of the status, the labels and the spending."""

@@ -11,7 +11,7 @@ VERSION = 1
 TABLES = frozenset(
     {
         *("meta", "runs", "events", "reservations", "blobs", "gates", "cache"),
-        *("api_keys", "allowances", "shared_accounts", "webhooks", "deliveries", "places", "run_texts"),
+        *("records", "allowances", "shared_accounts", "deliveries", "places", "hosts", "run_texts"),
     }
 )
 
@@ -30,11 +30,13 @@ def _amounts(*names: str, null: str = " NOT NULL") -> str:
 # events: only those that end an attempt are looked up by subject, so only they need an index.
 # reservations: ``scopes`` are what a reservation was taken from, besides the run: a JSON list, empty text for none.
 # gates: ``used_at`` is when a gate was last used, which shows that the clock was put back since.
-# places: the queues of shared limits. The first tickets of a queue hold its places; see places.py.
-# api_keys: ``digest`` is the SHA-256 of a key, which itself is not stored; ``scopes`` are joined by commas.
+# places: the queues of shared limits: a ticket holds a place or waits for one; see places.py.
+# records: API keys, whose ``record_key`` is the SHA-256 of the key and whose name is NULL once they are revoked, and
+# webhooks, with secrets as they are, since they sign.
 # shared_accounts: budgets that span runs. Their ceilings are in the calls, as each run was started with.
-# webhooks: secrets are stored as they are, since they sign.
-# run_texts: ``words`` are those of the events through ``seq``, each once, with a space in between.
+# hosts: the heartbeats of the processes that share a server, each as a HostLine, empty if it does not show itself;
+# ``limit_us`` is the time without a heartbeat after which it counts as dead.
+# run_texts: ``words`` are those of the texts of the events through ``seq``, with a space in between.
 EVERYWHERE = f"""
 CREATE TABLE meta (version BIGINT NOT NULL);
 CREATE TABLE runs (
@@ -44,7 +46,8 @@ CREATE TABLE runs (
     subtasks BIGINT NOT NULL, completed BIGINT NOT NULL, failed BIGINT NOT NULL, asking BIGINT NOT NULL,
     {_amounts("ceiling", null="")}, {_amounts("spent")},
     unpriced BIGINT NOT NULL, {_amounts("reserved")},
-    key_id TEXT NOT NULL, follows TEXT NOT NULL, name TEXT NOT NULL, tags TEXT NOT NULL, label_words TEXT NOT NULL
+    key_id TEXT NOT NULL, follows TEXT NOT NULL, offline BIGINT NOT NULL, documents TEXT NOT NULL,
+    name TEXT NOT NULL, tags TEXT NOT NULL, label_words TEXT NOT NULL
 );
 CREATE INDEX runs_newest ON runs (created_at, run_id);
 CREATE INDEX runs_asking ON runs (created_at, run_id) WHERE asking > 0;
@@ -67,52 +70,47 @@ CREATE TABLE gates (
     name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL, used_at BIGINT NOT NULL,
     last_ticket BIGINT NOT NULL DEFAULT 0
 );
-CREATE TABLE places (name TEXT NOT NULL, ticket BIGINT NOT NULL, host TEXT NOT NULL, PRIMARY KEY (name, ticket));
+CREATE TABLE places (
+    name TEXT NOT NULL, ticket BIGINT NOT NULL, host TEXT NOT NULL, priority BIGINT NOT NULL, held BIGINT NOT NULL,
+    PRIMARY KEY (name, ticket)
+);
 CREATE TABLE cache (cache_key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL, expires_at BIGINT NOT NULL);
 CREATE INDEX cache_expiry ON cache (expires_at);
-CREATE TABLE api_keys (
-    key_id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL, prefix TEXT NOT NULL, digest TEXT NOT NULL UNIQUE,
-    scopes TEXT NOT NULL, created_at BIGINT NOT NULL, ceilings TEXT NOT NULL, revoked_at BIGINT, last_used_at BIGINT
+CREATE TABLE records (
+    kind TEXT NOT NULL, record_key TEXT NOT NULL, body TEXT NOT NULL, name TEXT,
+    PRIMARY KEY (kind, record_key), UNIQUE (kind, name)
 );
-CREATE UNIQUE INDEX api_keys_named ON api_keys (name) WHERE revoked_at IS NULL;
 CREATE TABLE allowances (
     run_id TEXT NOT NULL, scope TEXT NOT NULL, {_amounts("ceiling", null="")}, {_amounts("spent", "reserved")},
     PRIMARY KEY (run_id, scope)
 );
 CREATE TABLE shared_accounts (scope TEXT NOT NULL PRIMARY KEY, {_amounts("spent", "reserved")});
-CREATE TABLE webhooks (
-    webhook_id TEXT NOT NULL PRIMARY KEY, url TEXT NOT NULL, secret TEXT NOT NULL, events TEXT NOT NULL,
-    key_id TEXT NOT NULL, every BIGINT NOT NULL, by_whom TEXT NOT NULL, created_at BIGINT NOT NULL
-);
 CREATE TABLE deliveries (
-    delivery_id TEXT NOT NULL PRIMARY KEY, webhook_id TEXT NOT NULL, run_id TEXT NOT NULL, event TEXT NOT NULL,
-    body TEXT NOT NULL, created_at BIGINT NOT NULL, next_at BIGINT, attempts BIGINT NOT NULL,
-    delivered BIGINT NOT NULL, code BIGINT, error TEXT NOT NULL
+    delivery_id TEXT NOT NULL PRIMARY KEY, webhook_id TEXT NOT NULL, run_id TEXT NOT NULL, created_at BIGINT NOT NULL,
+    next_at BIGINT, body TEXT NOT NULL
 );
 CREATE INDEX deliveries_due ON deliveries (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX deliveries_of_webhook ON deliveries (webhook_id, created_at);
 CREATE INDEX deliveries_of_run ON deliveries (run_id);
+CREATE TABLE hosts (
+    host TEXT NOT NULL PRIMARY KEY, line TEXT NOT NULL, limit_us BIGINT NOT NULL, session BIGINT NOT NULL,
+    seen_at BIGINT NOT NULL
+);
 CREATE TABLE run_texts (id ROW_ID, run_id TEXT NOT NULL, seq BIGINT NOT NULL, words TEXT);
 CREATE INDEX run_texts_of_run ON run_texts (run_id, seq);
 """
 
 IN_FILE = """
-CREATE VIRTUAL TABLE run_words USING fts5(words, content='run_texts', content_rowid='id', detail=none,
-    columnsize=0, tokenize='unicode61 remove_diacritics 0');
+CREATE VIRTUAL TABLE run_words USING fts5(words, content='run_texts', content_rowid='id', columnsize=0,
+    tokenize='unicode61 remove_diacritics 0');
 CREATE TRIGGER run_texts_added AFTER INSERT ON run_texts BEGIN
     INSERT INTO run_words (rowid, words) VALUES (new.id, new.words); END;
 CREATE TRIGGER run_texts_deleted AFTER DELETE ON run_texts BEGIN
     INSERT INTO run_words (run_words, rowid, words) VALUES ('delete', old.id, old.words); END;
 """
 
-# hosts: ``said`` is an Announcement, ``attempts`` a JSON list, ``limit_us`` the time without a heartbeat after which
-# the host counts as dead.
 ON_SERVER = """
-CREATE INDEX run_words ON run_texts USING GIN (array_to_tsvector(string_to_array(words, ' ')));
-CREATE TABLE hosts (
-    host TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, said TEXT NOT NULL, since BIGINT NOT NULL,
-    attempts TEXT NOT NULL, draining BIGINT NOT NULL, limit_us BIGINT NOT NULL, seen_at BIGINT NOT NULL
-);
+CREATE INDEX run_words ON run_texts USING GIN (to_tsvector('simple', words));
 CREATE INDEX events_starting ON events (run_id, subject) WHERE type = 'attempt_started';
 """
 

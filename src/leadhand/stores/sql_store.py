@@ -12,23 +12,22 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from leadhand.core.artifact import FileVersion, digest_of
 from leadhand.core.errors import StoreError
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.value import Json
-from leadhand.ports import Job, Places
-from leadhand.ports.earlier_files import may_share
+from leadhand.ports import Job, Places, Record
 from leadhand.ports.heads import RunHead
-from leadhand.ports.hosts import Announcement, HostLine, QueueInfo
+from leadhand.ports.hosts import HostLine, QueueInfo
 from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
+from leadhand.ports.webhooks import Delivery
 
-from . import search, side_tables, upkeep
-from .codec import encode, read_entries
-from .connection import Database, ReadOnly, Unavailable, close_in_forked_child
+from . import records, search, side_tables, upkeep
+from .codec import encode, read_entries, stored
+from .connection import Database, ReadOnly, Row, Unavailable, close_in_forked_child
 from .followers import Followers
-from .kept_beside import KeptBeside
 from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
 from .places import Queues, places
 from .postgres.job_queue import defer, queue_info
@@ -37,7 +36,7 @@ from .schema import is_created
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
 from .upkeep import UNNAMED_S
-from .writer import Writer
+from .writer import SideWrite, Writer
 
 LOGGER = logging.getLogger("leadhand")
 PATIENCE_S = 60.0
@@ -49,7 +48,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlContextStore(KeptBeside):
+class SqlContextStore:
     """A :class:`~leadhand.ports.ContextStore` in a database, and the keys and settings beside it.
 
     The ports document its methods (:mod:`leadhand.ports`); :func:`~leadhand.stores.opening.open_store` opens one. One
@@ -169,14 +168,14 @@ class SqlContextStore(KeptBeside):
     async def earlier_files(
         self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
     ) -> list[FileVersion]:
-        may_read = partial(may_share, offline=offline, documents=documents)
-        return await self._readers.ask(earlier_files, flow, key_id, limit, may_read)
+        read = partial(earlier_files, flow=flow, key_id=key_id, limit=limit, offline=offline, documents=documents)
+        return await self._readers.ask(read)
 
     async def hosts(self) -> list[HostLine]:
-        return await self._readers.ask(host_lines, self._hold, self.is_shared)
+        return await self._readers.ask(host_lines, self._hold)
 
-    async def announce(self, said: Announcement, doing: Callable[[], Sequence[str]]) -> None:
-        await asyncio.to_thread(self._hold.announce, said, doing)
+    async def announce(self, line: HostLine, doing: Callable[[], Sequence[str]]) -> None:
+        await asyncio.to_thread(self._hold.announce, line, doing)
 
     async def drain(self) -> None:
         await asyncio.to_thread(self._hold.drain)
@@ -241,7 +240,7 @@ class SqlContextStore(KeptBeside):
         return await self._write_beside(f"2 places of {name}", self._queues.queue_up, name, most, want, held, done)
 
     async def places(self, name: str, most: int) -> Places:
-        return await self._readers.ask(places, self._hold.host, name, most)
+        return await self._readers.ask(places, self._hold.host, name)
 
     async def cached(self, key: str) -> Json | None:
         return await self._readers.ask(side_tables.cached, self._database.dialect, key)
@@ -252,6 +251,27 @@ class SqlContextStore(KeptBeside):
     async def cache_new(self, key: str, value: Json, ttl_s: float, *, instead_of: Json = None) -> bool:
         keep = partial(self._keeper.keep, new=True, instead_of=None if instead_of is None else json.dumps(instead_of))
         return await self._write_beside(f"3 {key}", keep, key, json.dumps(value), ttl_s)
+
+    async def records(self, kind: str, key: str | None = None) -> list[Record]:
+        return await self._readers.ask(records.records, kind, key)
+
+    async def write_record(self, record: Record, *, instead_of: Record | None = None) -> bool:
+        return await self._write_beside(f"4 {record.kind} {record.key}", records.write_record, record, instead_of)
+
+    async def delete_record(self, kind: str, key: str) -> None:
+        await self._write_beside(f"4 {kind} {key}", records.delete_record, kind, key)
+
+    async def deliveries(self, webhook_id: str, limit: int) -> list[Delivery]:
+        return await self._readers.ask(records.deliveries, webhook_id, limit)
+
+    async def take_deliveries(self, limit: int) -> list[Delivery]:
+        now = self._now()
+        if not await self._rows("SELECT 1 FROM deliveries WHERE next_at <= ? LIMIT 1", stored(now)):
+            return []  # most often, and then nothing is written
+        return await self._write_beside("7", records.take_due, now, limit)
+
+    async def settle_delivery(self, delivery: Delivery) -> None:
+        await self._write_beside(f"7 {delivery.delivery_id}", records.settle, delivery)
 
     async def delete_runs(self, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
         delete = partial(upkeep.delete_runs, self._database, self._hold, run_ids, ended_only=ended_only)
@@ -279,3 +299,12 @@ class SqlContextStore(KeptBeside):
         self._set_up(
             StoreError("this store was opened by the process that forked this one", "open another with open_store()")
         )
+
+    async def _rows(self, sql: str, *parameters: object) -> list[Row]:
+        return await self._readers.ask(lambda connection: connection.execute(sql, parameters))
+
+    async def _write_beside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
+        return await self._writer.submit(SideWrite(key=key, write=lambda connection: write(connection, *arguments)))
+
+    async def _change(self, key: str, sql: str, *parameters: object) -> list[Row]:
+        return await self._writer.submit(SideWrite(key=key, write=lambda session: session.execute(sql, parameters)))

@@ -25,8 +25,8 @@ from leadhand.ports.webhooks import messages
 from .codec import Encoded, encode, microseconds
 from .connection import Connection, Dialect, Hold, Row, Table
 from .postgres.job_queue import defer
+from .records import DELIVERIES, deliveries_of
 from .run_row import FIXED, RUNS, RunRow
-from .webhooks import DELIVERIES, deliveries_of
 
 EVENTS = Table("events", "run_id, seq, at, epoch, type, version, subject, body")
 SUBJECTS = Table("events", "run_id, subject")

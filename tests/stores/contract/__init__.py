@@ -14,7 +14,7 @@ Provide two instances on one database, each as a fixture, and inherit the tests:
                 yield store
 
 A store for one process, such as one in memory, inherits :class:`OneStoreContract` and :class:`FileIndexContract`, and
-provides ``store`` only. A :class:`~leadhand.ports.DatabaseStore` also inherits :class:`SharedKeyStoreContract`,
+provides ``store`` only. A :class:`~leadhand.ports.DatabaseStore` also inherits :class:`RecordContract`,
 :class:`SearchIndexContract` and :class:`PlaceStoreContract`.
 
 Needs pytest and pytest-asyncio.
@@ -27,9 +27,7 @@ from .files import FileIndexContract as FileIndexContract
 from .files import write_file as write_file
 from .heads import HeadContract, SharedHeadContract
 from .keeping import KeepingContract, SharedKeepingContract
-from .keeping import KeyStoreContract as KeyStoreContract
-from .keeping import SharedKeyStoreContract as SharedKeyStoreContract
-from .keeping import api_key as api_key
+from .keeping import RecordContract as RecordContract
 from .log import LogContract, SharedLogContract
 from .places import PlaceStoreContract as PlaceStoreContract
 from .runs import RunsContract, SharedRunsContract

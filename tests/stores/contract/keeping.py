@@ -5,18 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
-from leadhand.core.errors import UsageError
-from leadhand.ports import ContextStore, DatabaseStore
-from leadhand.ports.access import ApiKey, Scope
+from leadhand.ports import ContextStore, DatabaseStore, Record
 
 from .samples import Contract, pauses, started
-
-NOON = datetime(2026, 11, 21, 12, 0, 0, 123_456, tzinfo=UTC)
 
 
 async def check_gate(*stores: ContextStore) -> None:
@@ -119,72 +113,48 @@ class SharedKeepingContract(Contract):
         assert await second_store.blob(await store.put_blob(b"shared")) == b"shared"
 
 
-def api_key(key_id: str = "0a1b2c3d", **more: Any) -> ApiKey:
-    """A stored key."""
-    return ApiKey.model_validate(
-        {
-            "key_id": key_id,
-            "name": f"Ann's laptop; DROP TABLE 'keys' %s ? {key_id}",
-            "prefix": "lh_1a2b3c",
-            "digest": f"digest of {key_id}",
-            "scopes": (Scope.READ, Scope.APPROVE),
-            "created_at": NOON,
-            **more,
-        }
-    )
+class RecordContract(Contract):
+    """The records of a :class:`~leadhand.ports.DatabaseStore`. Provide ``store`` and ``second_store``."""
 
-
-class KeyStoreContract(Contract):
-    """The contract of a :class:`~leadhand.ports.DatabaseStore`. Provide ``store``, on an empty database."""
-
-    async def test_a_key_is_kept_as_it_was_given_and_found_by_its_digest(self, store: DatabaseStore) -> None:
+    async def test_a_record_is_kept_as_it_was_given(self, store: DatabaseStore) -> None:
         assert isinstance(store, DatabaseStore)
-        assert await store.keys() == []
-        used = api_key("1", last_used_at=NOON, revoked_at=NOON, scopes=tuple(Scope))
-        await store.add_key(api_key())
-        await store.add_key(used)
-        assert await store.key_of("digest of 0a1b2c3d") == api_key()
-        assert await store.key_of("digest of 1") == used, "revoked ones too"
-        assert await store.key_of("digest of") is None
-        assert await store.key_of("") is None
+        assert await store.records("api_key") == []
+        one = Record("api_key", "1", '{"name": "Ann\'s; DROP TABLE %s ? "}', "Ann's; DROP TABLE 'records' %s ?")
+        other = Record("api_key", "2", "{}")
+        for record in (other, one, Record("webhook", "1", "[]")):
+            assert await store.write_record(record)
+        assert await store.records("api_key") == [one, other]
+        assert await store.records("api_key", "2") == [other]
+        assert await store.records("api_key", "") == []
+        await store.delete_record("api_key", "1")
+        await store.delete_record("api_key", "nowhere")
+        assert await store.records("api_key") == [other]
+        assert len(await store.records("webhook")) == 1
 
-    async def test_keys_are_listed_newest_first(self, store: DatabaseStore) -> None:
-        for key_id, minutes in (("c", 1), ("a", 2), ("d", 0), ("b", 1)):
-            await store.add_key(api_key(key_id, created_at=NOON + timedelta(minutes=minutes)))
-        assert [key.key_id for key in await store.keys()] == ["a", "b", "c", "d"]
+    @pytest.mark.parametrize("same", [{"key": "1"}, {"name": "Ann"}], ids=["key", "name"])
+    async def test_a_key_and_a_name_are_used_once(self, store: DatabaseStore, same: dict[str, str]) -> None:
+        first = Record("api_key", "1", "{}", "Ann")
+        assert await store.write_record(first)
+        second = Record("api_key", "2", "[]", "Bob")._replace(**same)
+        assert not await store.write_record(second)
+        assert await store.records("api_key") == [first]
+        assert await store.write_record(first._replace(name=None), instead_of=first)
+        assert await store.write_record(second) is ("name" in same), "its name is free again"
 
-    @pytest.mark.parametrize("same", [{"key_id": "0a1b2c3d"}, {"digest": "digest of 0a1b2c3d"}], ids=["id", "digest"])
-    async def test_a_key_is_added_once(self, store: DatabaseStore, same: dict[str, str]) -> None:
-        await store.add_key(api_key())
-        with pytest.raises(UsageError, match="already exists"):
-            await store.add_key(api_key(**{"key_id": "other", "digest": "another", **same}, name="Bob"))
-        assert await store.keys() == [api_key()]
-
-    async def test_a_key_that_is_revoked_stays_so(self, store: DatabaseStore) -> None:
-        await store.add_key(api_key())
-        await store.add_key(api_key("other"))
-        before = datetime.now(UTC)
-        revoked = await store.revoke_key("0a1b2c3d")
-        assert revoked.revoked_at is not None
-        assert before <= revoked.revoked_at <= datetime.now(UTC)
-        assert revoked == api_key(revoked_at=revoked.revoked_at)
-        assert await store.revoke_key("0a1b2c3d") == revoked
-        assert await store.key_of("digest of 0a1b2c3d") == revoked
-        assert await store.key_of("digest of other") == api_key("other")
-
-    async def test_revoking_a_key_that_is_not_there_is_an_error_of_usage(self, store: DatabaseStore) -> None:
-        with pytest.raises(UsageError, match="there is no key nowhere") as error:
-            await store.revoke_key("nowhere")
-        assert "leadhand keys list" in error.value.how
-
-    async def test_the_last_use_of_a_key_is_the_latest(self, store: DatabaseStore) -> None:
-        await store.add_key(api_key())
-        later = NOON + timedelta(seconds=1)
-        for at, last in ((NOON, NOON), (later, later), (NOON, later)):
-            await store.used_key("0a1b2c3d", at)
-            assert await store.keys() == [api_key(last_used_at=last)]
-        await store.used_key("nowhere", later)
-        assert await store.keys() == [api_key(last_used_at=later)]
+    async def test_of_several_processes_one_replaces_what_it_read(
+        self, store: DatabaseStore, second_store: DatabaseStore
+    ) -> None:
+        read = Record("api_key", "1", "0", "Ann")
+        assert await store.write_record(read)
+        changes = (
+            each.write_record(read._replace(body=f"{number}"), instead_of=read)
+            for number, each in enumerate((store, second_store) * 5, start=1)
+        )
+        written = await asyncio.gather(*changes)
+        assert sorted(written) == [False] * 9 + [True]
+        (now,) = await second_store.records("api_key")
+        assert now.body == f"{written.index(True) + 1}"
+        assert not await store.write_record(now, instead_of=read)
 
     async def test_a_new_answer_takes_the_place_of_an_expired_one_only(self, store: DatabaseStore) -> None:
         assert await store.cache_new("oslo", "gone", 0)
@@ -197,18 +167,6 @@ class KeyStoreContract(Contract):
         assert not await store.cache_new("oslo", "second", 60, instead_of="other")
         assert await store.cache_new("oslo", "second", 60, instead_of=first)
         assert not await store.cache_new("oslo", "third", 60, instead_of=first)
-
-
-class SharedKeyStoreContract(KeyStoreContract):
-    """The contract for several processes on one database. Provide ``store`` and ``second_store``."""
-
-    async def test_a_key_that_one_process_revokes_opens_nothing_in_another(
-        self, store: DatabaseStore, second_store: DatabaseStore
-    ) -> None:
-        await store.add_key(api_key())
-        assert await second_store.key_of("digest of 0a1b2c3d") == api_key()
-        revoked = await second_store.revoke_key("0a1b2c3d")
-        assert await store.key_of("digest of 0a1b2c3d") == revoked
 
     async def test_of_several_processes_one_caches_an_answer(
         self, store: DatabaseStore, second_store: DatabaseStore

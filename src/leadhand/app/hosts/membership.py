@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import TypeGuard
 
 from leadhand.app.flows import FlowRegistry
@@ -15,7 +16,7 @@ from leadhand.core.state import RunState
 from leadhand.engine import loading
 from leadhand.engine.session.host import Host, OnText
 from leadhand.ports import DRIVE, Clock, ContextStore, DatabaseStore, Dispatcher, Job
-from leadhand.ports.hosts import NO_WAIT, TAKES_WORK, Announcement, HostKind, HostLine, HostWait, QueueInfo, WaitingRun
+from leadhand.ports.hosts import NO_WAIT, TAKES_WORK, HostKind, HostLine, HostWait, QueueInfo, WaitingRun
 from leadhand.ports.runs import RunListing
 from leadhand.tools.toolbox import Toolbox
 
@@ -51,12 +52,13 @@ class Membership:
         """Show this process among the hosts: once, before it drives a run or takes work. Raises StoreError."""
         if not self._joined:
             self._joined = True
-            said = Announcement(kind=kind, concurrency=self._concurrency)
+            now, host = datetime.now(UTC), self._store.host
+            line = HostLine(host=host, kind=kind, since=now, concurrency=self._concurrency)
             if kind in TAKES_WORK:
                 tools = tuple(spec.name for spec in self._toolbox.known(every=True))
                 flows = tuple(self._flows.names())
-                said = said.evolve(flows=flows, tools=tools)
-            await self._store.announce(said, self._dispatcher.doing)
+                line = line.evolve(flows=flows, tools=tools)
+            await self._store.announce(line, self._dispatcher.doing)
             self.live.start()
 
     async def drain(self) -> None:

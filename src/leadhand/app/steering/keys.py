@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from leadhand.app.settings import user
+from leadhand.app.steering.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 from leadhand.core.errors import UsageError
 from leadhand.core.text import listed
-from leadhand.ports import DatabaseStore
-from leadhand.ports.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
+from leadhand.ports import DatabaseStore, Record
 
+KIND = "API key"
+"""The kind of the records of keys, whose record key is the digest."""
 MARK = "lh_"
 SECRET_BYTES = 32
 PREFIX_LENGTH = len(MARK) + 6
@@ -57,16 +59,69 @@ async def make_key(
         digest=digest_of(secret),
         scopes=kept_scopes,
         ceilings=ceilings,
-        created_at=datetime.now(UTC),
+        created_at=_now(),
     )
-    await store.add_key(key)
+    await add_key(store, key)
     return key, secret
+
+
+async def add_key(store: DatabaseStore, key: ApiKey) -> None:
+    """Store a key. Raises UsageError if its id or digest is in use, or its name by a key that is not revoked."""
+    if any(each.key_id == key.key_id for each in await all_keys(store)) or not await store.write_record(_record(key)):
+        how = "choose another name, or revoke that key first: leadhand keys list"
+        raise UsageError(f"a key named {key.name}, or with the id {key.key_id}, already exists", how)
+
+
+async def all_keys(store: DatabaseStore) -> list[ApiKey]:
+    """Return every key, newest first, including revoked keys. Raises StoreError if one is damaged."""
+    keys = [record.read(ApiKey) for record in await store.records(KIND)]
+    return sorted(sorted(keys, key=lambda key: key.key_id), key=lambda key: key.created_at, reverse=True)
+
+
+async def key_of(store: DatabaseStore, digest: str) -> ApiKey | None:
+    """Return the key of this digest, revoked or not. Raises StoreError if it is damaged."""
+    records = await store.records(KIND, digest)
+    return records[0].read(ApiKey) if records else None
+
+
+async def revoke(store: DatabaseStore, key: ApiKey) -> ApiKey:
+    """Revoke a key; a revoked key does not change. Raises UsageError for a key that is not stored."""
+    now = _now()
+    revoked = await _change(store, key, lambda it: it if it.revoked_at is not None else it.evolve(revoked_at=now))
+    if revoked is None:
+        raise UsageError(f"there is no key {key.key_id}", "`leadhand keys list` shows the keys of this database")
+    return revoked
+
+
+async def note_use(store: DatabaseStore, key: ApiKey, at: datetime) -> None:
+    """Record that a key was used at ``at``, unless a later use is recorded."""
+    await _change(store, key, lambda it: it.evolve(last_used_at=max(it.last_used_at or at, at)))
+
+
+async def _change(store: DatabaseStore, key: ApiKey, change: Callable[[ApiKey], ApiKey]) -> ApiKey | None:
+    """Change the stored record of a key, whatever other processes change at once; None if there is none."""
+    while records := await store.records(KIND, key.digest):
+        before = records[0].read(ApiKey)
+        after = change(before)
+        if after == before or await store.write_record(_record(after), instead_of=records[0]):
+            return after
+    return None
+
+
+def _now() -> datetime:
+    """Return the time as records have it, in milliseconds."""
+    now = datetime.now(UTC)
+    return now.replace(microsecond=now.microsecond // 1_000 * 1_000)
+
+
+def _record(key: ApiKey) -> Record:
+    return Record(KIND, key.digest, key.model_dump_json(), key.name if key.revoked_at is None else None)
 
 
 async def find_key(store: DatabaseStore, presented: str) -> ApiKey | None:
     """Return the key that a client presents; None if it is unknown or revoked."""
     digest = digest_of(presented)
-    key = await store.key_of(digest)
+    key = await key_of(store, digest)
     if key is None or key.revoked_at is not None or not hmac.compare_digest(key.digest, digest):
         return None
     return key
@@ -79,7 +134,7 @@ async def named_key(store: DatabaseStore, given: str) -> ApiKey:
         raise UsageError("this is a key, not the id of a key", LOOK)
     if not wanted:
         raise UsageError("the key id is empty", LOOK)
-    found = [key for key in await store.keys() if key.key_id.startswith(wanted)]
+    found = [key for key in await all_keys(store) if key.key_id.startswith(wanted)]
     exact = [key for key in found if key.key_id == wanted] or found
     if not exact:
         raise UsageError(f"no key matches {given!r}", LOOK)

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from leadhand.app.formatting import age
-from leadhand.app.steering.keys import USUAL_SCOPES, make_key, named_key
+from leadhand.app.steering.access import ApiKey, KeyCeilings, Scope
+from leadhand.app.steering.keys import USUAL_SCOPES, all_keys, make_key, named_key, revoke
 from leadhand.cli.options import Flag, Json, KeyLimitFlags, StoreFlags, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.ports import in_database
-from leadhand.ports.access import ApiKey, KeyCeilings, Scope
 
 HEADINGS = ("ID", "KEY", "SCOPES", "LIMITS", "CREATED", "USED", "NAME")
 
@@ -57,7 +57,7 @@ async def keys_create(
 async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> None:
     """List API keys, newest first, without the secrets."""
     async with open_reader(store) as runtime:
-        keys = await in_database(runtime.store).keys()
+        keys = await all_keys(in_database(runtime.store))
     if json:
         write_json([key.shown.model_dump(mode="json") for key in keys])
     elif keys:
@@ -92,7 +92,7 @@ async def keys_revoke(
     async with open_reader(store) as runtime:
         keys = in_database(runtime.store)
         before = await named_key(keys, key_id)
-        key = await keys.revoke_key(before.key_id)
+        key = await revoke(keys, before)
     if json:
         write_json(key.shown.model_dump(mode="json"))
     already = "was already revoked" if before.revoked_at is not None else "is revoked"

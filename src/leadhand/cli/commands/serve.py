@@ -8,6 +8,7 @@ from typing import Annotated
 
 from leadhand import __version__
 from leadhand.app.hosts.listings import retention
+from leadhand.app.steering.keys import all_keys
 from leadhand.cli.options import (
     Documents,
     DriverFlags,
@@ -97,7 +98,7 @@ async def serve(
         runtime = await lead.runtime()
         local = host in LOOPBACK
         key_needed = require_key or not local
-        if key_needed and all(key.revoked_at is not None for key in await in_database(runtime.store).keys()):
+        if key_needed and all(key.revoked_at is not None for key in await all_keys(in_database(runtime.store))):
             why = f"--host {host} is reachable from other machines and" if not local else "--require-key"
             raise ConfigurationError(
                 f"{why} needs an API key", f"Create one first: {store.command('keys', 'create', 'NAME')}"

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from leadhand.app.document.shapes import ApprovalCard
 from leadhand.app.steering import approvals
+from leadhand.app.steering.access import Scope
 from leadhand.app.steering.approvals import OpenApproval
 from leadhand.core.errors import UsageError
-from leadhand.ports.access import Scope
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import conflicts, invalid, no_such, responses

@@ -12,13 +12,13 @@ from pydantic import Field, StringConstraints
 from leadhand.app.arguments import limits
 from leadhand.app.document.shapes import RunDocument
 from leadhand.app.steering import operator, questions
+from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.follow_ups import load_earlier
 from leadhand.core.decide.requests import ACTED, asks_people, repeated
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.relations import is_gated
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
-from leadhand.ports.access import Scope, allows
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import conflicts, invalid, responses, unconfirmed

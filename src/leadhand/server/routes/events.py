@@ -13,11 +13,11 @@ from fastapi.responses import JSONResponse, Response
 
 from leadhand.app.document import event_line
 from leadhand.app.document.view_shapes import ViewDocument
+from leadhand.app.steering.access import Scope
 from leadhand.core.artifact import Blob, blob_of
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallBegan, ModelCallReturned, ToolCallReturned
 from leadhand.core.run import ENDED
 from leadhand.core.words import words
-from leadhand.ports.access import Scope
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
 from leadhand.server.event_shapes import EventDocument

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
 from leadhand.app.document import Document
-from leadhand.app.steering.keys import LONGEST_NAME, USUAL_SCOPES, make_key, named_key
+from leadhand.app.steering.access import KeyCeilings, KeyDocument, Scope, allows
+from leadhand.app.steering.keys import LONGEST_NAME, USUAL_SCOPES, all_keys, make_key, named_key, revoke
 from leadhand.core.errors import UsageError
 from leadhand.ports import in_database
-from leadhand.ports.access import KeyCeilings, KeyDocument, Scope, allows
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, conflicts, no_such, responses
@@ -72,14 +72,14 @@ class KeysList(Document):
 @router.get("", responses=responses(401, 403, 429, 503))
 async def list_keys(service: TheService, _: Admin) -> KeysList:
     """All API keys, newest first, including revoked ones."""
-    return KeysList(keys=tuple(key.shown for key in await in_database(service.runtime.store).keys()))
+    return KeysList(keys=tuple(key.shown for key in await all_keys(in_database(service.runtime.store))))
 
 
 @router.post("", status_code=201, responses=responses(401, 403, 409, 413, 422, 429, 503))
 async def create_key(body: NewKey, service: TheService, principal: Admin, response: Response) -> CreatedKey:
     """Create an API key. Only this response contains its secret. No key grants more than the caller's."""
     ceilings, store = body.ceilings(principal), in_database(service.runtime.store)
-    if any(key.name == " ".join(body.name.split()) and key.revoked_at is None for key in await store.keys()):
+    if any(key.name == " ".join(body.name.split()) and key.revoked_at is None for key in await all_keys(store)):
         with conflicts():
             raise UsageError(f"a key named {body.name} exists", "Choose another name, or revoke that key first.")
     key, secret = await make_key(store, body.name, body.scopes, ceilings)
@@ -97,7 +97,7 @@ async def revoke_key(key_id: KeyId, service: TheService, _: Admin) -> KeyDocumen
         raise no_such(error.what, "See GET /api/keys.") from error
     if found.key_id != key_id:  # a part of an id is for people at a terminal
         raise no_such(f"there is no key {key_id}", "See GET /api/keys.")
-    return (await store.revoke_key(key_id)).shown
+    return (await revoke(store, found)).shown
 
 
 def _forbidden(what: str, how: str) -> Problem:

@@ -16,9 +16,9 @@ from leadhand.app.arguments import parse_tags
 from leadhand.app.document.run_document import run_line
 from leadhand.app.document.shapes import RunDocument
 from leadhand.app.steering import questions as labels
+from leadhand.app.steering.access import Scope
 from leadhand.core.errors import NoSuchRun, RunOwned
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.ports.access import Scope
 from leadhand.ports.runs import RunSort
 from leadhand.server.access import Access, Principal, require
 from leadhand.server.contract import Route

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from leadhand import __version__
-from leadhand.ports.access import UNBOUNDED, Scope, allows
+from leadhand.app.steering.access import UNBOUNDED, Scope, allows
 from leadhand.server.access import COOKIE, SECURE_COOKIE, SESSION_S, Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, responses

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from leadhand.app.arguments import json_value
+from leadhand.app.steering.access import Scope
 from leadhand.app.steering.tool_trial import try_tool
 from leadhand.core.approval import policy_of
 from leadhand.core.errors import UsageError
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.engine.gate import argument_problems
-from leadhand.ports.access import Scope
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import no_such, responses, unconfirmed

@@ -13,17 +13,17 @@ from pydantic import Field
 from yarl import URL
 
 from leadhand.app.document import Document
+from leadhand.app.steering.access import Scope, allows
 from leadhand.core.errors import ToolError
 from leadhand.ports import in_database
-from leadhand.ports.access import Scope, allows
-from leadhand.ports.webhooks import MARK, WEBHOOK_EVENTS, DeliveryDocument, Webhook, WebhookDocument, WebhookEvent
+from leadhand.ports.webhooks import WEBHOOK, WEBHOOK_EVENTS, DeliveryDocument, Webhook, WebhookDocument, WebhookEvent
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import invalid, no_such, responses
 from leadhand.server.routes.dependencies import Runner, TheService
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body
-from leadhand.server.webhooks import is_reachable
+from leadhand.server.webhooks import MARK, all_webhooks, is_reachable, store_webhook
 from leadhand.tools.web.fetching import checked_url
 
 router = APIRouter(route_class=Route, prefix="/api/webhooks", tags=["webhooks"])
@@ -72,7 +72,7 @@ async def add_webhook(
         by=principal.name,
         created_at=datetime.now(UTC),
     )
-    await in_database(service.runtime.store).add_webhook(webhook)
+    await store_webhook(in_database(service.runtime.store), webhook)
     response.headers["location"] = f"/api/webhooks/{webhook.webhook_id}"
     return CreatedWebhook(**dict(_document(webhook)), secret=webhook.secret)
 
@@ -81,7 +81,7 @@ async def add_webhook(
 async def remove_webhook(webhook_id: WebhookId, service: TheService, principal: Runner) -> Response:
     """Remove a webhook with its messages. Nothing more is sent to it."""
     found = await _found(service, principal, webhook_id)
-    await in_database(service.runtime.store).delete_webhook(found.webhook_id)
+    await in_database(service.runtime.store).delete_record(WEBHOOK, found.webhook_id)
     return Response(status_code=204)
 
 
@@ -103,7 +103,7 @@ async def list_deliveries(
 
 async def _own(service: Service, principal: Principal) -> list[Webhook]:
     every = allows(principal.scopes, Scope.ADMIN)
-    found = await in_database(service.runtime.store).webhooks()
+    found = await all_webhooks(in_database(service.runtime.store))
     return [each for each in found if every or each.key_id == principal.key_id]
 
 

@@ -35,8 +35,9 @@ DIALECT = Dialect(
     creation_lock=f"SELECT pg_advisory_xact_lock({CREATING})",
     tables="SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
     size="SELECT pg_database_size(current_database())",
-    has_word="array_to_tsvector(string_to_array(words, ' ')) @@ CAST(? AS tsquery)",  # as in the index
-    word="'{0}':*",
+    has_phrase="to_tsvector('simple', words) @@ to_tsquery('simple', ?)",  # as in the index
+    phrase="'{0}':*",
+    next_word="' <-> '",
     alone=False,
 )
 

@@ -24,8 +24,9 @@ DIALECT = Dialect(
     creation_lock="",
     tables="SELECT name FROM sqlite_master WHERE type = 'table'",
     size="SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
-    has_word="id IN (SELECT rowid FROM run_words WHERE run_words MATCH ?)",
-    word='"{0}"*',
+    has_phrase="id IN (SELECT rowid FROM run_words WHERE run_words MATCH ?)",
+    phrase='"{0}"*',
+    next_word=" ",
     alone=True,
 )
 
