@@ -94,6 +94,6 @@ def take_due(connection: Connection, now: datetime, limit: int) -> list[Delivery
 
 
 def settle(connection: Connection, delivery: Delivery) -> None:
-    """Write what became of a delivery."""
+    """Write the outcome of a delivery."""
     update = "UPDATE deliveries SET next_at = ?, body = ? WHERE delivery_id = ?"
     connection.execute(update, (stored(delivery.next_at), delivery.model_dump_json(), delivery.delivery_id))

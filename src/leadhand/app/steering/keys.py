@@ -99,7 +99,7 @@ async def note_use(store: DatabaseStore, key: ApiKey, at: datetime) -> None:
 
 
 async def _change(store: DatabaseStore, key: ApiKey, change: Callable[[ApiKey], ApiKey]) -> ApiKey | None:
-    """Change the stored record of a key, whatever other processes change at once; None if there is none."""
+    """Change the stored record of a key, whatever other processes change at once; None for an unknown key."""
     while records := await store.records(KIND, key.digest):
         before = records[0].read(ApiKey)
         after = change(before)
