@@ -99,7 +99,7 @@ async def once(count: int, flow: str, *, straggler_s: float = 0.0) -> tuple[floa
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     port = runner.addresses[0][1]
-    models = OpenAICompatible(f"http://127.0.0.1:{port}/v1", free=True, first_byte_timeout_s=300)
+    models = OpenAICompatible(f"http://127.0.0.1:{port}/v1", free=True)
     with tempfile.TemporaryDirectory() as home:
         async with Leadhand(
             models=models,

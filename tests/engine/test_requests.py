@@ -11,7 +11,7 @@ from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand import tool
-from leadhand.models.openai.capabilities import Abilities
+from leadhand.models.openai.forms import Form
 from leadhand.models.openai.wire import chat_body, encode
 
 
@@ -24,7 +24,7 @@ async def silent(n: int) -> dict[str, int]:
 async def test_the_workers_of_a_run_share_the_beginning_of_their_prompts(open_world: Any):
     models = FakeModels(plan(*(ask(f"s{n}", "silent", n=n) for n in range(10, 20))))
     await open_world(models, [silent, Bench().look], worker_calls="always").run("look at ten things")
-    sent = [encode(chat_body(request, "m", Abilities())) for request in models.requests("work")]
+    sent = [encode(chat_body(request, "m", Form())) for request in models.requests("work")]
 
     assert len(sent) == 10
     for one, other in pairwise(sent):

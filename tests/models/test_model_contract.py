@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from faulty_contract import AFTER, LIMIT_S, FaultyModelsContract
@@ -10,6 +10,7 @@ from faulty_contract import AFTER, LIMIT_S, FaultyModelsContract
 from leadhand.models.offline import OfflineModels
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.models.router import ModelRouter
+from leadhand.ports.models import ModelReply, ModelRequest
 from leadhand.testing.faults import Fault, served_by
 from leadhand.testing.model_contract import PATIENCE_S, ModelsContract, Opened
 from leadhand.testing.model_server import ScriptedServer
@@ -57,6 +58,15 @@ def _scripted(models: ScriptedModel) -> Opened:
     return Opened(models, "scripted", lambda: len(models.requests), lambda: models.abandoned)
 
 
+class _Hasty(OpenAICompatible):
+    """The adapter with requests whose answer has to begin within ``limit_s``."""
+
+    limit_s = PATIENCE_S
+
+    async def ask(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        return await super().ask(request.evolve(patience_s=self.limit_s), on_text)
+
+
 class TestOpenAICompatible(FaultyModelsContract):
     @asynccontextmanager
     async def serving(self, *answers: Step) -> AsyncIterator[Opened]:
@@ -69,7 +79,8 @@ class TestOpenAICompatible(FaultyModelsContract):
     async def faulty(self, fault: Fault) -> AsyncIterator[Opened]:
         async with ScriptedServer([fault.serve(), AFTER]) as server:
             limit_s = LIMIT_S if fault.slow else PATIENCE_S
-            models = OpenAICompatible(server.base_url, first_byte_timeout_s=limit_s, idle_timeout_s=limit_s)
+            models = _Hasty(server.base_url, idle_timeout_s=limit_s)
+            models.limit_s = limit_s
             yield _over_http(models, server)
             await models.aclose()
 

@@ -116,10 +116,10 @@ async def test_any_answer_is_a_reply_or_one_classed_failure(seed: int) -> None:
     replies = 0
     async with server(chance) as url:
         for _ in range(4 * settings().max_examples):
-            models = OpenAICompatible(url, first_byte_timeout_s=2.0, idle_timeout_s=0.5)
+            models = OpenAICompatible(url, idle_timeout_s=0.5)
             listener = (lambda _: None) if chance.random() < 0.5 else None
             try:
-                reply = await models.ask(chance.choice(REQUESTS), listener)
+                reply = await models.ask(chance.choice(REQUESTS).evolve(patience_s=2.0), listener)
             except ModelError as error:
                 failure = error.failure
                 assert failure.message

@@ -57,10 +57,10 @@ async def failure_of(
 @pytest.mark.parametrize(
     ("served", "streamed", "options", "said"),
     [
-        (fault("hang").serve(), False, {"first_byte_timeout_s": 0.1}, "0.1 s"),
-        (fault("hang").serve(), True, {"first_byte_timeout_s": 0.1}, "0.1 s"),
+        (fault("hang").serve(), False, {"patience_s": 0.1}, "0.1 s"),
+        (fault("hang").serve(), True, {"patience_s": 0.1}, "0.1 s"),
         # headers are no answer: a gateway sends them before the model has read the prompt
-        (hang_body(), False, {"first_byte_timeout_s": 0.2, "idle_timeout_s": 0.1}, "0.2 s"),
+        (hang_body(), False, {"patience_s": 0.2, "idle_timeout_s": 0.1}, "0.2 s"),
         (hang_body("a b c d"), True, {"idle_timeout_s": 0.1}, "0.1 s"),
         (fault("hang").serve(), False, {"deadline_s": 0.1}, "0.1 s"),
         (drip("x" * 9_000, 0.02), False, {"deadline_s": 0.2}, "0.2 s"),
@@ -89,8 +89,8 @@ async def test_a_model_may_think_longer_than_the_idle_limit_after_the_server_has
         return response
 
     async with serving(think) as url:
-        models = OpenAICompatible(url, first_byte_timeout_s=20.0, idle_timeout_s=0.1, stream_structured=True)
-        assert (await models.ask(planning("x", model="openai:m"))).value == {"n": 1}
+        models = OpenAICompatible(url, idle_timeout_s=0.1)
+        assert (await models.ask(planning("x", model="openai:m"), lambda _: None)).value == {"n": 1}
         await models.aclose()
 
 
@@ -103,8 +103,8 @@ async def test_the_patience_of_a_request_holds_for_the_beginning_of_its_answer()
 async def test_an_idle_limit_longer_than_that_of_the_first_byte_holds() -> None:
     slow = drip(says("a b c"), pause_s=0.2)
     async with ScriptedServer([slow]) as server:
-        models = OpenAICompatible(server.base_url, first_byte_timeout_s=0.1, idle_timeout_s=5.0)
-        assert (await models.ask(TALK, lambda _: None)).message.text == "a b c"
+        models = OpenAICompatible(server.base_url, idle_timeout_s=5.0)
+        assert (await models.ask(TALK.evolve(patience_s=0.1), lambda _: None)).message.text == "a b c"
         await models.aclose()
 
 
@@ -114,13 +114,14 @@ async def test_each_form_that_is_tried_has_the_whole_time_for_its_first_byte() -
         return refuses("response_format")
 
     script = [refused_late, gives({"n": 1}).after(0.2)]
-    async with ScriptedServer(script) as server, client(server, first_byte_timeout_s=0.35) as models:
-        assert (await models.ask(planning("x", model="openai_compatible:m"))).value == {"n": 1}
+    async with ScriptedServer(script) as server, client(server) as models:
+        assert (await models.ask(planning("x", model="openai_compatible:m").evolve(patience_s=0.35))).value == {"n": 1}
 
 
-async def test_a_connection_that_never_comes_about_is_given_up() -> None:
+async def test_a_connection_that_never_comes_about_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     # TEST-NET-1 (RFC 5737) leads nowhere: either nothing answers, or the network says at once that there is no way.
-    models = OpenAICompatible("http://192.0.2.1/v1", connect_timeout_s=0.1)
+    monkeypatch.setattr(http, "CONNECT_TIMEOUT_S", 0.1)
+    models = OpenAICompatible("http://192.0.2.1/v1")
     with pytest.raises(ModelError) as caught:
         await models.ask(TALK)
     await models.aclose()

@@ -65,21 +65,15 @@ class TestStreaming:
         assert before
         assert WORDS.startswith("".join(before))
 
-    async def test_a_stream_under_another_name_is_read_all_the_same(self) -> None:
+    async def test_marks_of_life_are_no_pieces_of_the_answer(self) -> None:
         events = 'data: {"choices": [{"delta": {"content": "a "}}]}\r\n\r\n: ping\r\n\r\ndata:\r\n\r\n'
+        events += 'event: ping\r\ndata: {"type": "ping"}\r\n\r\n'
         events += 'data: {"choices": [{"delta": {"content": "b"}, "finish_reason": "stop"}]}\r\n\r\n'
         heard: list[str] = []
-        for content_type in ("application/json", "text/plain", "text/event-stream"):
-            served = Served(body=events, content_type=content_type)
-            async with ScriptedServer([served]) as server, client(server) as models:
-                assert (await models.ask(TALK, heard.append)).message.text == "a b"
-        assert heard == ["a b", "a b", "a ", "b"]
-
-    async def test_a_heartbeat_by_any_name_is_no_piece_of_the_answer(self) -> None:
-        events = "event: ping\ndata: still here\n\n" + 'data: {"choices": [{"delta": {"content": "x"}}]}\n\n'
-        served = Served(body=events + "data: [DONE]\n\n", content_type="text/event-stream")
+        served = Served(body=events, content_type="text/event-stream")
         async with ScriptedServer([served]) as server, client(server) as models:
-            assert (await models.ask(TALK, lambda _: None)).message.text == "x"
+            assert (await models.ask(TALK, heard.append)).message.text == "a b"
+        assert heard == ["a ", "b"]
 
     @pytest.mark.parametrize(
         ("message", "class_"),
@@ -95,20 +89,24 @@ class TestStreaming:
         failure = await failure_of(served, streamed=True)
         assert (failure.class_, failure.type) == ("transient", "cut_stream")
 
+    async def test_a_stream_of_broken_events_is_called_that(self) -> None:
+        events = "event: delta\ndata: {broken\n\n"
+        failure = await failure_of(Served(body=events, content_type="text/event-stream"), streamed=True)
+        assert (failure.class_, failure.type) == ("transient", "bad_body")
+        assert failure.next_action
+
     @pytest.mark.parametrize(
         "events",
         [
             '{"choices": [{"delta": {"content": "x"}}]}\n\n',
             'dat: {"choices": []}\n\n',
-            "event: delta\ndata: {broken\n\n",
             "data: [1, 2]\n\ndata: [DONE]\n\n",
             'data: {"choices": [{"delta": {"content": "x"}}]}\n\n}}broken\n\n',
         ],
     )
-    async def test_a_stream_of_broken_events_is_called_that(self, events: str) -> None:
+    async def test_a_stream_of_something_else_is_no_answer(self, events: str) -> None:
         failure = await failure_of(Served(body=events, content_type="text/event-stream"), streamed=True)
-        assert (failure.class_, failure.type) == ("transient", "bad_body")
-        assert failure.next_action
+        assert (failure.class_, failure.type) == ("transient", "cut_stream")
 
     async def test_a_line_that_is_cut_in_the_middle_is_no_broken_event(self) -> None:
         events = 'data: {"choices": [{"delta": {"content": "x"}}]}\n\nda'

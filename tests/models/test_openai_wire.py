@@ -20,7 +20,7 @@ from leadhand.core.conversation import (
     ToolMessage,
     UserMessage,
 )
-from leadhand.models.openai.capabilities import Abilities, abilities_of
+from leadhand.models.openai.forms import Form, form_of
 from leadhand.models.openai.wire import chat_body, encode
 from leadhand.testing.faults import completion, request_of
 from leadhand.testing.steps import Step
@@ -34,27 +34,27 @@ class TestRequests:
             ToolCall(id="c", name="t", arguments={"km": float("inf")}, raw=""),
         )
         request = asking({"task": "work"}, AssistantMessage(text="", tool_calls=calls), model=MODEL)
-        body = chat_body(request, "m", Abilities())
+        body = chat_body(request, "m", Form())
         said = [call["function"]["arguments"] for call in body["messages"][-1]["tool_calls"]]
         assert [json.loads(text) for text in said] == [call.arguments for call in calls]
 
     def test_the_answer_is_always_bounded(self) -> None:
-        assert chat_body(WORK, "m", Abilities())["max_tokens"] == 2_000
-        other = Abilities(token_limit="max_completion_tokens")
+        assert chat_body(WORK, "m", Form())["max_tokens"] == 2_000
+        other = Form(token_limit="max_completion_tokens")
         assert chat_body(WORK, "m", other)["max_completion_tokens"] == 2_000
 
     def test_settings_are_sent_if_they_are_set(self) -> None:
-        assert not {"temperature", "reasoning_effort"} & chat_body(WORK, "m", Abilities()).keys()
+        assert not {"temperature", "reasoning_effort"} & chat_body(WORK, "m", Form()).keys()
         chosen = WORK.evolve(temperature=0.0, reasoning_effort="low")
-        body = chat_body(chosen, "m", Abilities())
+        body = chat_body(chosen, "m", Form())
         assert (body["temperature"], body["reasoning_effort"]) == (0.0, "low")
 
     def test_a_structured_answer_is_asked_for_by_schema_or_in_words(self) -> None:
         request = planning("x", model=MODEL)
-        by_schema = chat_body(request, "m", Abilities())
+        by_schema = chat_body(request, "m", Form())
         assert by_schema["response_format"]["json_schema"]["name"] == "plan"
         assert "tools" not in by_schema
-        in_words = chat_body(request, "m", Abilities(schema=False))
+        in_words = chat_body(request, "m", Form(schema=False))
         assert not {"tools", "response_format"} & set(in_words)
         assert "JSON" in in_words["messages"][-1]["content"]
         assert [message["role"] for message in in_words["messages"]] == ["system", "user"]
@@ -68,19 +68,19 @@ class TestRequests:
                 ToolMessage(call_id="c", name="weather_tool", content="18 °C"),
             )
         )
-        abilities = Abilities(tools=False)
-        body = chat_body(request, "m", abilities)
+        form = Form(tools=False)
+        body = chat_body(request, "m", form)
         assert "tools" not in body
         assert [message["role"] for message in body["messages"]] == ["system", "user", "assistant", "user"]
         assert "18 °C" in body["messages"][-1]["content"]
-        wish = read(answer({"content": '{"tool": "give_up", "arguments": {"reason": "x"}}'}), request, abilities)
+        wish = read(answer({"content": '{"tool": "give_up", "arguments": {"reason": "x"}}'}), request, form)
         assert [(c.name, c.arguments) for c in wish.message.tool_calls] == [("give_up", {"reason": "x"})]
-        assert read(answer({"content": "It is warm."}), request, abilities).message.text == "It is warm."
+        assert read(answer({"content": "It is warm."}), request, form).message.text == "It is warm."
 
     def test_arguments_that_are_no_json_never_stand_in_the_history(self) -> None:
         broken = ToolCall(id="c", name="weather_tool", arguments=None, raw='{"location": "Par')
         request = WORK.evolve(messages=(*WORK.messages, AssistantMessage(tool_calls=(broken,))))
-        calls = chat_body(request, "m", Abilities())["messages"][-1]["tool_calls"]
+        calls = chat_body(request, "m", Form())["messages"][-1]["tool_calls"]
         assert json.loads(calls[0]["function"]["arguments"]) == {}
 
     def test_opaque_data_goes_back_to_the_model_it_came_from_and_to_no_other(self) -> None:
@@ -88,15 +88,15 @@ class TestRequests:
         call = ToolCall(id="c", name="weather_tool", arguments={})
         said = AssistantMessage(tool_calls=(call,), opaque=Opaque(adapter="a", model=MODEL, data=data))
         request = WORK.evolve(messages=(*WORK.messages, said))
-        back = chat_body(request, "m", Abilities(), adapter="a")["messages"][-1]
+        back = chat_body(request, "m", Form(), adapter="a")["messages"][-1]
         assert back["reasoning_details"] == [{"x": 1}]
         assert back["tool_calls"][0]["extra_content"] == {"signature": "s"}
-        assert "reasoning_details" not in chat_body(request, "m", Abilities(), adapter="b")["messages"][-1]
+        assert "reasoning_details" not in chat_body(request, "m", Form(), adapter="b")["messages"][-1]
         moved = request.evolve(model="openai_compatible:other")
-        assert "reasoning_details" not in chat_body(moved, "m", Abilities(), adapter="a")["messages"][-1]
+        assert "reasoning_details" not in chat_body(moved, "m", Form(), adapter="a")["messages"][-1]
 
     def test_half_a_surrogate_pair_does_not_break_the_request(self) -> None:
-        assert b"?" in encode(chat_body(asking("\ud800", model=MODEL), "m", Abilities()))
+        assert b"?" in encode(chat_body(asking("\ud800", model=MODEL), "m", Form()))
 
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -120,7 +120,7 @@ def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
 @given(conversations(), st.booleans())
 def test_a_request_read_back_from_the_wire_is_the_same_request(messages: tuple[Message, ...], structured: bool) -> None:
     sent = (planning("x", model=MODEL) if structured else WORK).evolve(messages=messages)
-    back = request_of(json.loads(encode(chat_body(sent, "m", Abilities()))), MODEL)
+    back = request_of(json.loads(encode(chat_body(sent, "m", Form()))), MODEL)
     plain = [_without_raw(message) for message in back.messages]
     assert plain == [_without_raw(message) for message in sent.messages]
     assert [tool.name for tool in back.tools] == [tool.name for tool in sent.tools]
@@ -142,21 +142,22 @@ def test_an_answer_crosses_the_wire_unharmed(calls: list[tuple[str, dict[str, An
     assert [(call.name, call.arguments) for call in reply.message.tool_calls] == calls
 
 
-class TestAbilities:
+class TestForms:
     @pytest.mark.parametrize(
-        ("base_url", "abilities"),
+        ("base_url", "form"),
         [
-            ("https://api.openai.com/v1", Abilities(token_limit="max_completion_tokens")),
-            ("https://r.openai.azure.com/openai/v1", Abilities(token_limit="max_completion_tokens")),
-            ("https://api.deepseek.com/v1", Abilities(schema=False)),
-            ("http://127.0.0.1:11434/v1", Abilities()),
-            ("http://[::1]:8080/v1", Abilities()),
+            ("https://api.openai.com/v1", Form(token_limit="max_completion_tokens")),
+            ("https://r.openai.azure.com/openai/v1", Form(token_limit="max_completion_tokens")),
+            ("https://api.deepseek.com/v1", Form(schema=False)),
+            ("https://api.mistral.ai/v1", Form(stream_usage=False)),
+            ("http://127.0.0.1:11434/v1", Form()),
+            ("http://[::1]:8080/v1", Form()),
         ],
     )
-    def test_the_form_is_that_of_the_provider(self, base_url: str, abilities: Abilities) -> None:
-        assert abilities_of(base_url) == abilities
+    def test_the_form_is_that_of_the_provider(self, base_url: str, form: Form) -> None:
+        assert form_of(base_url) == form
 
     def test_instructions_without_a_role_begin_the_first_message(self) -> None:
-        messages = chat_body(WORK, "m", Abilities(system=False))["messages"]
+        messages = chat_body(WORK, "m", Form(system=False))["messages"]
         assert [message["role"] for message in messages] == ["user"]
-        assert messages[0]["content"].startswith(f"{chat_body(WORK, 'm', Abilities())['messages'][0]['content']}\n\n{{")
+        assert messages[0]["content"].startswith(f"{chat_body(WORK, 'm', Form())['messages'][0]['content']}\n\n{{")

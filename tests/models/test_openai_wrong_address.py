@@ -100,24 +100,6 @@ async def test_what_is_no_api_is_said_to_be_none(answer: dict[str, Any]) -> None
     assert f"{url}/v1" in bare.next_action
 
 
-async def test_the_list_is_asked_for_once_however_many_calls_fail() -> None:
-    asked = 0
-
-    class Counting(ScriptedServer):
-        async def _list(self, request: Any) -> Any:
-            nonlocal asked
-            asked += 1
-            return await super()._list(request)
-
-    async with Counting(lambda _: UNKNOWN, models=["gemma"]) as server:
-        models = OpenAICompatible(server.base_url)
-        for _ in range(5):
-            with pytest.raises(ModelError):
-                await models.ask(TALK)
-        await models.aclose()
-    assert asked == 1
-
-
 async def test_a_web_page_that_names_the_key_does_not_show_it() -> None:
     async with ScriptedServer([web_page(404)], models=["gemma"]) as server:
         models = OpenAICompatible(server.base_url, "sk-very-secret-key")

@@ -110,15 +110,8 @@ async def test_slots_and_window_of_a_server_with_one_model_are_known_under_every
     assert (profile.window, profile.slots) == (4_096, 2)
 
 
-@pytest.mark.parametrize(
-    "pages",
-    [
-        Pages({"owned_by": "llamacpp"}, props={**LLAMACPP, "chat_template_caps": NO_TOOLS}),
-        Pages({"owned_by": "library"}, api__show={"capabilities": ["completion"]}, api__ps={"models": []}),
-    ],
-    ids=["llamacpp", "ollama"],
-)
-async def test_a_template_without_tools_gets_them_in_words(pages: Pages) -> None:
+async def test_a_template_without_tools_gets_them_in_words() -> None:
+    pages = Pages({"owned_by": "llamacpp"}, props={**LLAMACPP, "chat_template_caps": NO_TOOLS})
     look = ToolSpec(name="look", description="Look.", parameters={"type": "object"})
     request = ModelRequest(model="openai_compatible:m", messages=(UserMessage(text="hello"),), tools=(look,))
     said = '{"tool": "look", "arguments": {}}'
@@ -147,7 +140,7 @@ async def test_a_server_that_was_not_there_is_asked_again() -> None:
 
 
 async def test_a_server_that_hangs_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_facts, "LOCAL_WITHIN_S", 0.05)
+    monkeypatch.setattr(server_facts, "WITHIN_S", 0.05)
 
     class Silent(Pages):
         async def serve(self, request: web.Request) -> web.Response:

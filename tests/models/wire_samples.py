@@ -8,7 +8,7 @@ from asking import GIVE_UP, WEATHER, asking, spec
 
 from leadhand.models.answers import assumed_usage
 from leadhand.models.openai.answers import reply_of, usage_of
-from leadhand.models.openai.capabilities import Abilities
+from leadhand.models.openai.forms import Form
 from leadhand.ports.models import ModelProfile, ModelRequest
 
 MODEL = "openai_compatible:m"
@@ -19,6 +19,6 @@ def answer(message: dict[str, Any], **choice: Any) -> dict[str, Any]:
     return {"choices": [{"message": message, **choice}], "usage": {"prompt_tokens": 5, "completion_tokens": 3}}
 
 
-def read(document: dict[str, Any], request: ModelRequest = WORK, abilities: Abilities | None = None) -> Any:
+def read(document: dict[str, Any], request: ModelRequest = WORK, form: Form | None = None) -> Any:
     usage = usage_of(document) or assumed_usage(request, ModelProfile(name=MODEL))
-    return reply_of(document, request, abilities or Abilities(), adapter="openai_compatible", usage=usage)
+    return reply_of(document, request, form or Form(), adapter="openai_compatible", usage=usage)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, Decimal
 from functools import lru_cache
@@ -13,6 +14,15 @@ from leadhand.ports.models import ModelProfile
 _PROVIDER_IDS = {"xai": "x-ai", "google-cloud": "google", "bedrock": "aws"}  # under other names than ours
 _NANO_PER_MILLION = 1_000  # dollars a million tokens, as nano-dollars a token
 _DEAREST = 1_000_000  # dollars a million tokens
+_REASONING = re.compile(
+    r"gpt-(?:[5-9]|oss)|\bo[1-9]\b|gemini-(?:2\.5|[3-9])|grok-[3-9]|deepseek|qwen-?3|magistral|glm-[4-9]|think|reason"
+)
+"""Families of models that think before they answer unless a request forbids it."""
+
+
+def reasons(model: str) -> bool:
+    """Return whether a model of this name is known to think before it answers."""
+    return _REASONING.search(model.casefold()) is not None
 
 
 @lru_cache(maxsize=256)
@@ -37,10 +47,15 @@ def known_profile(model: str) -> ModelProfile | None:
     written = _highest(price.output_mtok for price in by_hour)
     if sent is None or written is None:
         return None
-    cached = _highest(price.cache_read_mtok for price in by_hour)
-    into_cache = _highest(price.cache_write_mtok for price in by_hour)
-    profile = ModelProfile(name=model, window=info.context_window, input_nanousd=sent, output_nanousd=written)
-    return profile.evolve(cached_nanousd=cached, cache_write_nanousd=into_cache)
+    return ModelProfile(
+        name=model,
+        window=info.context_window,
+        input_nanousd=sent,
+        output_nanousd=written,
+        cached_nanousd=_highest(price.cache_read_mtok for price in by_hour),
+        cache_write_nanousd=_highest(price.cache_write_mtok for price in by_hour),
+        reasons=reasons(name),
+    )
 
 
 def _highest(prices: Iterable[Any]) -> int | None:

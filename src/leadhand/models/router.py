@@ -136,7 +136,6 @@ class ModelRouter:
             if provider.key_variables
             else f"OPENAI_API_KEY, with openai_compatible:NAME and LEADHAND_BASE_URL instead of {provider.name}:",
             connections=self._connections,
-            stream_structured=provider.key_needed or not is_loopback(url),
             profiles=known_profile if provider.key_needed else None,
             costs=known_cost if provider.key_needed else None,
             free=provider.name in LOCAL and is_loopback(url),

@@ -14,6 +14,10 @@ from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, Value
 
 
+REASONING_TOKENS = 8_000
+"""Output tokens of one call for reasoning, beside those of the answer."""
+
+
 class OutputSpec(Value):
     """The requested structured answer: a short ``name`` (``plan``, ``review``) and its JSON schema."""
 
@@ -65,7 +69,8 @@ class ModelProfile(Value):
     ``window`` is the context window in tokens, prices are in nano-dollars per token; None is unknown
     (``cached_nanousd``: of input that the provider read from its cache; ``cache_write_nanousd``: of input that it wrote
     there). ``free`` models (offline, a server on this machine) cost nothing, which is not the same as an unknown price.
-    ``server`` is the URL of the server that was queried, ``slots`` how many calls it answers at once.
+    ``server`` is the URL of the server that was queried, ``slots`` how many calls it answers at once. A model that
+    ``reasons`` thinks before it answers, even if the request does not ask for that.
     """
 
     name: str
@@ -77,6 +82,15 @@ class ModelProfile(Value):
     free: bool = False
     slots: int | None = None
     server: str = ""
+    reasons: bool = False
+
+    def with_reasoning(self, request: ModelRequest) -> ModelRequest:
+        """Return ``request`` with room for the model's reasoning, which counts as output: :data:`REASONING_TOKENS`
+        more, at most an eighth of a known context window."""
+        if not (self.reasons or request.reasoning_effort):
+            return request
+        room = REASONING_TOKENS if self.window is None else min(REASONING_TOKENS, self.window // 8)
+        return request.model_copy(update={"max_tokens": request.max_tokens + room})
 
     def cost(self, usage: Usage) -> int | None:
         """Return the cost of ``usage``, in nano-dollars; None if a price is unknown.
@@ -118,7 +132,7 @@ class ModelError(Exception):
 
 
 class FormRefused(ModelError):
-    """The server does not support the form of the request; the same request is sent in another form the next time."""
+    """The server may not support the form of the request; the same request is sent in the plain form the next time."""
 
 
 class Models(Protocol):

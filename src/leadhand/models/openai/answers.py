@@ -17,12 +17,10 @@ from leadhand.models.answers import counted_usage, decode_object, token_count, t
 from leadhand.models.failures import error_message, failed, unfinished
 from leadhand.ports.models import ModelReply, ModelRequest
 
-from .capabilities import Abilities
+from .forms import Form
 
 _REASONING = ("reasoning_details", "reasoning_content", "reasoning")
 _CALL_FIELDS = frozenset({"id", "type", "function", "index"})
-_LONGEST_TOKEN = 128
-"""Characters of the longest tokens, which are made of spaces: fewer tokens than that cannot be true."""
 _FINISHES = {
     "": "stop",
     "eos": "stop",
@@ -37,7 +35,7 @@ _FINISHES = {
 
 
 def reply_of(
-    document: Mapping[str, Any], request: ModelRequest, abilities: Abilities, *, adapter: str, usage: Usage
+    document: Mapping[str, Any], request: ModelRequest, form: Form, *, adapter: str, usage: Usage
 ) -> ModelReply:
     """Return the reply in ``document``, a decoded chat completion.
 
@@ -45,22 +43,21 @@ def reply_of(
     """
     choice = first_choice(document)
     if not choice:
-        said = "".join(f": {document[field]}"[:200] for field in ("detail", "message") if document.get(field))
-        raise failed("empty_answer", f"the model answered without any choice{said}", usage)
+        raise failed("empty_answer", "the model answered without any choice", usage)
     wire = object_of(choice.get("message"))
     written = text_of(choice.get("finish_reason")).casefold()
     finish = _FINISHES.get(written, written)
     if finish == "error" or choice.get("error"):
         said = error_message(json.dumps({"error": choice.get("error") or "no reason was given"}))
         raise failed("gave_up", f"the server aborted its answer: {said}", usage)
-    text = answer_in(_text(wire.get("content")))
+    text = answer_in(content_text(wire.get("content")))
     if not text and (refusal := text_of(wire.get("refusal"))):
         text, finish = refusal, "refusal"
     calls, extras = _calls(wire, request)
     value: dict[str, Any] | None = None
     if request.output is not None:
         value = decode_object(text)
-    elif not abilities.tools and request.tools and not calls:
+    elif not form.tools and request.tools and not calls:
         text, calls = _call_in_words(text, request)
     # An incomplete answer must never count as complete.
     unusable = value is None and not any(call.arguments is not None for call in calls)
@@ -78,31 +75,17 @@ def reply_of(
 def usage_of(document: Mapping[str, Any]) -> Usage | None:
     """The reported usage; None if it is missing or cannot be true."""
     counted = usage_in(document)
-    said = (
-        counted.get("prompt_tokens", counted.get("input_tokens")),
-        counted.get("completion_tokens", counted.get("output_tokens")),
-        counted.get("total_tokens"),
-    )
+    said = [counted.get(f"{kind}_tokens") for kind in ("prompt", "completion", "total")]
     sent, written, total = map(token_count, said)
     if any(number is None and field is not None for number, field in zip((sent, written, total), said, strict=True)):
         return None
-    if sent is None and written is not None and total is not None:
-        sent = max(0, total - written)
     if sent is not None and total is not None:
         # xAI includes billed reasoning only in the total.
         written = max(written or 0, total - sent)
     message = object_of(first_choice(document).get("message"))
     empty = not any(message.get(field) for field in ("content", "refusal", "tool_calls", *_REASONING))
-    if (written or 0) * _LONGEST_TOKEN < len(_text(message.get("content"))):
-        return None
-    details = object_of(counted.get("prompt_tokens_details", counted.get("input_tokens_details")))
-    # OpenAI and most others, DeepSeek, llama.cpp.
-    read = (
-        details.get("cached_tokens"),
-        counted.get("prompt_cache_hit_tokens"),
-        object_of(document.get("timings")).get("cache_n"),
-    )
-    cached = next(filter(None, map(token_count, read)), 0)
+    details = object_of(counted.get("prompt_tokens_details"))
+    cached = token_count(details.get("cached_tokens") or counted.get("prompt_cache_hit_tokens"))  # or: DeepSeek
     into_cache = token_count(details.get("cache_write_tokens"))  # OpenAI from GPT-5.6 on, OpenRouter
     return counted_usage(sent, written, empty=empty, cached=cached, into_cache=into_cache)
 
@@ -120,7 +103,7 @@ def first_choice(document: Mapping[str, Any]) -> dict[str, Any]:
     return object_of(next(iter(objects_of(document.get("choices"))), None))
 
 
-def _text(content: object) -> str:
+def content_text(content: object) -> str:
     """The text of a message, which is a string, null, or a list of parts."""
     if isinstance(content, str):
         return content
@@ -172,8 +155,7 @@ def _opaque(wire: Mapping[str, Any], extras: dict[str, Any], adapter: str, model
     return Opaque(adapter=adapter, model=model, data=data) if data else None
 
 
-_TAGS = ("think", "thinking", "thought", "reasoning")
-_OPEN = tuple(f"<{tag}>" for tag in _TAGS)
+_OPEN = ("<think>", "<thinking>")
 # Some chat templates open the tag in the prompt, so that an answer begins inside it and only ever closes it.
 _ORPHAN = re.compile(r"(?:^|\n)</(?:think|thinking)>\s*(?=\n|$)")
 

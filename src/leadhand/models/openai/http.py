@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,40 +14,39 @@ from leadhand.models.answers import decode_json
 from leadhand.models.failures import LARGEST_BODY, UNBILLED, failed, looks_like_html, too_long
 from leadhand.ports import ModelError
 
-from .connections import Patience, Server, connection_failure, proxy_for
+from .connections import Patience, connection_failure, proxy_for
 from .errors import failure_of
 from .stream import ChatStream
 
 if TYPE_CHECKING:
     import aiohttp
 
+CONNECT_TIMEOUT_S = 10.0
 _LARGEST_REFUSAL = 100_000
 _LARGEST_LIST = 1_000_000
-LISTING_TIME_S = 2.0
-"""Seconds for a server to list its models."""
 
 
 class Answered(NamedTuple):
-    """A response: a decoded ``document``, or the ``status``, ``headers`` and ``body`` of an error.
+    """The decoded answer, and whether text was passed on while it arrived (``heard``)."""
 
-    ``heard``: whether text was passed on while it arrived.
-    """
-
-    document: dict[str, Any] | None
-    status: int = 200
-    headers: Mapping[str, str] = {}
-    body: str = ""
+    document: dict[str, Any]
     heard: bool = False
 
 
 class ChatServer:
-    """The client of a server's ``/chat/completions``, with a connection pool that opens at first use."""
+    """The client of a server's ``/chat/completions``, with a connection pool that opens at first use.
 
-    def __init__(self, server: Server) -> None:
-        self.at = server
+    ``key`` is sent as a bearer token and redacted in messages of failures; ``key_setting`` is where it is set, for
+    messages. At most ``connections`` are open at once; calls beyond them wait.
+    """
+
+    def __init__(self, base_url: str, key: str, key_setting: str, connections: int) -> None:
+        self.base_url = base_url
+        self._key = key
+        self._key_setting = key_setting
+        self._connections = connections
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._proxy: str | None = None
 
     async def aclose(self) -> None:
         """Close the connections. The next call opens new ones."""
@@ -62,48 +62,39 @@ class ChatServer:
         import aiohttp
 
         begun = False
-        patience.sent()
+        url = f"{self.base_url}/chat/completions"
         try:
             session = await self._open()
-            async with session.post(
-                f"{self.at.base_url}/chat/completions", data=body, proxy=self._proxy, allow_redirects=False
-            ) as response:
+            async with session.post(url, data=body, allow_redirects=False) as response:
                 begun = True
                 if not 200 <= response.status < 300:
                     text = (await self._read(response, patience, partly=True)).decode("utf-8", "replace")
-                    return Answered(None, response.status, dict(response.headers), text.removeprefix("\ufeff"))
-                if on_text is not None and "event-stream" in response.content_type:
+                    raise self.refusal(response.status, response.headers, text.removeprefix("\ufeff"), UNBILLED)
+                if "event-stream" in response.content_type:
                     return await self._stream(response, patience, on_text)
                 return Answered(self._decoded(await self._read(response, patience), response.content_type))
         except (aiohttp.ClientError, UnicodeError) as error:
-            raise connection_failure(error, self.at, begun=begun) from None
+            raise connection_failure(error, self.base_url, self._key, begun=begun) from None
 
-    async def models(self, base_url: str = "", *, within_s: float = LISTING_TIME_S) -> list[dict[str, Any]]:
+    async def models(self, base_url: str = "", *, within_s: float) -> list[dict[str, Any]]:
         """Return the model list of the server at ``base_url`` (default: this server). Raises :class:`ModelError`."""
-        listed = await self.fetch_json(f"{base_url or self.at.base_url}/models", within_s=within_s)
-        return objects_of(listed.get("data"))
+        listed = await self.fetch_json(f"{base_url or self.base_url}/models", within_s=within_s)
+        return [model for model in objects_of(listed.get("data")) if text_of(model.get("id"))]
 
-    async def model_names(self, base_url: str = "", *, within_s: float = LISTING_TIME_S) -> list[str]:
-        """The names of :meth:`models`."""
-        listed = await self.models(base_url, within_s=within_s)
-        return [name for model in listed if (name := text_of(model.get("id")))]
-
-    async def fetch_json(self, url: str, body: object = None, *, within_s: float = LISTING_TIME_S) -> dict[str, Any]:
+    async def fetch_json(self, url: str, body: object = None, *, within_s: float) -> dict[str, Any]:
         """Fetch a JSON object from ``url`` of this server: a GET, or a POST of ``body``. Raises :class:`ModelError`."""
         import aiohttp
 
-        begun = False
-        method = "GET" if body is None else "POST"
+        begun, method = False, "GET" if body is None else "POST"
         try:
             async with asyncio.timeout(within_s):
                 session = await self._open()
-                request = session.request(method, url, json=body, proxy=self._proxy, allow_redirects=False)
-                async with request as response:
+                async with session.request(method, url, json=body, allow_redirects=False) as response:
                     begun, written = True, b""
                     while len(written) < _LARGEST_LIST and (more := await response.content.read(_LARGEST_LIST)):
                         written += more
         except (aiohttp.ClientError, UnicodeError) as error:  # aiohttp's TimeoutErrors are among them
-            raise connection_failure(error, self.at, begun=begun) from None
+            raise connection_failure(error, self.base_url, self._key, begun=begun) from None
         except TimeoutError:
             message = f"{url} did not answer within {within_s:g} s"
             raise failed("timeout", message, None, "check that the server is running and not busy") from None
@@ -115,8 +106,7 @@ class ChatServer:
         self, status: int, headers: Mapping[str, str], body: str, usage: Usage | None = None, *, inside: bool = False
     ) -> ModelError:
         """The error for an answer that :func:`failure_of` describes."""
-        server = self.at
-        failure = failure_of(status, headers, body, key=server.key, key_setting=server.key_setting, inside=inside)
+        failure = failure_of(status, headers, body, key=self._key, key_setting=self._key_setting, inside=inside)
         return ModelError(failure, usage)
 
     async def _read(self, response: aiohttp.ClientResponse, patience: Patience, *, partly: bool = False) -> bytes:
@@ -136,37 +126,32 @@ class ChatServer:
         return b"".join(chunks)
 
     async def _stream(
-        self, response: aiohttp.ClientResponse, patience: Patience, on_text: Callable[[str], None]
+        self, response: aiohttp.ClientResponse, patience: Patience, on_text: Callable[[str], None] | None
     ) -> Answered:
         import aiohttp
 
-        stream = ChatStream(on_text, self.at.key)
+        stream = ChatStream(on_text, self._key)
         try:
             while not stream.done and (chunk := await response.content.readany()):
                 stream.feed(chunk)
                 patience.received(chunk, begun=stream.done or stream.begun)
         except aiohttp.ClientError:
             if not stream.ended:
-                raise stream.cut("in the middle of the answer") from None
+                raise failed("cut_stream", "the stream ended in the middle of the answer") from None
         return Answered(stream.document(), heard=stream.heard)
 
     def _decoded(self, body: bytes, content_type: str) -> dict[str, Any]:
         """The JSON object of a body. Raises ModelError for a web page, and for a truncated or malformed body."""
-        url = self.at.base_url
         if not body.strip():
-            raise failed("empty_body", f"{url} answered with an empty body")
+            raise failed("empty_body", f"{self.base_url} answered with an empty body")
         try:
             document = decode_json(body)
         except ValueError:
             text = body[:2_000].decode("utf-8", "replace")
             if looks_like_html(content_type, text):
-                raise failed("not_an_api", f"{url} answers with a web page", UNBILLED) from None
-            if text.lstrip("\ufeff \r\n").startswith(("data:", "event:", ": ", ":\n")):
-                stream = ChatStream(None, self.at.key)  # some servers always stream
-                stream.feed(body)
-                return stream.document()
+                raise failed("not_an_api", f"{self.base_url} answers with a web page", UNBILLED) from None
             message = f"the answer is truncated or not valid JSON: it starts with {text[:80]!r}"
-            raise failed("bad_body", message, key=self.at.key) from None
+            raise failed("bad_body", message, key=self._key) from None
         if not is_object(document):
             raise failed("bad_body", "the answer is not a JSON object")
         return document
@@ -177,10 +162,27 @@ class ChatServer:
         before = self._session
         if before is not None and not before.closed and self._loop is loop:
             return before
-        self._proxy = proxy_for(self.at.base_url)
-        session = self._session = self.at.open()
+        session = self._session = self._new_session()
         self._loop = loop
         if before is not None:
             with contextlib.suppress(RuntimeError, ValueError):  # its event loop may be gone
                 await before.close()
         return session
+
+    def _new_session(self) -> aiohttp.ClientSession:
+        import ssl
+
+        import aiohttp
+
+        headers = {"Content-Type": "application/json", "User-Agent": "leadhand"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        own = self.base_url.startswith("https:") and os.environ.get("SSL_CERT_FILE")
+        certificates = ssl.create_default_context() if own else True  # aiohttp's own context was made at its import
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._connections, ssl=certificates),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
+            headers=headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=proxy_for(self.base_url),
+        )

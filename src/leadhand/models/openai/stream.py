@@ -7,69 +7,15 @@ also at the end of the stream without a blank line: servers write each chunk as 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from leadhand.core.value import is_object, list_of, object_of, objects_of, text_of
+from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.models.answers import decode_json, token_count
 from leadhand.models.failures import failed
-from leadhand.ports import ModelError
 
-from .answers import AnswerOnly, first_choice, usage_in
+from .answers import AnswerOnly, content_text, first_choice, usage_in
 
 _TEXTS = ("reasoning_content", "reasoning", "refusal")
-_OTHER_FIELDS = frozenset({"", "id", "retry"})
-"""Fields of events that are not used; a comment is a line without a name."""
-_SHOWN = 80
-"""Characters of what cannot be read, in a message."""
-
-
-class ServerEvent(NamedTuple):
-    """One event: its ``data``, and its name, "message" unless the server gave one."""
-
-    data: str
-    event: str = "message"
-
-
-class SseDecoder:
-    """Parses bytes in chunks into events.
-
-    ``feed`` returns the events that the chunk completed, ``close`` the last event if it was not terminated. ``unknown``
-    is the first line that does not belong to an event, "" without one.
-    """
-
-    def __init__(self) -> None:
-        self.unknown = ""
-        self._parts: list[bytes] = []
-        self._name = "message"
-
-    def feed(self, chunk: bytes) -> list[ServerEvent]:
-        """The events completed by ``chunk``, in order."""
-        self._parts.append(chunk)
-        if b"\n" not in chunk:
-            return []
-        *lines, rest = b"".join(self._parts).split(b"\n")
-        self._parts = [rest]
-        return [event for line in lines if (event := self._event_in(line)) is not None]
-
-    def close(self) -> list[ServerEvent]:
-        """The event the stream ended in, if there is one."""
-        unknown = self.unknown
-        events = self.feed(b"\n")
-        self.unknown = unknown  # the last line may be only the beginning of one
-        return events
-
-    def _event_in(self, line: bytes) -> ServerEvent | None:
-        written = line.decode("utf-8", "replace").strip("\r\ufeff")
-        name, _, value = written.partition(":")
-        if name == "data":
-            return ServerEvent(value.removeprefix(" "), self._name)
-        if name == "event":
-            self._name = value.removeprefix(" ")
-        elif not written:
-            self._name = "message"
-        elif name not in _OTHER_FIELDS:
-            self.unknown = self.unknown or written
-        return None
 
 
 class Assembly:
@@ -85,8 +31,7 @@ class Assembly:
         self._text: list[str] = []
         self._fields: dict[str, list[str]] = {}
         self._details: list[Any] = []
-        self._calls: dict[int, dict[str, Any]] = {}
-        self._arguments: dict[int, list[str]] = {}
+        self._calls: list[dict[str, Any]] = []
         self._finish = ""
         self._usage: dict[str, Any] = {}
         self._model: object = None
@@ -123,51 +68,49 @@ class Assembly:
         self._details.extend(list_of(delta.get("reasoning_details")))
         for part in objects_of(delta.get("tool_calls")):
             self._add_call(part)
-        content = delta.get("content")
-        text = text_of(content) or "".join(text_of(part.get("text")) for part in objects_of(content))
+        text = content_text(delta.get("content"))
         self._text.append(text)
         return self._visible.take(text)
 
     def _add_call(self, part: Mapping[str, Any]) -> None:
         function = object_of(part.get("function"))
-        place = self._place(part, function)
-        call = self._calls.setdefault(place, {"function": {}})
+        call = self._call_of(part, text_of(function.get("name")))
+        written = call["function"]
         call.update({field: value for field, value in part.items() if field != "function" and value is not None})
-        if function.get("name"):
-            call["function"]["name"] = function["name"]
         arguments = function.get("arguments")
         if isinstance(arguments, str):
-            self._arguments.setdefault(place, []).append(arguments)
+            written.setdefault("pieces", []).append(arguments)
         elif arguments is not None:
-            call["function"]["arguments"] = arguments
+            written["arguments"] = arguments
+        if function.get("name"):
+            written["name"] = function["name"]
 
-    def _place(self, part: Mapping[str, Any], function: Mapping[str, Any]) -> int:
-        """Return the call that a piece belongs to, by its index, its id, or the previous piece."""
-        key, index, last = text_of(part.get("id")), part.get("index"), max(self._calls, default=-1)
-        if isinstance(index, int) and not isinstance(index, bool):
-            at_index = [place for place in self._calls if self._calls[place].get("index") == index]
-            place = at_index[-1] if at_index else last + 1
-        elif key and (same := [place for place in self._calls if self._calls[place].get("id") == key]):
-            return same[-1]
-        else:
-            place = last + 1 if key or last < 0 or function.get("name") else last
-        known = self._calls.get(place)
-        # Gemini and others put every call of an answer at index 0; a name with a new id is another call.
-        if known is not None and function.get("name") and key and known.get("id") not in (None, key):
-            return last + 1
-        return place
+    def _call_of(self, part: Mapping[str, Any], name: str) -> dict[str, Any]:
+        """Return the call that a piece belongs to, by its id, its index, or the previous piece."""
+        key, index = text_of(part.get("id")), part.get("index")
+        found = [call for call in self._calls if key and call.get("id") == key]
+        if not found and index is not None:
+            at_index = [call for call in self._calls if call.get("index") == index]
+            # Gemini and others put every call of an answer at index 0; a name with a new id is another call.
+            found = [call for call in at_index if not (name and key and call.get("id"))]
+        elif not found and not key and not name:
+            found = self._calls
+        if found:
+            return found[-1]
+        self._calls.append(made := {"function": {}})
+        return made
 
     def document(self) -> dict[str, Any]:
         """The chat completion, as if it had come in one piece."""
-        for place, arguments in self._arguments.items():
-            self._calls[place]["function"]["arguments"] = "".join(arguments)
-        calls = [call for _, call in sorted(self._calls.items())]
+        for call in self._calls:
+            if pieces := call["function"].pop("pieces", None):
+                call["function"]["arguments"] = "".join(pieces)
         message: dict[str, Any] = {"content": "".join(self._text)}
         message.update({field: "".join(parts) for field, parts in self._fields.items()})
         if self._details:
             message["reasoning_details"] = self._details
-        if calls:
-            message["tool_calls"] = calls
+        if self._calls:
+            message["tool_calls"] = self._calls
         return {
             "model": self._model,
             "choices": [{"message": message, "finish_reason": self._finish}],
@@ -188,61 +131,42 @@ class ChatStream(Assembly):
         self.heard = False
         self._on_text = on_text
         self._key = key
-        self._decoder = SseDecoder()
-        self._skipped = ""
+        self._rest: list[bytes] = []
 
     def feed(self, chunk: bytes) -> None:
-        self._read(self._decoder.feed(chunk))
+        """Read the events that ``chunk`` completes: the lines that begin with ``data:``."""
+        self._rest.append(chunk)
+        if b"\n" not in chunk:
+            return
+        *lines, rest = b"".join(self._rest).split(b"\n")
+        self._rest = [rest]
+        for line in lines:
+            if line.startswith(b"data:") and not self.done:
+                self._read(line[5:].strip())
 
     def document(self) -> dict[str, Any]:
         """Return the chat completion, or the error that the server sent instead."""
-        if not self.done:
-            self._read(self._decoder.close())
+        self.feed(b"\n")
         if self.error is not None:
             return {"error": dict(self.error)}
-        if not (self.ended or (self.done and (self.begun or not self._unread))):
-            raise self.cut("before the answer was complete")
+        if not (self.ended or (self.done and self.begun)):
+            raise failed("cut_stream", "the stream ended before the answer was complete")
         self._pass_on(self.close())
         return super().document()
-
-    def cut(self, where: str) -> ModelError:
-        """Return the error of a stream that ended too early: if the server sent something else, that is the cause."""
-        if self._unread:
-            what = f"the server sent events that are not parts of an answer, such as {self._unread[:_SHOWN]!r}"
-            return failed("bad_body", f"{what}, and the stream ended {where}", key=self._key)
-        return failed("cut_stream", f"the stream ended {where}")
-
-    @property
-    def _unread(self) -> str:
-        """The first part of the stream that could not be read and was skipped; "" without one."""
-        return self._skipped or self._decoder.unknown
 
     def _pass_on(self, text: str) -> None:
         if text and self._on_text is not None:
             self.heard = True
             self._on_text(text)
 
-    def _read(self, events: list[ServerEvent]) -> None:
-        for event in events:
-            written = event.data.strip()
-            if written == "[DONE]":
-                self.done = True
-                return
-            if not written:
-                continue  # some servers send this to keep a connection alive
+    def _read(self, written: bytes) -> None:
+        if written == b"[DONE]":
+            self.done = True
+        elif written:  # some servers send empty data to keep a connection alive
             try:
                 chunk = decode_json(written)
             except ValueError:
-                if event.event not in ("message", "error"):  # a custom heartbeat event
-                    self._skipped = self._skipped or written
-                    continue
-                message = f"a chunk of the answer is not valid JSON: it starts with {written[:_SHOWN]!r}"
+                message = f"a chunk of the answer is not valid JSON: it starts with {written[:80]!r}"
                 raise failed("bad_body", message, key=self._key) from None
-            piece = object_of(chunk)
-            self._skipped = self._skipped or ("" if is_object(chunk) else written)
-            if event.event == "error":
-                piece = {"error": piece.get("error", chunk)}
-            self._pass_on(self.take(piece))
-            if self.error is not None:
-                self.done = True
-                return
+            self._pass_on(self.take(object_of(chunk)))
+            self.done = self.error is not None

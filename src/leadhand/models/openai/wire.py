@@ -16,25 +16,25 @@ from leadhand.core.value import object_of
 from leadhand.models.answers import object_schema
 from leadhand.ports.models import ModelRequest
 
-from .capabilities import Abilities
+from .forms import Form
 
 _JSON_ONLY = "Answer with one JSON object and nothing else: no prose, no code fence. It must match this schema:"
 
 
 def chat_body(
-    request: ModelRequest, model: str, abilities: Abilities, *, adapter: str = "", stream: bool = False
+    request: ModelRequest, model: str, form: Form, *, adapter: str = "", stream: bool = False
 ) -> dict[str, Any]:
     """The body of ``POST /chat/completions`` for the server's ``model``, with the opaque data of ``adapter``."""
     messages = list(request.messages)
-    body: dict[str, Any] = {"model": model, abilities.token_limit: request.max_tokens}
+    body: dict[str, Any] = {"model": model, form.token_limit: request.max_tokens}
     chosen = {"temperature": request.temperature, "reasoning_effort": request.reasoning_effort}
     body |= {name: value for name, value in chosen.items() if value is not None}
-    if request.tools and abilities.tools:
+    if request.tools and form.tools:
         body["tools"] = [_function(tool) for tool in request.tools]
-    elif request.tools or not abilities.tools:
+    elif request.tools or not form.tools:
         messages = _tools_in_words(messages, request.tools)
     if request.output is not None:
-        if abilities.schema:
+        if form.schema:
             body["response_format"] = {
                 "type": "json_schema",
                 # Strict mode requires every field, which would make a model invent values for optional ones.
@@ -43,11 +43,13 @@ def chat_body(
         else:
             schema = json.dumps(request.output.schema_, ensure_ascii=False)
             messages = _with_words(messages, f"{_JSON_ONLY}\n{schema}")
-    if not abilities.system:
+    if not form.system:
         messages = _without_system(messages)
     body["messages"] = [_message(message, adapter, request.model) for message in messages]
     if stream:
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
+        body["stream"] = True
+        if form.stream_usage:
+            body["stream_options"] = {"include_usage": True}
     return body
 
 

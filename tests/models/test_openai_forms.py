@@ -1,4 +1,4 @@
-"""What a server refuses or ignores is asked for in another form, and remembered."""
+"""What a server refuses is asked for in the plain form, and that is remembered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import Step, calls, gives, says
 
 
-class TestAbilities:
+class TestForms:
     async def test_a_structured_answer_falls_back_to_words_and_the_form_is_remembered(self) -> None:
         script = [refuses("response_format"), gives({"n": 1}), gives({"n": 2})]
         async with ScriptedServer(script) as server, client(server) as models:
@@ -49,13 +49,12 @@ class TestAbilities:
             assert (await models.ask(PLAN)).value == {"n": 1}
         assert ["response_format" in body for body in server.bodies] == [True, False, True]
 
-    async def test_a_tool_call_before_a_structured_answer_does_not_change_the_form(self) -> None:
-        request = PLAN.evolve(tools=WORK.tools)
-        script = [calls("weather_tool", location="Paris"), gives({"n": 1})]
+    async def test_a_refused_schema_leaves_the_tools_of_other_requests(self) -> None:
+        script = [refuses("response_format"), gives({"n": 1}), calls("weather_tool", location="Paris")]
         async with ScriptedServer(script) as server, client(server) as models:
-            first, second = await models.ask(request), await models.ask(request)
-        assert (first.message.tool_calls[0].name, second.value) == ("weather_tool", {"n": 1})
-        assert "response_format" in server.bodies[1]
+            await models.ask(PLAN)
+            await models.ask(WORK)
+        assert "tools" in server.bodies[2]
 
     async def test_a_model_without_tools_is_asked_in_words(self) -> None:
         wish = says('{"tool": "weather_tool", "arguments": {"location": "Paris"}}')
@@ -77,21 +76,6 @@ class TestAbilities:
             await models.ask(TALK)
         roles = [[message["role"] for message in body["messages"]] for body in server.bodies]
         assert roles == [["system", "user"], ["user"]]
-
-    async def test_a_form_that_brings_prose_is_given_up_and_the_answer_handed_on(self) -> None:
-        script = [says("Gladly!"), gives({"n": 1}), gives({"n": 2})]
-        async with ScriptedServer(script) as server, client(server) as models:
-            replies = [await models.ask(PLAN) for _ in range(3)]
-        assert [reply.value for reply in replies] == [None, {"n": 1}, {"n": 2}]
-        assert [reply.usage.requests for reply in replies] == [1, 1, 1]
-        assert "response_format" in server.bodies[0]
-        assert '"properties"' in server.bodies[1]["messages"][-1]["content"]
-
-    async def test_a_form_that_has_worked_is_kept_whatever_comes(self) -> None:
-        script = [gives({"n": 1}), says("Gladly!"), gives({"n": 2})]
-        async with ScriptedServer(script) as server, client(server) as models:
-            assert [(await models.ask(PLAN)).value for _ in range(3)] == [{"n": 1}, None, {"n": 2}]
-        assert all("response_format" in body for body in server.bodies)
 
     async def test_a_call_asked_for_in_words_is_no_draft(self) -> None:
         wish = '{"tool": "weather_tool", "arguments": {"location": "Paris"}}'
