@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,13 @@ from typing import Any
 import pytest
 import test_pydantic_ai_others as others
 from asking import GIVE_UP, WEATHER, asking, spec
-from native_servers import MODELS, SERVERS, Answer, AnthropicServer, Fault
+from native_servers import MODELS, SERVERS, Answer, AnthropicServer
 
 from leadhand import Leadhand
 from leadhand.core.conversation import AssistantMessage, SystemMessage, ToolCall, ToolMessage
 from leadhand.core.events import ModelCallBegan, ModelCallReturned
 from leadhand.models.prices import known_cost, known_profile
-from leadhand.models.pydantic_ai.cache_markers import MOST_REMEMBERED, CacheMarkers
 from leadhand.models.router import ModelRouter
-from leadhand.ports import ModelError
 from leadhand.ports.models import ModelRequest
 
 MODEL = MODELS["anthropic"]
@@ -26,9 +23,9 @@ LONG = spec({**WEATHER, "description": "The weather at a place. " * 300})
 CALL = ToolCall(id="c1", name="weather_tool", arguments={"location": "Paris"})
 
 
-def prompt(number: int = 0, *, instructions: str = "You work.", model: str = MODEL, **fields: Any) -> ModelRequest:
-    request = asking(f"question {number}", model=model, **{"tools": [LONG, GIVE_UP], **fields})
-    return request.evolve(messages=(SystemMessage(text=instructions), *request.messages[1:]))
+def prompt(*, model: str = MODEL) -> ModelRequest:
+    request = asking("question", model=model, tools=[LONG, GIVE_UP])
+    return request.evolve(messages=(SystemMessage(text="You work."), *request.messages[1:]))
 
 
 def marked(body: dict[str, Any]) -> list[str]:
@@ -39,110 +36,41 @@ def marked(body: dict[str, Any]) -> list[str]:
 
 
 class TestMarkers:
-    @pytest.mark.slow
-    async def test_what_repeats_is_marked_from_the_second_call_on(self) -> None:
-        async with AnthropicServer(lambda _: Answer(text="x")).running() as server:
-            router = ModelRouter(env=server.env)
-            for request in (prompt(1), prompt(2), prompt(3), prompt(4, instructions="You review.")):
-                await router.ask(request)
-            await router.aclose()
-        assert [marked(body) for body in server.bodies] == [[], ["tools", "system"], ["tools", "system"], ["tools"]]
-        assert server.bodies[1]["tools"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "5m"}
-
-    @pytest.mark.parametrize(
-        "fields",
-        [{"tools": [spec(WEATHER), GIVE_UP]}, {"model": "anthropic:claude-unknown-1"}],
-        ids=["too short", "no price"],
-    )
-    async def test_what_cannot_be_cached_or_priced_is_not_marked(self, fields: dict[str, Any]) -> None:
-        async with AnthropicServer(lambda _: Answer(text="x")).running() as server:
-            router = ModelRouter(env=server.env)
-            for number in range(3):
-                await router.ask(prompt(number, **fields))
-            await router.aclose()
-        assert [marked(body) for body in server.bodies] == [[], [], []]
-
-    async def test_other_providers_get_no_markers(self) -> None:
-        async with SERVERS["google"](lambda _: Answer(text="x")).running() as server:
-            router = ModelRouter(env=server.env)
-            for number in range(3):
-                await router.ask(prompt(number, model=MODELS["google"]))
-            await router.aclose()
-        assert "cache" not in json.dumps(server.bodies)
-
-    async def test_one_of_parallel_calls_writes_the_cache(self) -> None:
-        arrived, released = asyncio.Semaphore(0), asyncio.Event()
-        released.set()
-
-        async def answer(_: ModelRequest) -> Answer:
-            arrived.release()
-            await released.wait()
-            return Answer(text="x")
-
-        async with AnthropicServer(answer).running() as server:
-            router = ModelRouter(env=server.env)
-            await router.ask(prompt(0))
-            released.clear()
-            asked = [asyncio.ensure_future(router.ask(prompt(number))) for number in range(1, 6)]
-            for _ in range(6):
-                await arrived.acquire()
-            released.set()
-            await asyncio.gather(*asked)
-            await asyncio.gather(*(router.ask(prompt(number)) for number in range(6, 9)))
-            await router.aclose()
-        marks = [bool(marked(body)) for body in server.bodies]
-        assert sum(marks[1:6]) == 1
-        assert marks[6:] == [True, True, True]
-
-    async def test_a_call_that_failed_wrote_nothing(self) -> None:
-        fault = Fault(status=500, error=("api_error", "no"))
-        async with AnthropicServer([Answer(text="x"), fault, Answer(text="x")]).running() as server:
-            router = ModelRouter(env=server.env)
-            await router.ask(prompt(1))
-            with pytest.raises(ModelError):
-                await router.ask(prompt(2))
-            await router.ask(prompt(3))
-            await router.aclose()
-        assert [bool(marked(body)) for body in server.bodies] == [False, True, True]
-
-    async def test_a_long_conversation_is_marked_at_its_end(self) -> None:
+    async def test_what_other_calls_send_too_is_marked(self) -> None:
         call = AssistantMessage(tool_calls=(CALL,))
         result = ToolMessage(call_id="c1", name="weather_tool", content="18 °C " * 100)
         async with AnthropicServer(lambda _: Answer(text="x")).running() as server:
             router = ModelRouter(env=server.env)
-            for turns in range(3):
-                request = prompt(1)
+            for turns in range(2):
+                request = prompt()
                 await router.ask(request.evolve(messages=(*request.messages, *(call, result) * turns)))
             await router.aclose()
-        assert [marked(body) for body in server.bodies] == [[], ["tools", "system"], ["tools", "system", "messages"]]
+        assert [marked(body) for body in server.bodies] == [["tools", "system"], ["tools", "system", "messages"]]
+        assert server.bodies[1]["tools"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "5m"}
+
+    async def test_what_cannot_be_priced_is_not_marked(self) -> None:
+        async with AnthropicServer(lambda _: Answer(text="x")).running() as server:
+            router = ModelRouter(env=server.env)
+            await router.ask(prompt(model="anthropic:claude-unknown-1"))
+            await router.aclose()
+        assert marked(server.bodies[0]) == []
+
+    async def test_other_providers_get_no_markers(self) -> None:
+        async with SERVERS["google"](lambda _: Answer(text="x")).running() as server:
+            router = ModelRouter(env=server.env)
+            await router.ask(prompt(model=MODELS["google"]))
+            await router.aclose()
+        assert "cache" not in json.dumps(server.bodies)
 
     async def test_bedrock_gets_cache_points_for_claude_only(self) -> None:
         async with others.serving(lambda _request, _body: others.TestBedrock.document({"text": "x"})) as (url, bodies):
             router = ModelRouter(env=others.TestBedrock.env(url))
             for model in ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", others.TestBedrock.MODEL):
-                for number in range(2):
-                    await router.ask(prompt(number, model=model))
+                await router.ask(prompt(model=model))
             await router.aclose()
         point = {"cachePoint": {"type": "default"}}
-        assert [point in body["system"] for body in bodies] == [False, True, False, False]
-        assert [point in body["toolConfig"]["tools"] for body in bodies] == [False, True, False, False]
-
-    def test_a_cache_expires_and_little_is_remembered(self) -> None:
-        now = 0.0
-        markers = CacheMarkers("anthropic", lambda: now)
-
-        def marks(request: ModelRequest) -> bool:
-            with markers.marking(request) as settings:
-                return "anthropic_cache_instructions" in settings
-
-        assert [marks(prompt()), marks(prompt())] == [False, True]
-        now = 299.0
-        assert marks(prompt())
-        now = 599.0
-        assert [marks(prompt()), marks(prompt())] == [False, True]
-        for number in range(MOST_REMEMBERED):
-            marks(prompt(instructions=f"Instructions {number}."))
-        assert not marks(prompt(instructions="Instructions 0."))
+        assert [point in body["system"] for body in bodies] == [True, False]
+        assert [point in body["toolConfig"]["tools"] for body in bodies] == [True, False]
 
 
 async def test_cache_writes_are_reserved_counted_and_priced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

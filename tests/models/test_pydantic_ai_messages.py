@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import (
     ModelMessage,
     ModelResponse,
+    ModelResponsePart,
     SystemPromptPart,
     TextPart,
     ThinkingPart,
@@ -34,12 +36,10 @@ from leadhand.core.conversation import (
 from leadhand.core.limits import Usage
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.pydantic_ai.connection import Connection, Service
-from leadhand.models.pydantic_ai.messages import conversation, has_late_system_message, opaque_of, reply_of
+from leadhand.models.pydantic_ai.messages import conversation, opaque_of, reply_of
 from leadhand.ports.models import ModelReply, ModelRequest
 
 MODEL = "function:m"
-NEWER = "canonical_system" in ModelResponse.__dataclass_fields__
-"""Whether this release tells whose keys verify a signature apart from the provider."""
 
 
 async def nothing() -> None: ...
@@ -75,7 +75,7 @@ def ours(messages: list[ModelMessage]) -> list[Message]:
                 for part in message.parts
                 if isinstance(part, ToolCallPart)
             )
-            opaque = opaque_of(message, adapter="function", model=MODEL)
+            opaque = opaque_of(message, calls, adapter="function", model=MODEL)
             back.append(AssistantMessage(text=text, tool_calls=calls, opaque=opaque))
             continue
         for part in message.parts:
@@ -111,31 +111,18 @@ requests = (
 @st.composite
 def assistants(draw: st.DrawFn) -> AssistantMessage:
     """What a provider may have answered: texts, thinking and calls in any order, with data of its own."""
-    ids = draw(st.lists(some_text, max_size=3, unique=True))
-    calls: list[ToolCall] = []
-    for id in ids:
-        args = draw(objects | st.none())
-        raw = draw(some_text) if args is None else ""
-        calls.append(ToolCall(id=id, name=draw(some_text), arguments=args, raw=raw))
-    pieces = draw(st.lists(some_text, max_size=3))
-    entries: list[dict[str, Any]] = [{"kind": "text", "length": len(piece)} for piece in pieces]
-    entries += [{"kind": "call", "call": id} for id in ids]
-    entries += draw(st.lists(st.builds(lambda t: {"kind": "thinking", "text": t}, texts), max_size=2))
-    for entry in entries:
-        if entry["kind"] == "thinking":
-            entry.update(draw(st.fixed_dictionaries({}, optional={"signature": some_text})))
-        about = {"id": some_text, "provider": some_text, "details": details}
-        entry.update(draw(st.fixed_dictionaries({}, optional=about)))
-    # Calls and texts keep their order among themselves; what stands between them is free.
-    order = draw(st.permutations(range(len(entries))))
-    kinds = [entries[at]["kind"] for at in order]
-    queues = {kind: [entry for entry in entries if entry["kind"] == kind] for kind in ("text", "call", "thinking")}
-    arranged = [queues[kind].pop(0) for kind in kinds]
-    telling = any(entry["kind"] == "thinking" or {"id", "details"} & set(entry) for entry in arranged)
-    above = {"provider": some_text, **({"system": some_text} if NEWER else {})}
-    data = {"parts": arranged, **draw(st.fixed_dictionaries({}, optional=above))}
-    opaque = Opaque(adapter="function", model=MODEL, data=data) if telling else None
-    return AssistantMessage(text="".join(pieces), tool_calls=tuple(calls), opaque=opaque)
+    about = {"id": some_text, "provider_name": some_text, "provider_details": details}
+    parts: list[ModelResponsePart] = []
+    for id in draw(st.lists(some_text, max_size=3, unique=True)):
+        parts.append(ToolCallPart(draw(some_text), draw(objects | some_text), id))
+    parts += [TextPart(text) for text in draw(st.lists(some_text, max_size=3))]
+    for text in draw(st.lists(texts, max_size=2)):
+        parts.append(ThinkingPart(text, **draw(st.fixed_dictionaries({}, optional={"signature": some_text}))))
+    parts = [replace(part, **draw(st.fixed_dictionaries({}, optional=about))) for part in draw(st.permutations(parts))]
+    response = ModelResponse(parts, provider_name=draw(st.none() | some_text))
+    [message] = ours([response])
+    assert isinstance(message, AssistantMessage)
+    return message
 
 
 @given(st.lists(requests | assistants(), max_size=6))
@@ -160,18 +147,18 @@ def test_opaque_data_is_dropped_when_the_model_or_the_provider_changes(
     assert back == message.model_copy(update={"opaque": None})
 
 
-def test_opaque_data_that_no_longer_fits_its_message_loses_no_text_and_no_call() -> None:
-    entries = [{"kind": "thinking", "text": "hm", "signature": "s"}, {"kind": "text", "length": 99}]
-    entries.append({"kind": "call", "call": "gone"})
-    opaque = Opaque(adapter="function", model=MODEL, data={"parts": entries, "provider": "p"})
+def test_opaque_data_that_does_not_fit_its_message_loses_no_text_and_no_call() -> None:
+    parts = [ThinkingPart("hm", signature="s"), TextPart("other"), ToolCallPart("t", {}, "c")]
     call = ToolCall(id="c", name="t", arguments={})
-    message = AssistantMessage(text="short", tool_calls=(call,), opaque=opaque)
-    [response] = conversation([message], adapter="function", model=MODEL)
-    assert isinstance(response, ModelResponse)
-    assert [type(part) for part in response.parts] == [ThinkingPart, TextPart, ToolCallPart]
+    opaque = opaque_of(ModelResponse(parts), (call,), adapter="function", model=MODEL)
+    for calls, kinds in (((call,), [ThinkingPart, TextPart, ToolCallPart]), ((), [TextPart])):
+        message = AssistantMessage(text="text", tool_calls=calls, opaque=opaque)
+        [response] = conversation([message], adapter="function", model=MODEL)
+        assert [type(part) for part in response.parts] == kinds
+        assert [part.content for part in response.parts if isinstance(part, TextPart)] == ["text"]
 
 
-@pytest.mark.parametrize("data", [{}, {"parts": None}, {"parts": [{}]}, {"parts": [{"kind": "text", "length": "x"}]}])
+@pytest.mark.parametrize("data", [{}, {"parts": None}, {"parts": [{}]}, {"parts": [{"part_kind": "text"}]}])
 def test_opaque_data_of_another_form_does_no_harm(data: dict[str, Any]) -> None:
     message = AssistantMessage(text="t", opaque=Opaque(adapter="function", model=MODEL, data=data))
     [response] = conversation([message], adapter="function", model=MODEL)
@@ -195,7 +182,6 @@ async def test_what_was_asked_reaches_the_model_as_it_was() -> None:
 async def test_a_system_message_in_the_middle_is_put_so_that_every_provider_takes_it() -> None:
     seen: list[list[ModelMessage]] = []
     request = asking("weather?", AssistantMessage(text="18"), SystemMessage(text="be brief"), model=MODEL)
-    assert has_late_system_message(request.messages)
     await adapter(ModelResponse(parts=[TextPart("x")]), seen).ask(request.evolve(messages=request.messages))
     assert "be brief" in str(seen[0])
 

@@ -15,7 +15,6 @@ from leadhand.models.failures import UNSENT, failed
 from leadhand.models.prices import known_cost, known_profile
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
-from .cache_markers import CacheMarkers
 from .connection import Connection, Service
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ class PydanticAI:
         self.name = connection.provider
         self.connection = connection
         self._opening = opening or _open_service
-        self._markers = CacheMarkers(connection.provider)
         self._service: Service | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = asyncio.Lock()
@@ -73,20 +71,18 @@ class PydanticAI:
 
             raise classed(error, self.connection) from error
         from .errors import classed
-        from .messages import conversation, has_late_system_message, parameters, reply_of, settings, usage_of
+        from .messages import conversation, parameters, reply_of, settings, usage_of
 
         try:
             model = service.model(request.model.partition(":")[2] or request.model)
             wanted = parameters(request, model.profile)
             messages = conversation(request.messages, adapter=self.name, model=request.model)
-            if has_late_system_message(request.messages):
-                messages = model.prepare_messages(messages, wanted)
-            with self._markers.marking(request) as markers:
-                chosen = settings(request, model, markers)
-                if on_text is not None:
-                    response = await _streamed(model, messages, chosen, wanted, on_text)
-                else:
-                    response = await model.request(messages, chosen, wanted)
+            messages = model.prepare_messages(messages, wanted)
+            chosen = settings(request, model)
+            if on_text is not None:
+                response = await _streamed(model, messages, chosen, wanted, on_text)
+            else:
+                response = await model.request(messages, chosen, wanted)
         # Classify every exception of the packages, so that none escapes.
         except Exception as error:
             raise classed(error, self.connection) from error

@@ -33,7 +33,21 @@ _CREDENTIALS = frozenset(
 )
 _SET_UPS = frozenset({"NoRegionError", "InvalidEndpointConfigurationError", "InvalidConfigError"})  # botocore
 _NO_CONNECTION = frozenset({"ConnectError", "ConnectTimeout", "EndpointConnectionError", "PoolTimeout"})
-_TIMEOUTS = frozenset({"ReadTimeout", "WriteTimeout", "ReadTimeoutError", "ConnectTimeoutError"})
+_TIMEOUTS = frozenset({"ReadTimeout", "WriteTimeout", "ReadTimeoutError", "ConnectTimeoutError", "TimeoutError"})
+_API_ERRORS: tuple[tuple[type[exceptions.ModelAPIError], str], ...] = (
+    (exceptions.ModelQuotaExceededError, "quota"),
+    (exceptions.ModelRateLimitError, "rate_limited"),
+    (exceptions.ModelContextWindowExceededError, "context_length"),
+    (exceptions.ModelAuthenticationError, "bad_key"),
+    (exceptions.ModelNotFoundError, "unknown_model"),
+)
+_ERRORS: tuple[tuple[type[Exception], str, Usage | None], ...] = (
+    (exceptions.UserError, "unsupported", UNBILLED),
+    (ImportError, "missing_extra", UNBILLED),
+    (exceptions.ContentFilterError, "content_filter", None),
+    (exceptions.UnexpectedModelBehavior, "bad_body", None),
+    (OSError, "connection", None),
+)
 
 
 def classed(error: Exception, connection: Connection) -> ModelError:
@@ -43,95 +57,83 @@ def classed(error: Exception, connection: Connection) -> ModelError:
     """
     chain = list(_causes(error))
     if found := next((cause for cause in chain if isinstance(cause, ModelError)), None):
-        return found  # from our HTTP client
-    type, message, usage, action = _kind(error, chain, connection)
+        return found
+    type, message, usage = _kind(error, chain, connection)
     asked = getattr(error, "retry_after", None)
     wait = float(asked) if isinstance(asked, int | float) else None
-    return failed(type, message, usage, action, retry_after_s=wait, key=connection.key)
+    return failed(type, message, usage, _advice(type, connection), retry_after_s=wait, key=connection.key)
 
 
-_Kind = tuple[str, str, Usage | None, str]
-"""The type, the message, the usage, and what a person can do ("" for the usual advice)."""
-
-
-def _kind(error: Exception, chain: list[BaseException], connection: Connection) -> _Kind:
+def _kind(error: Exception, chain: list[BaseException], connection: Connection) -> tuple[str, str, Usage | None]:
+    """The type, the message, and the usage."""
     title = connection.title
     names = {kind.__name__ for cause in chain for kind in type(cause).__mro__}
-    if any(isinstance(cause, ssl.SSLError) for cause in chain):
-        said = _unreached(chain, connection).replace("no connection", "no trusted connection")
-        return "certificate", said, UNBILLED, "set SSL_CERT_FILE to the company's CA file, or fix the base URL"
-    if isinstance(error, exceptions.ModelTimeoutError | exceptions.ModelRequestTimeout | TimeoutError):
-        return "timeout", f"{title} did not answer in time", None, ""
-    if names & _CREDENTIALS:
-        said = f"{title} did not accept credentials from this machine: {chain[-1]}"
-        return "bad_key", said, UNBILLED, _set_key(connection)
-    if names & _SET_UPS:
-        action = "fix AWS_REGION, the base URL or the kind of credentials"
-        return "configuration", f"{title}: {error}", UNBILLED, action
-    unreached = "connection", _unreached(chain, connection), UNBILLED, ""
-    if isinstance(error, exceptions.ModelAPIError):
-        if isinstance(error, exceptions.ModelConnectionError):
-            if error.phase in ("pool", "connect") or names & _NO_CONNECTION:
-                return unreached
-            return "connection", f"the answer of {title} was cut off: {error}", None, ""
-        return _of_api(error, connection)
     said = f"{title}: {error or type(error).__name__}"
-    match error:
-        case exceptions.UserError():
-            return "unsupported", said, UNBILLED, "choose another model"
-        case ImportError():
-            return "missing_extra", said, UNBILLED, ""
-        case exceptions.ContentFilterError():
-            return "content_filter", said, None, ""
-        case exceptions.UnexpectedModelBehavior():
-            return "bad_body", f"{title} returned an unexpected answer: {error.message}", None, ""
-        case _ if names & _TIMEOUTS:
-            return "timeout", said, None, ""
-        case _ if names & _NO_CONNECTION:
-            return unreached
-        case OSError():
-            return "connection", said, None, ""
-        case _:
-            # Usually an answer in a form that their package does not expect: a KeyError, an IndexError.
-            return "bad_body", f"{title}: {type(error).__name__}: {error}", None, ""
+    if any(isinstance(cause, ssl.SSLError) for cause in chain):
+        return "certificate", _unreached(chain, connection).replace("no connection", "no trusted connection"), UNBILLED
+    if isinstance(error, exceptions.ModelTimeoutError | exceptions.ModelRequestTimeout):
+        return "timeout", f"{title} did not answer in time", None
+    if names & _CREDENTIALS:
+        return "bad_key", f"{title} did not accept credentials from this machine: {chain[-1]}", UNBILLED
+    if names & _SET_UPS:
+        return "configuration", said, UNBILLED
+    in_phase = isinstance(error, exceptions.ModelConnectionError) and error.phase in ("pool", "connect")
+    if in_phase or names & _NO_CONNECTION:
+        return "connection", _unreached(chain, connection), UNBILLED
+    if isinstance(error, exceptions.ModelConnectionError):
+        return "connection", f"the answer of {title} was cut off: {error}", None
+    if isinstance(error, exceptions.ModelAPIError):
+        return _of_api(error, title)
+    if names & _TIMEOUTS:
+        return "timeout", said, None
+    # Others usually mean an answer in a form that their package does not expect: a KeyError, an IndexError.
+    other = "bad_body", f"{title}: {type(error).__name__}: {error}", None
+    return next(((kind, said, usage) for of, kind, usage in _ERRORS if isinstance(error, of)), other)
 
 
-def _of_api(error: exceptions.ModelAPIError, connection: Connection) -> _Kind:
-    status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else 0
-    said = _said(error, connection.title, status)
-    usage = UNBILLED if status and not error.in_stream else None
-    match error:
-        case exceptions.ModelQuotaExceededError():
-            return "quota", said, usage, ""
-        case exceptions.ModelRateLimitError():
-            return "rate_limited", said, usage, ""
-        case exceptions.ModelContextWindowExceededError():
-            return "context_length", said, usage, ""
-        case exceptions.ModelAuthenticationError():
-            return "bad_key", said, usage, _set_key(connection)
-        case exceptions.ModelNotFoundError():
-            return "unknown_model", said, usage, _other_names(error, connection)
-        case _ if status == 413:
-            return "context_length", said, usage, ""
-        case _ if status in (408, 409, 425) or status >= 500:
-            return f"http_{status}", said, usage, ""
-        case exceptions.ModelUnavailableError() | exceptions.ModelServerError():
-            return "overloaded", said, usage, ""
-        case _ if status or isinstance(error, exceptions.ModelRequestRejectedError):
-            return f"http_{status}" if status else "refused", said, usage, "see the provider's message"
-        case _:
-            return "bad_body", said, None, ""
-
-
-def _said(error: exceptions.ModelAPIError, title: str, status: int) -> str:
+def _of_api(error: exceptions.ModelAPIError, title: str) -> tuple[str, str, Usage | None]:
     if not isinstance(error, exceptions.ModelHTTPError):
-        return f"{title}: {error.message}"
-    # Bedrock's body contains the whole response, so use only its message.
-    said = object_of(object_of(error.body).get("Error")).get("Message") or error.body
-    body = said if isinstance(said, str) else json.dumps(said, default=str)
-    if looks_like_html((error.headers or {}).get("content-type", ""), body):
-        return f"{title} answered {status} with a web page"
-    return f"{title} answered {status}" + (f": {error_message(body)}" if error.body else "")
+        status, said, html = 0, f"{title}: {error.message}", False
+    else:
+        status = error.status_code
+        # Bedrock's body contains the whole response, so use only its message.
+        body = object_of(object_of(error.body).get("Error")).get("Message") or error.body
+        text = body if isinstance(body, str) else json.dumps(body, default=str)
+        html = looks_like_html((error.headers or {}).get("content-type", ""), text)
+        what = " with a web page" if html else f": {error_message(text)}" if error.body else ""
+        said = f"{title} answered {status}{what}"
+    usage = UNBILLED if status and not error.in_stream else None
+    if html and status < 500:
+        return "not_an_api", said, UNBILLED
+    known = next((kind for of, kind in _API_ERRORS if isinstance(error, of)), "")
+    if known or status == 413:
+        return known or "context_length", said, usage
+    if status:
+        return f"http_{status}", said, usage
+    if isinstance(error, exceptions.ModelUnavailableError | exceptions.ModelServerError):
+        return "overloaded", said, usage
+    return "refused" if isinstance(error, exceptions.ModelRequestRejectedError) else "bad_body", said, usage
+
+
+def _advice(type: str, connection: Connection) -> str:
+    """Return what a person can do about a failure of this type; "" for the usual advice."""
+    match type:
+        case "certificate":
+            return "set SSL_CERT_FILE to the company's CA file, or fix the base URL"
+        case "bad_key":
+            variables = connection.key_variables
+            return f"fix {variables[0]}, or give it access to this model" if variables else "fix the credentials"
+        case "configuration":
+            return "fix AWS_REGION, the base URL or the kind of credentials"
+        case "unsupported":
+            return "choose another model"
+        case "unknown_model":
+            known = [name for name in known_model_names() if name.startswith(f"{connection.provider}:")]
+            return f"fix the name of the model, or use a known model: {', '.join(known[:_MOST_NAMES])}"
+        case "not_an_api":
+            return f"fix the base URL of {connection.title}"
+        case _:
+            return "see the provider's message" if type == "refused" or type.startswith("http_4") else ""
 
 
 def _unreached(chain: list[BaseException], connection: Connection) -> str:
@@ -150,18 +152,3 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         if earlier is None:
             return
         error = earlier
-
-
-def _set_key(connection: Connection) -> str:
-    variables = connection.key_variables
-    return f"fix {variables[0]}, or give it access to this model" if variables else "fix the credentials"
-
-
-def _other_names(error: exceptions.ModelAPIError, connection: Connection) -> str:
-    """Return advice with the model that the error suggests, and some that pydantic-ai knows of this provider."""
-    names = [name for name in known_model_names() if name.startswith(f"{connection.provider}:")]
-    suggested = getattr(error, "suggested_model_id", None)
-    if isinstance(suggested, str) and suggested:
-        names.insert(0, suggested if ":" in suggested else f"{connection.provider}:{suggested}")
-    shown = ", ".join([*dict.fromkeys(names)][:_MOST_NAMES])
-    return "fix the name of the model" + (f", or use a known model: {shown}" if shown else "")

@@ -1,23 +1,20 @@
 """Convert requests to pydantic-ai's messages and settings, and its answers to our replies: pure functions.
 
-What a provider needs back from its own answer (thinking with its signatures, signatures of calls) is stored as our own
-JSON in :class:`~leadhand.core.conversation.Opaque`, never as their types::
-
-    {"provider": "anthropic", "system": None, "parts": [
-        {"kind": "thinking", "text": "…", "signature": "…"},      also: "id", "details", "provider"
-        {"kind": "text", "length": 12},                           the next 12 characters of the message's text
-        {"kind": "call", "call": "toolu_1", "details": {…}}]}     the call of that id
+What a provider needs back from its own answer (thinking with its signatures, signatures of calls) is kept as the JSON
+that pydantic-ai itself writes and reads, in :class:`~leadhand.core.conversation.Opaque`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from itertools import dropwhile
+from dataclasses import replace
 from typing import Any, cast
 
+from pydantic import ValidationError
 from pydantic_ai.messages import (
     ModelMessage,
+    ModelMessagesTypeAdapter,
     ModelRequestPart,
     ModelResponse,
     ModelResponsePart,
@@ -45,7 +42,6 @@ from leadhand.core.conversation import (
     UserMessage,
 )
 from leadhand.core.limits import Usage
-from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.models.answers import (
     answer_function,
     clean,
@@ -57,9 +53,12 @@ from leadhand.models.answers import (
     tool_call,
 )
 from leadhand.models.failures import failed, unfinished
+from leadhand.models.prices import known_profile
 from leadhand.ports.models import ModelReply, ModelRequest
 
 ENDED_EARLY = "the answer ended too early"
+_MARKED = ("anthropic", "bedrock")
+"""The providers whose cache needs markers."""
 
 
 def conversation(messages: Iterable[Message], *, adapter: str, model: str) -> list[ModelMessage]:
@@ -75,12 +74,6 @@ def conversation(messages: Iterable[Message], *, adapter: str, model: str) -> li
             translated.append(LibraryRequest(parts=parts))
         parts.append(_request_part(message))
     return translated
-
-
-def has_late_system_message(messages: Iterable[Message]) -> bool:
-    """Whether a system message follows other messages: some providers do not support this."""
-    others = dropwhile(lambda message: isinstance(message, SystemMessage), messages)
-    return any(isinstance(message, SystemMessage) for message in others)
 
 
 def _request_part(message: SystemMessage | UserMessage | ToolMessage) -> ModelRequestPart:
@@ -99,92 +92,53 @@ def _request_part(message: SystemMessage | UserMessage | ToolMessage) -> ModelRe
 
 
 def _response(message: AssistantMessage, adapter: str, model: str) -> ModelResponse:
-    opaque = message.opaque
+    """An answer as the provider gave it, if it came from the same model, else its text and calls."""
+    text: list[ModelResponsePart] = [TextPart(message.text)] if message.text else []
+    # Arguments that are not valid JSON are sent as text; the adapters wrap them so that a provider accepts them.
+    calls = [
+        ToolCallPart(call.name, call.raw if call.arguments is None else call.arguments, call.id)
+        for call in message.tool_calls
+    ]
+    plain, opaque = ModelResponse([*text, *calls]), message.opaque
     if opaque is None or opaque.adapter != adapter or opaque.model != model:
-        return ModelResponse(parts=_parts(message, []))
-    # The system whose keys verify the signatures; only newer releases distinguish it from the provider.
-    system: dict[str, Any] = {"canonical_system": opaque.data["system"]} if text_of(opaque.data.get("system")) else {}
-    return ModelResponse(
-        parts=_parts(message, objects_of(opaque.data.get("parts"))),
-        provider_name=text_of(opaque.data.get("provider")) or None,
-        **system,
-    )
+        return plain
+    try:
+        [kept] = ModelMessagesTypeAdapter.validate_python([{**opaque.data, "kind": "response"}])
+    except ValidationError:  # another release wrote it
+        return plain
+    called = [part.tool_call_id for part in kept.parts if isinstance(part, ToolCallPart)]
+    if not isinstance(kept, ModelResponse) or called != [call.id for call in message.tool_calls]:
+        return plain
+    if "".join(part.content for part in kept.parts if isinstance(part, TextPart)) != message.text:
+        # The text of a structured answer is not the provider's: it is that of the call.
+        others = [part for part in kept.parts if not isinstance(part, TextPart)]
+        at = next((n for n, part in enumerate(others) if isinstance(part, ToolCallPart)), len(others))
+        kept.parts = [*others[:at], *text, *others[at:]]
+    return kept
 
 
-def _parts(message: AssistantMessage, entries: list[dict[str, Any]]) -> list[ModelResponsePart]:
-    """The parts of a message in the order of ``entries``; what they do not mention comes after."""
-    lengths = [entry.get("length") for entry in entries if entry.get("kind") == "text"]
-    whole = sum(length for length in lengths if isinstance(length, int)) != len(message.text)
-    calls = {call.id: call for call in message.tool_calls}
+def opaque_of(response: ModelResponse, calls: tuple[ToolCall, ...], *, adapter: str, model: str) -> Opaque | None:
+    """Return the data that must be sent back unchanged with ``response`` and its ``calls``; None if their text and
+    arguments are enough."""
+    made = {call.id: call for call in calls}
     parts: list[ModelResponsePart] = []
-    done = 0
-    for entry in entries:
-        about = _about(entry)
-        match entry.get("kind"):
-            case "thinking":
-                signature = text_of(entry.get("signature")) or None
-                parts.append(ThinkingPart(content=text_of(entry.get("text")), signature=signature, **about))
-            case "text" if not whole:
-                end = done + int(entry["length"])
-                parts.append(TextPart(content=message.text[done:end], **about))
-                done = end
-            case "call" if text_of(entry.get("call")) in calls:
-                parts.append(_call(calls.pop(text_of(entry.get("call"))), about))
+    for part in response.parts:
+        match part:
+            case TextPart() | ThinkingPart():
+                parts.append(replace(part, content=clean(part.content)))
+            case ToolCallPart() if (call := made.get(part.tool_call_id)) is not None:
+                parts.append(replace(part, args=call.raw if call.arguments is None else call.arguments))
             case _:
                 pass
-    if done < len(message.text):
-        first_call = next((n for n, part in enumerate(parts) if isinstance(part, ToolCallPart)), len(parts))
-        parts.insert(first_call, TextPart(content=message.text))
-    parts.extend(_call(call, {}) for call in calls.values())
-    return parts
-
-
-def _call(call: ToolCall, about: dict[str, Any]) -> ToolCallPart:
-    # Arguments that are not valid JSON are sent as text; the adapters wrap them so that a provider accepts them.
-    args = call.raw if call.arguments is None else call.arguments
-    return ToolCallPart(tool_name=call.name, args=args, tool_call_id=call.id, **about)
-
-
-def _about(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return a provider's other details of a part."""
-    return {
-        "id": text_of(entry.get("id")) or None,
-        "provider_name": text_of(entry.get("provider")) or None,
-        "provider_details": object_of(entry.get("details")) or None,
-    }
-
-
-def opaque_of(response: ModelResponse, *, adapter: str, model: str) -> Opaque | None:
-    """Return the data that must be sent back unchanged with ``response``; None if its text and calls are enough."""
-    entries = [_entry(part) for part in response.parts if isinstance(part, TextPart | ThinkingPart | ToolCallPart)]
-    if not any(entry["kind"] == "thinking" or "id" in entry or "details" in entry for entry in entries):
+    if not any(isinstance(part, ThinkingPart) or part.id or part.provider_details for part in parts):
         return None
-    data: dict[str, Any] = {"parts": entries}
-    if response.provider_name:
-        data["provider"] = response.provider_name
-    if system := text_of(getattr(response, "canonical_system", None)):
-        data["system"] = system
-    return Opaque(adapter=adapter, model=model, data=data)
+    fields = {name: getattr(response, name, None) for name in ("provider_name", "canonical_system")}
+    data = {"parts": [_set_fields(vars(part)) for part in parts], **_set_fields(fields)}
+    return Opaque(adapter=adapter, model=model, data=decode_json(json.dumps(data, default=str)))
 
 
-def _entry(part: TextPart | ThinkingPart | ToolCallPart) -> dict[str, Any]:
-    entry: dict[str, Any]
-    match part:
-        case TextPart():
-            entry = {"kind": "text", "length": len(part.content)}
-        case ThinkingPart():
-            entry = {"kind": "thinking", "text": clean(part.content)}
-            if part.signature:
-                entry["signature"] = part.signature
-        case ToolCallPart():
-            entry = {"kind": "call", "call": part.tool_call_id}
-    if part.id:
-        entry["id"] = part.id
-    if part.provider_name:
-        entry["provider"] = part.provider_name
-    if part.provider_details:
-        entry["details"] = decode_json(json.dumps(part.provider_details, default=str))
-    return entry
+def _set_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestParameters:
@@ -214,7 +168,7 @@ def parameters(request: ModelRequest, profile: ModelProfile) -> ModelRequestPara
     )
 
 
-def settings(request: ModelRequest, model: Model, cache_markers: Mapping[str, bool]) -> ModelSettings:
+def settings(request: ModelRequest, model: Model) -> ModelSettings:
     """Model settings: those of the request, cache markers, and the client's own retries disabled where supported."""
     chosen = ModelSettings(max_tokens=request.max_tokens, timeout=request.deadline_s, max_retries=0)
     if request.temperature is not None:
@@ -223,7 +177,22 @@ def settings(request: ModelRequest, model: Model, cache_markers: Mapping[str, bo
         chosen["thinking"] = cast("Any", request.reasoning_effort)
     for name in type(model).unsupported_settings & {"timeout", "max_retries"}:
         chosen.pop(name)
-    return cast("ModelSettings", {**chosen, **cache_markers})
+    return cast("ModelSettings", {**chosen, **_cache_markers(request)})
+
+
+def _cache_markers(request: ModelRequest) -> dict[str, bool]:
+    """Return the settings that mark what the provider should cache: Anthropic, also on Bedrock, caches nothing else.
+
+    The tools and instructions are those of other workers too; the conversation is sent again after the first turn. A
+    model without a known price of cache writes is not marked, because its cost could not be reserved.
+    """
+    provider = request.model.partition(":")[0]
+    profile = known_profile(request.model) if provider in _MARKED else None
+    if profile is None or profile.cache_write_nanousd is None:
+        return {}
+    goes_on = any(isinstance(message, AssistantMessage) for message in request.messages)
+    parts = ["tool_definitions", "instructions", *(["messages"] if goes_on else [])]
+    return {f"{provider}_cache_{part}": True for part in parts}
 
 
 def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, usage: Usage) -> ModelReply:
@@ -250,7 +219,7 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
         finish = "tool_calls" if calls else "stop"
     return ModelReply(
         message=AssistantMessage(
-            text=text, tool_calls=calls, opaque=opaque_of(response, adapter=adapter, model=request.model)
+            text=text, tool_calls=calls, opaque=opaque_of(response, calls, adapter=adapter, model=request.model)
         ),
         value=value,
         usage=usage,
