@@ -92,8 +92,8 @@ def test_a_provider_without_a_model_asks_for_one(model: str) -> None:
 
 def test_a_provider_without_a_name_of_its_own_says_which_way_leads_there() -> None:
     said = refusal("azure:gpt-6-luna")
-    assert "OPENAI_BASE_URL" in said
-    assert "--model openai_compatible:" in said
+    assert "LEADHAND_BASE_URL" in said
+    assert "openai_compatible:" in said
 
 
 @pytest.mark.parametrize(

@@ -90,19 +90,16 @@ async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | No
 def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
     """The default model of the first provider whose key is set; adds unusable keys to ``passed_over``."""
     for name in BY_KEY:
-        own = OWN_PROTOCOLS.get(name)
-        provider = own or PROVIDERS[name]
+        provider = OWN_PROTOCOLS.get(name) or PROVIDERS[name]
         variable = provider.key_variable(env)
-        if not variable:
-            continue
-        if own is not None:
+        if not variable or (name == "openai" and provider.url_variable(env)):
+            continue  # a key beside an address belongs to the server that was just queried
+        if provider.extra:
             from .pydantic_ai.connection import command, is_installed
 
-            if not is_installed(own):
-                passed_over.append(f"{variable} is set, but {own.title} needs an extra: {command(own)}")
+            if not is_installed(provider):
+                passed_over.append(f"{variable} is set, but {provider.title} needs an extra: {command(provider)}")
                 continue
-        elif provider.url_variable(env) in ANY_SERVER.url_variables:
-            continue  # the key belongs to the server that was just queried
         return Choice(f"{name}:{provider.default_model}", f"{variable} is set; name another with --model")
     return None
 

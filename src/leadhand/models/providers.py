@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A provider behind the chat-completions protocol, or behind its own (:class:`OwnProtocol`).
+    """A provider behind the chat-completions protocol, or behind its own, through pydantic-ai and one of our extras.
 
     The key is in the first of ``key_variables`` that is set in the environment; ``key_needed`` says whether a key is
-    required. Any of ``url_variables`` sets another address (a proxy, another machine). ``default_model`` is used if the
-    key is set and no model is named: small, cheap, able to call tools; "" to prevent that.
+    required. If it is not, one of ``place_variables``, if there are any, sets the place (a project, a region). Any of
+    ``url_variables`` sets another address (a proxy, another machine). ``default_model`` is small, cheap and able to
+    call tools. A provider with its own protocol has an ``extra``, and ``module`` is the import name of its package.
     """
 
     name: str
@@ -24,8 +25,11 @@ class Provider:
     base_url: str = ""
     key_variables: tuple[str, ...] = ()
     url_variables: tuple[str, ...]
+    place_variables: tuple[str, ...] = ()
     key_needed: bool = True
     default_model: str = ""
+    extra: str = ""
+    module: str = ""
 
     def key_variable(self, env: Mapping[str, str]) -> str:
         """The variable that holds the key; "" if none is set."""
@@ -52,7 +56,6 @@ _HOSTED = (
     ("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openai/gpt-6-luna"),
     ("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-flash"),
     ("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", "grok-4.3"),
-    # No default model: a Hugging Face token is often set for downloads only, and must not cause costs.
     ("huggingface", "Hugging Face", "https://router.huggingface.co/v1", "HF_TOKEN", ""),
 )
 """Name, title, base URL, environment variable of the key, default model."""
@@ -84,22 +87,8 @@ PROVIDERS = {
 """Providers with the chat-completions protocol, by name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnProtocol(Provider):
-    """A provider with its own protocol, used through pydantic-ai and one of our extras.
-
-    ``module`` is the import name of the provider's package. If no key is required, one of ``place_variables`` sets the
-    place (a project, a region); ``base_url`` is "" if it depends on the place. ``example`` is a model for messages.
-    """
-
-    extra: str
-    module: str
-    example: str
-    place_variables: tuple[str, ...] = ()
-
-
 _OWN_PROTOCOLS = (
-    OwnProtocol(
+    Provider(
         name="anthropic",
         title="Anthropic",
         extra="anthropic",
@@ -108,9 +97,8 @@ _OWN_PROTOCOLS = (
         url_variables=("ANTHROPIC_BASE_URL",),
         base_url="https://api.anthropic.com",
         default_model="claude-haiku-5-5",
-        example="claude-haiku-5-5",
     ),
-    OwnProtocol(
+    Provider(
         name="google",
         title="Google Gemini",
         extra="google",
@@ -119,9 +107,8 @@ _OWN_PROTOCOLS = (
         url_variables=("GOOGLE_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
         base_url="https://generativelanguage.googleapis.com",
         default_model="gemini-3.5-flash-lite",
-        example="gemini-3.5-flash-lite",
     ),
-    OwnProtocol(
+    Provider(
         name="google-cloud",
         title="Google Cloud (Vertex AI)",
         extra="google",
@@ -130,9 +117,9 @@ _OWN_PROTOCOLS = (
         key_needed=False,
         place_variables=("GOOGLE_CLOUD_PROJECT", "GOOGLE_APPLICATION_CREDENTIALS"),
         url_variables=("GOOGLE_CLOUD_BASE_URL", "GOOGLE_VERTEX_BASE_URL"),
-        example="gemini-3.5-flash-lite",
+        default_model="gemini-3.5-flash-lite",
     ),
-    OwnProtocol(
+    Provider(
         name="bedrock",
         title="Amazon Bedrock",
         extra="bedrock",
@@ -141,9 +128,9 @@ _OWN_PROTOCOLS = (
         key_needed=False,
         place_variables=("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_CONFIG_FILE"),
         url_variables=("BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"),
-        example="global.amazon.nova-2-lite-v1:0",
+        default_model="global.amazon.nova-2-lite-v1:0",
     ),
-    OwnProtocol(
+    Provider(
         name="cohere",
         title="Cohere",
         extra="cohere",
@@ -152,35 +139,22 @@ _OWN_PROTOCOLS = (
         url_variables=("COHERE_BASE_URL", "CO_BASE_URL"),
         base_url="https://api.cohere.com",
         default_model="command-a-03-2025",
-        example="command-a-03-2025",
     ),
 )
 OWN_PROTOCOLS = {provider.name: provider for provider in _OWN_PROTOCOLS}
 """Providers with their own protocol, by name."""
 
 BY_KEY = ("anthropic", "openai", "google", "groq", "mistral", "openrouter", "deepseek", "xai", "cohere")
-"""The providers that a key alone selects, in the order in which keys are looked up."""
-
-AZURE = (
-    "set OPENAI_BASE_URL=https://RESOURCE.openai.azure.com/openai/v1 and OPENAI_API_KEY, and name the deployment: "
-    "--model openai_compatible:DEPLOYMENT"
-)
-"""How to use the models of Azure OpenAI, for which there is no provider name."""
+"""The providers that a key alone selects, in the order in which keys are looked up. A Hugging Face token is not among
+them: it is often set for downloads only, and must not cause costs."""
 
 ALIASES = {
     "gemini": "google",
-    "google-gla": "google",
-    "google-genai": "google",
     "google-vertex": "google-cloud",
     "vertex": "google-cloud",
-    "vertexai": "google-cloud",
     "claude": "anthropic",
     "aws": "bedrock",
     "grok": "xai",
-    "x-ai": "xai",
-    "hf": "huggingface",
-    "openai-chat": "openai",
-    "azure-openai": "azure",
     "llama.cpp": "llamacpp",
     "lm-studio": "lmstudio",
     "openai-compatible": "openai_compatible",

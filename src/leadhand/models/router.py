@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from typing import TypeVar
 
 from leadhand.core.errors import ConfigurationError
 from leadhand.ports import Models
@@ -13,25 +13,14 @@ from .failures import UNSENT, failed
 from .offline import OfflineModels
 from .openai.adapter import OpenAICompatible
 from .prices import known_cost, known_profile, price_of_a_token
-from .providers import (
-    ALIASES,
-    ANY_SERVER,
-    AZURE,
-    LOCAL,
-    OWN_PROTOCOLS,
-    PROVIDERS,
-    OwnProtocol,
-    Provider,
-    ollama_url,
-)
+from .providers import ALIASES, ANY_SERVER, LOCAL, OWN_PROTOCOLS, PROVIDERS, Provider, ollama_url
 from .pydantic_ai.client import PydanticAI
 from .pydantic_ai.connection import Connection, require
 from .server_settings import checked_base_url, checked_key, is_loopback
 
 OFFLINE = "offline"
-WINDOW_VARIABLE = "LEADHAND_WINDOW"
-PRICE_VARIABLE = "LEADHAND_PRICE"
 LEAST_WINDOW = 2_048
+_Read = TypeVar("_Read")
 
 
 class ModelRouter:
@@ -58,7 +47,8 @@ class ModelRouter:
         profile = self.adapter(model).profile(model)
         if model == OFFLINE:
             return profile
-        window, price = self._window, self._price
+        window = self._setting("LEADHAND_WINDOW", _window, "a context window in tokens, such as 32768")
+        price = self._setting("LEADHAND_PRICE", _prices, "prices in US dollars per million tokens, such as 0.15/0.60")
         if window is not None:
             profile = profile.evolve(window=window)
         if price is not None and profile.highest_cost(0, 0) is None:
@@ -99,22 +89,20 @@ class ModelRouter:
         provider = ALIASES.get(written, written)
         if provider == OFFLINE and not name:
             return self._make(OFFLINE, OfflineModels)
-        if provider == "azure":
-            raise ConfigurationError("Azure OpenAI has no provider name in this release", AZURE)
-        own = OWN_PROTOCOLS.get(provider)
-        known = ANY_SERVER if provider == ANY_SERVER.name else own or PROVIDERS.get(provider)
+        known = {**PROVIDERS, **OWN_PROTOCOLS, ANY_SERVER.name: ANY_SERVER}.get(provider)
         if known is None:
             names = ", ".join([OFFLINE, *(f"{p}:" for p in (*OWN_PROTOCOLS, *PROVIDERS, ANY_SERVER.name))])
             raise ConfigurationError(
                 f"unknown model {model!r}" if model.strip() else "the model name is empty",
-                f"use provider:model; the providers are {names}",
+                f"use provider:model; the providers are {names} (any other server, such as Azure OpenAI, at "
+                "LEADHAND_BASE_URL)",
             )
         if not name.strip():
-            example = f"{provider}:{own.example if own else known.default_model or 'llama3.1'}"
+            example = f"{provider}:{known.default_model or 'llama3.1'}"
             raise ConfigurationError(
                 f"{model!r} names a provider but no model", f"add the model, for example {example}"
             )
-        return self._make(provider, lambda: self._own_protocol(own) if own else self._server(known))
+        return self._make(provider, lambda: self._own_protocol(known) if known.extra else self._server(known))
 
     def _make(self, name: str, build: Callable[[], Models]) -> Models:
         if name not in self._made:
@@ -141,13 +129,13 @@ class ModelRouter:
             free=provider.name in LOCAL and is_loopback(url),
         )
 
-    def _own_protocol(self, provider: OwnProtocol) -> Models:
+    def _own_protocol(self, provider: Provider) -> Models:
         require(provider)
         url, key = self._url(provider), self._key(provider)
-        moved = provider.url_variable(self._env)
-        if not provider.key_needed and not key and not moved and not self._has_place(provider):
-            places = " or ".join(provider.place_variables[:2])
-            raise ConfigurationError(f"{provider.title} is not set up: {places} is not set", f"set {places}")
+        places = provider.place_variables
+        if places and not key and not provider.url_variable(self._env) and not any(map(self._env.get, places)):
+            named = " or ".join(places[:2])
+            raise ConfigurationError(f"{provider.title} is not set up: {named} is not set", f"set {named}")
         return PydanticAI(
             Connection(
                 provider=provider.name,
@@ -160,45 +148,13 @@ class ModelRouter:
             )
         )
 
-    @property
-    def _window(self) -> int | None:
-        """The context window from the environment, for every model. Raises ConfigurationError unless it is a number."""
-        said = self._env.get(WINDOW_VARIABLE, "").strip().replace("_", "").replace(",", "")
-        if not said:
-            return None
-        if not (said.isascii() and said.isdecimal() and int(said) >= LEAST_WINDOW):
-            raise ConfigurationError(
-                f"{WINDOW_VARIABLE} is {self._env[WINDOW_VARIABLE][:40]!r}, which is not a number of tokens "
-                f"({LEAST_WINDOW:,} or more)",
-                f"set it to the model's context window, for example {WINDOW_VARIABLE}=32768, or unset it",
-            )
-        return int(said)
-
-    @property
-    def _price(self) -> tuple[int, int] | None:
-        """The price from the environment, for models without a known one: nano-dollars a token, of input and output.
-
-        Raises ConfigurationError unless it is one amount or two.
-        """
-        said = self._env.get(PRICE_VARIABLE, "").strip()
-        if not said:
-            return None
+    def _setting(self, variable: str, read: Callable[[str], _Read], what: str) -> _Read | None:
+        """Return a number from the environment, None if it is not set. Raises ConfigurationError if it is malformed."""
+        said = self._env.get(variable, "").strip()
         try:
-            amounts = [price_of_a_token(part) for part in said.split("/")]
+            return read(said) if said else None
         except ValueError:
-            amounts = []
-        if len(amounts) not in (1, 2):
-            raise ConfigurationError(
-                f"{PRICE_VARIABLE} is {said[:40]!r}, which is not a price in US dollars per million tokens",
-                f"set it to the prices of input and output, for example {PRICE_VARIABLE}=0.15/0.60, or to 0 if free",
-            )
-        return amounts[0], amounts[-1]
-
-    def _has_place(self, provider: OwnProtocol) -> bool:
-        """Whether the place is set: a project or region, or the file in which AWS stores one."""
-        if any(self._env.get(name) for name in provider.place_variables):
-            return True
-        return provider.name == "bedrock" and (Path(self._env.get("HOME", "~")).expanduser() / ".aws/config").is_file()
+            raise ConfigurationError(f"{variable} is {said[:40]!r}", f"set it to {what}, or unset it") from None
 
     def _url(self, provider: Provider) -> str:
         """The address of ``provider``, the default or another one. Raises :class:`ConfigurationError` if malformed."""
@@ -219,3 +175,15 @@ class ModelRouter:
                 f"set {variables[0]}, or choose another model (--model offline needs no key)",
             )
         return ""
+
+
+def _window(said: str) -> int:
+    if not said.isascii() or int(said.replace(",", "")) < LEAST_WINDOW:
+        raise ValueError
+    return int(said.replace(",", ""))
+
+
+def _prices(said: str) -> tuple[int, int]:
+    """Nano-dollars a token, of input and output."""
+    sent, _, written = said.partition("/")
+    return price_of_a_token(sent), price_of_a_token(written or sent)

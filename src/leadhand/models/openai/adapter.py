@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlsplit
 
 from leadhand.core.limits import Usage

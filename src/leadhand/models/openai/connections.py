@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING
 
 from leadhand.core.errors import FailureClass
 from leadhand.models.failures import LARGEST_BODY, UNBILLED, UNSENT, failed, too_long
 from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelRequest
-
-if TYPE_CHECKING:
-    import aiohttp
 
 
 def proxy_for(url: str) -> str | None:

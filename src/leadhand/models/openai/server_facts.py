@@ -48,7 +48,7 @@ async def facts_of(server: ChatServer, model: str, provider: str) -> Facts | Non
 
 async def _facts(server: ChatServer, model: str, provider: str) -> Facts:
     models = await server.models(within_s=WITHIN_S)
-    listed = next((each for each in models if each["id"] == model), {})
+    listed = object_of(next((each for each in models if each["id"] == model), None))
     if not listed and len(models) == 1 and models[0].get("owned_by") == "llamacpp":
         listed = models[0]  # it serves its only model under every name
     window = next(filter(None, (_count(listed.get(field)) for field in _LISTED)), None)

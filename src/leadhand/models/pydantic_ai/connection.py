@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from leadhand.core.errors import ConfigurationError
-from leadhand.models.providers import OwnProtocol
+from leadhand.models.providers import Provider
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -40,7 +40,7 @@ class Service:
     close: Callable[[], Awaitable[None]]
 
 
-def is_installed(provider: OwnProtocol) -> bool:
+def is_installed(provider: Provider) -> bool:
     """Whether the packages of the extra of ``provider`` are installed."""
     try:
         return find_spec("pydantic_ai") is not None and find_spec(provider.module) is not None
@@ -48,7 +48,7 @@ def is_installed(provider: OwnProtocol) -> bool:
         return False
 
 
-def require(provider: OwnProtocol) -> None:
+def require(provider: Provider) -> None:
     """Raises :class:`ConfigurationError`, with the command that installs it, unless the extra is installed."""
     if not is_installed(provider):
         raise ConfigurationError(
@@ -57,6 +57,6 @@ def require(provider: OwnProtocol) -> None:
         )
 
 
-def command(provider: OwnProtocol) -> str:
+def command(provider: Provider) -> str:
     """The commands that install the extra of ``provider``."""
     return f'uv add "leadhand[{provider.extra}]", or pip install "leadhand[{provider.extra}]"'

@@ -121,7 +121,7 @@ def opaque_of(response: ModelResponse, calls: tuple[ToolCall, ...], *, adapter: 
     """Return the data that must be sent back unchanged with ``response`` and its ``calls``; None if their text and
     arguments are enough."""
     made = {call.id: call for call in calls}
-    parts: list[ModelResponsePart] = []
+    parts: list[TextPart | ThinkingPart | ToolCallPart] = []
     for part in response.parts:
         match part:
             case TextPart() | ThinkingPart():

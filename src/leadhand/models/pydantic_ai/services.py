@@ -110,9 +110,7 @@ def _bedrock_client(connection: Connection) -> Any:
         names = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
         session |= {name: env.get(name.upper()) for name in names}
     config: Any = import_module("botocore.config").Config(**options)
-    return boto3.Session(**session).client(
-        "bedrock-runtime", config=config, endpoint_url=connection.base_url or None
-    )
+    return boto3.Session(**session).client("bedrock-runtime", config=config, endpoint_url=connection.base_url or None)
 
 
 def _bearer_session(key: str) -> Any:
