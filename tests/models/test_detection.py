@@ -93,12 +93,6 @@ async def test_a_silent_server_of_ones_own_is_named_and_its_key_goes_nowhere_els
         await detect_model(env, nobody)
 
 
-async def test_an_address_that_other_programs_read_too_gives_way_to_a_key() -> None:
-    choice = await detect_model({"OPENAI_BASE_URL": "http://box/v1", "GROQ_API_KEY": "k"}, nobody)
-    assert choice.name.startswith("groq:")
-    assert "OPENAI_BASE_URL" in choice.why
-
-
 class TestALeadhandBaseUrl:
     """An address that was set for Leadhand gives way to nothing: not to a key, and not to the toy model."""
 

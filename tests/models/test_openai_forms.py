@@ -70,13 +70,6 @@ class TestForms:
         assert not {"stream", "stream_options"} & set(server.bodies[1])
         assert heard == ["a b"]
 
-    async def test_instructions_of_a_refused_request_begin_the_first_message(self) -> None:
-        refusal = status(400, "System role not supported")
-        async with ScriptedServer([refusal, says("a b")]) as server, client(server) as models:
-            await models.ask(TALK)
-        roles = [[message["role"] for message in body["messages"]] for body in server.bodies]
-        assert roles == [["system", "user"], ["user"]]
-
     async def test_a_call_asked_for_in_words_is_no_draft(self) -> None:
         wish = '{"tool": "weather_tool", "arguments": {"location": "Paris"}}'
         heard: list[str] = []

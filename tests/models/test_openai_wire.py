@@ -27,17 +27,6 @@ from leadhand.testing.steps import Step
 
 
 class TestRequests:
-    def test_arguments_that_only_the_slow_writer_can_write_are_written(self) -> None:
-        calls = (
-            ToolCall(id="a", name="t", arguments={"place": "Orléans"}, raw=""),
-            ToolCall(id="b", name="t", arguments={"place": "half \ud800"}, raw=""),
-            ToolCall(id="c", name="t", arguments={"km": float("inf")}, raw=""),
-        )
-        request = asking({"task": "work"}, AssistantMessage(text="", tool_calls=calls), model=MODEL)
-        body = chat_body(request, "m", Form())
-        said = [call["function"]["arguments"] for call in body["messages"][-1]["tool_calls"]]
-        assert [json.loads(text) for text in said] == [call.arguments for call in calls]
-
     def test_the_answer_is_always_bounded(self) -> None:
         assert chat_body(WORK, "m", Form())["max_tokens"] == 2_000
         other = Form(token_limit="max_completion_tokens")
@@ -156,8 +145,3 @@ class TestForms:
     )
     def test_the_form_is_that_of_the_provider(self, base_url: str, form: Form) -> None:
         assert form_of(base_url) == form
-
-    def test_instructions_without_a_role_begin_the_first_message(self) -> None:
-        messages = chat_body(WORK, "m", Form(system=False))["messages"]
-        assert [message["role"] for message in messages] == ["user"]
-        assert messages[0]["content"].startswith(f"{chat_body(WORK, 'm', Form())['messages'][0]['content']}\n\n{{")

@@ -112,9 +112,8 @@ requests = (
 def assistants(draw: st.DrawFn) -> AssistantMessage:
     """What a provider may have answered: texts, thinking and calls in any order, with data of its own."""
     about = {"id": some_text, "provider_name": some_text, "provider_details": details}
-    parts: list[ModelResponsePart] = []
-    for id in draw(st.lists(some_text, max_size=3, unique=True)):
-        parts.append(ToolCallPart(draw(some_text), draw(objects | some_text), id))
+    ids = draw(st.lists(some_text, max_size=3, unique=True))
+    parts: list[ModelResponsePart] = [ToolCallPart(draw(some_text), draw(objects | some_text), id) for id in ids]
     parts += [TextPart(text) for text in draw(st.lists(some_text, max_size=3))]
     for text in draw(st.lists(texts, max_size=2)):
         parts.append(ThinkingPart(text, **draw(st.fixed_dictionaries({}, optional={"signature": some_text}))))

@@ -36,32 +36,22 @@ async def detect_model(env: Mapping[str, str], probe: Probe | None = None) -> Ch
     In this order: ``LEADHAND_MODEL``; the first model of the server at ``LEADHAND_BASE_URL`` or ``OPENAI_BASE_URL``;
     the first provider whose key is set; the first model of a local Ollama; ``offline``. ``why`` names what was skipped.
 
-    Raises :class:`ConfigurationError` if an address is set but lists no model: for ``LEADHAND_BASE_URL`` always, for
-    ``OPENAI_BASE_URL``, which other programs use too, instead of falling back to the offline model.
+    Raises :class:`ConfigurationError` if an address is set but lists no model: a key or the offline model would be a
+    surprise.
     """
     if env.get("LEADHAND_MODEL"):
         return Choice(env["LEADHAND_MODEL"], "LEADHAND_MODEL is set")
-    passed_over: list[str] = []
-    unlisted: ConfigurationError | None = None
     if variable := ANY_SERVER.url_variable(env):
-        try:
-            model = await _named_server(env, variable, probe)
-            return Choice(f"openai_compatible:{model}", f"{variable} is set, and this is the first model there")
-        except ConfigurationError as error:
-            if variable == "LEADHAND_BASE_URL":
-                raise
-            unlisted = error
-            passed_over.append(error.what)
-    probe = probe or first_model
-    choice = _by_key(env, passed_over)
-    if choice is None and (model := await probe(url := ollama_url(env))) is not None:
+        model = await _named_server(env, variable, probe)
+        return Choice(f"openai_compatible:{model}", f"{variable} is set, and this is the first model there")
+    skipped: list[str] = []
+    choice = _by_key(env, skipped)
+    if choice is None and (model := await (probe or first_model)(url := ollama_url(env))) is not None:
         choice = Choice(f"ollama:{model}", f"Ollama runs at {url}, and this is its first model")
-    if choice is None and unlisted is not None:
-        raise unlisted
     if choice is None:
-        nothing = "no other key is set" if passed_over else "no provider key is set"
+        nothing = "no other key is set" if skipped else "no provider key is set"
         choice = Choice("offline", f"{nothing} and no Ollama answers: the built-in rule-based model")
-    return replace(choice, why="; ".join([*passed_over, choice.why]))
+    return replace(choice, why="; ".join([*skipped, choice.why]))
 
 
 async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | None) -> str:
@@ -71,36 +61,31 @@ async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | No
     """
     from .router import ModelRouter  # a run on a server needs the HTTP client anyway
 
-    instead = f"name one with --model openai_compatible:NAME, or unset {variable}"
+    what, how = "", "load a model there"
     try:
         async with aclosing(ModelRouter(env=env)) as router:
             models = await router.models() if probe is None else [await probe(env[variable])]
     except ModelError as error:
-        failure = error.failure
-        how = "fix the base URL" if failure.type == "unknown_model" else failure.next_action
-        raise ConfigurationError(
-            f"{variable} is set, but the server does not list its models: {failure.message}",
-            f"{how or 'check the server at this address'}; or {instead}",
-        ) from None
-    if not models or not models[0]:
-        raise ConfigurationError(f"{variable} is set, but the server lists no model", f"load a model there, {instead}")
-    return models[0]
+        models, what, how = [], f": {error.failure.message}", error.failure.next_action
+    if models and models[0]:
+        return models[0]
+    raise ConfigurationError(
+        f"{variable} is set, but the server does not list its models{what}",
+        f"{how}; or name one with --model openai_compatible:NAME, or unset {variable}",
+    )
 
 
-def _by_key(env: Mapping[str, str], passed_over: list[str]) -> Choice | None:
-    """The default model of the first provider whose key is set; adds unusable keys to ``passed_over``."""
+def _by_key(env: Mapping[str, str], skipped: list[str]) -> Choice | None:
+    """The default model of the first provider whose key is set; adds unusable keys to ``skipped``."""
+    from .pydantic_ai.connection import command, is_installed
+
     for name in BY_KEY:
         provider = OWN_PROTOCOLS.get(name) or PROVIDERS[name]
         variable = provider.key_variable(env)
-        if not variable or (name == "openai" and provider.url_variable(env)):
-            continue  # a key beside an address belongs to the server that was just queried
-        if provider.extra:
-            from .pydantic_ai.connection import command, is_installed
-
-            if not is_installed(provider):
-                passed_over.append(f"{variable} is set, but {provider.title} needs an extra: {command(provider)}")
-                continue
-        return Choice(f"{name}:{provider.default_model}", f"{variable} is set; name another with --model")
+        if variable and provider.extra and not is_installed(provider):
+            skipped.append(f"{variable} is set, but {provider.title} needs an extra: {command(provider)}")
+        elif variable:
+            return Choice(f"{name}:{provider.default_model}", f"{variable} is set; name another with --model")
     return None
 
 

@@ -15,22 +15,22 @@ def checked_base_url(url: str, *, setting: str = "the base URL") -> str:
     ``setting`` is the name of the setting, for messages. Raises :class:`ConfigurationError` unless it is an HTTP URL.
     """
     text = url.strip()
-    how = "set an address such as http://127.0.0.1:11434/v1 or https://api.openai.com/v1"
     try:
         parts = urlsplit(text)
         whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        private = parts.username is not None or parts.password is not None
     except ValueError:
-        whole = False
-    if not whole or any(character.isspace() or not character.isprintable() for character in text):
-        raise ConfigurationError(f"{setting} {_shown(text)} is not an http:// or https:// address", how)
-    parts = urlsplit(text)
-    if parts.username is not None or parts.password is not None:
+        parts, whole, private = urlsplit(""), False, "@" in text
+    if private:
         raise ConfigurationError(
             f"{setting} contains a user name or password, which would appear in logs",
             "put the key in the environment variable of the provider instead, for example OPENAI_API_KEY",
         )
-    if parts.query or parts.fragment:
-        raise ConfigurationError(f"{setting} {_shown(text)} has a query or fragment", how)
+    if not whole or parts.query or parts.fragment or " " in text or not text.isprintable():
+        raise ConfigurationError(
+            f"{setting} {text.rpartition('@')[2][:200]!r} is not the http:// or https:// address of an API",
+            "set an address such as http://127.0.0.1:11434/v1 or https://api.openai.com/v1",
+        )
     return text.rstrip("/").removesuffix("/chat/completions").rstrip("/")
 
 
@@ -48,11 +48,3 @@ def checked_key(key: str, setting: str) -> str:
             "copy the key again from the provider's page, and set it without quotes, spaces or line breaks",
         )
     return key
-
-
-def _shown(url: str) -> str:
-    """The URL for a message, without any credentials before an @."""
-    scheme, separator, rest = url.partition("://")
-    if not separator:
-        return repr(url.rpartition("@")[2][:200])
-    return repr(f"{scheme}://{rest.rpartition('@')[2]}"[:200])

@@ -13,7 +13,6 @@ from leadhand.core.limits import Usage
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, Value
 
-
 REASONING_TOKENS = 8_000
 """Output tokens of one call for reasoning, beside those of the answer."""
 

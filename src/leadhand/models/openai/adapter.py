@@ -144,7 +144,7 @@ class OpenAICompatible:
         try:
             answered = await self._server.post(encode(body), patience, on_text if streamed else None)
         except ModelError as error:
-            if error.failure.type not in REFUSALS:
+            if error.failure.type not in REFUSALS or not (streamed or any(kind[1:])):
                 raise
             if form == form.plain:  # the form was not the cause, so later requests need not do without it
                 self._refused.discard(kind)

@@ -12,7 +12,7 @@ from typing import Any
 
 from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall, ToolMessage
 from leadhand.core.limits import Usage
-from leadhand.core.value import is_object, list_of, object_of, objects_of, text_of
+from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.models.answers import counted_usage, decode_object, token_count, tool_call
 from leadhand.models.failures import error_message, failed, unfinished
 from leadhand.ports.models import ModelReply, ModelRequest
@@ -91,11 +91,8 @@ def usage_of(document: Mapping[str, Any]) -> Usage | None:
 
 
 def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The usage object, wherever the server puts it (the streams of Groq and Moonshot differ)."""
-    for found in (document.get("usage"), object_of(document.get("x_groq")).get("usage")):
-        if is_object(found) and found:
-            return found
-    return object_of(first_choice(document).get("usage"))
+    """The usage object; the streams of Moonshot have it in the choice."""
+    return object_of(document.get("usage")) or object_of(first_choice(document).get("usage"))
 
 
 def first_choice(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,8 @@ _QUOTA = re.compile(
 _UNKNOWN_MODEL = re.compile(r"model[ _]not[ _]found|unknown model|invalid model|not a valid model")
 _WRONG_PATH = re.compile(r"unexpected endpoint|404 page not found")
 # Groq's errors for a model's output that its own server could not parse; a retry can succeed.
+_STATUSES = {"rate_limit": 429, "quota": 429, "api_key": 401, "auth": 401, "not_found": 404, "invalid_request": 400}
+"""The statuses of errors by parts of their codes, for errors without a number."""
 _BAD_GENERATION = re.compile(r"tool_use_failed|json_validate_failed|failed to parse tool call|failed_generation")
 
 
@@ -88,26 +90,15 @@ def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) 
     return f"http_{status}", "see the server's message"
 
 
-_STATUS_WORDS = {
-    "rate_limit": 429,
-    "insufficient_quota": 429,
-    "invalid_api_key": 401,
-    "authentication": 401,
-    "model_not_found": 404,
-    "context_length_exceeded": 400,
-    "invalid_request": 400,
-}
-
-
 def status_inside(document: Mapping[str, object]) -> int:
     """The HTTP status of an error inside an answer with status 200, by its code or name; else 502."""
     error = object_of(document.get("error"))
-    for code in (error.get("code"), error.get("status"), error.get("status_code"), document.get("code")):
-        number = int(code) if isinstance(code, str) and code.isdecimal() and len(code) == 3 else code
+    for code in (error.get("code"), error.get("status")):
+        number = int(code) if isinstance(code, str) and code.isdecimal() else code
         if isinstance(number, int) and 400 <= number < 600:
             return number
     named = f"{error.get('code')} {error.get('type')}".casefold()
-    return next((status for word, status in _STATUS_WORDS.items() if word in named), 502)
+    return next((status for word, status in _STATUSES.items() if word in named), 502)
 
 
 def _codes(body: str) -> str:

@@ -7,24 +7,21 @@ from urllib.parse import urlsplit
 
 
 class Form(NamedTuple):
-    """What a request may use: a ``schema`` for a structured answer, ``tools``, a ``stream`` with its ``stream_usage``,
-    a ``system`` message.
+    """What a request may use: a ``schema`` for a structured answer, ``tools``, a ``stream`` with its ``stream_usage``.
 
-    Without one of the first two, the request says it in words; without the last, instructions begin the first message
-    of the user. ``token_limit`` is the field that limits an answer.
+    Without one of the first two, the request says it in words. ``token_limit`` is the field that limits an answer.
     """
 
     schema: bool = True
     tools: bool = True
     stream: bool = True
     stream_usage: bool = True
-    system: bool = True
     token_limit: str = "max_tokens"
 
     @property
     def plain(self) -> Form:
         """The form that every server understands: text only."""
-        return self._replace(schema=False, tools=False, stream=False, system=False)
+        return self._replace(schema=False, tools=False, stream=False)
 
 
 _BY_DOMAIN = {

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT_S = 10.0
 _LARGEST_REFUSAL = 100_000
-_LARGEST_LIST = 1_000_000
 
 
 class Answered(NamedTuple):
@@ -90,9 +89,8 @@ class ChatServer:
             async with asyncio.timeout(within_s):
                 session = await self._open()
                 async with session.request(method, url, json=body, allow_redirects=False) as response:
-                    begun, written = True, b""
-                    while len(written) < _LARGEST_LIST and (more := await response.content.read(_LARGEST_LIST)):
-                        written += more
+                    begun = True
+                    written = await response.read()
         except (aiohttp.ClientError, UnicodeError) as error:  # aiohttp's TimeoutErrors are among them
             raise connection_failure(error, self.base_url, self._key, begun=begun) from None
         except TimeoutError:

@@ -43,8 +43,6 @@ def chat_body(
         else:
             schema = json.dumps(request.output.schema_, ensure_ascii=False)
             messages = _with_words(messages, f"{_JSON_ONLY}\n{schema}")
-    if not form.system:
-        messages = _without_system(messages)
     body["messages"] = [_message(message, adapter, request.model) for message in messages]
     if stream:
         body["stream"] = True
@@ -53,13 +51,12 @@ def chat_body(
     return body
 
 
-def encode(body: dict[str, Any]) -> bytes:
-    """The body as UTF-8, with a question mark for each lone surrogate."""
+def encode(value: dict[str, Any]) -> bytes:
+    """Return an object as JSON in UTF-8, with a question mark for each lone surrogate."""
     try:
-        return to_json(body)  # three times as fast, and stricter
+        return to_json(value)  # three times as fast, and stricter
     except ValueError:
-        pass
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _function(tool: ToolSpec) -> dict[str, Any]:
@@ -90,7 +87,7 @@ def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str,
             "type": "function",
             # Servers parse the history, and invalid JSON in arguments would fail the whole call. The tool message
             # that follows says what was wrong with them.
-            "function": {"name": call.name, "arguments": _written(call.arguments or {})},
+            "function": {"name": call.name, "arguments": encode(call.arguments or {}).decode()},
         }
         for call in message.tool_calls
     ]
@@ -104,25 +101,6 @@ def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str,
             extra = object_of(extras.get(call["id"]))
             call.update({key: value for key, value in extra.items() if key not in call})
     return wire
-
-
-def _written(arguments: dict[str, Any]) -> str:
-    """Return arguments as text for the history; the fast writer refuses lone surrogates, which ``json`` writes."""
-    try:
-        return to_json(arguments, inf_nan_mode="constants").decode()
-    except ValueError:
-        return json.dumps(arguments, ensure_ascii=False)
-
-
-def _without_system(messages: list[Message]) -> list[Message]:
-    """The messages with the instructions at the beginning of the first user message."""
-    instructions = "\n\n".join(message.text for message in messages if isinstance(message, SystemMessage))
-    others: list[Message] = [message for message in messages if not isinstance(message, SystemMessage)]
-    if not instructions:
-        return others
-    if others and isinstance(others[0], UserMessage):
-        return [UserMessage(text=f"{instructions}\n\n{others[0].text}"), *others[1:]]
-    return [UserMessage(text=instructions), *others]
 
 
 def _with_words(messages: list[Message], words: str) -> list[Message]:
