@@ -6,6 +6,7 @@ import operator
 import re
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
@@ -164,6 +165,11 @@ class ToolSpec(Value):
     rate: str = Field(default="", exclude_if=operator.not_)
     cache_s: float | None = Field(default=None, gt=0, exclude_if=unset)
     version: str = Field(default="", exclude_if=operator.not_)
+
+    @cached_property
+    def size(self) -> int:
+        """The bytes of what a model reads of it."""
+        return len(f"{self.name}{self.description}{self.parameters}".encode())
 
     @property
     def at_once(self) -> SharedLimit | None:

@@ -115,7 +115,7 @@ class ModelProfile(Value):
 def input_bound(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], output: OutputSpec | None) -> int:
     """An upper bound of the input tokens of a call: its bytes in UTF-8, plus 16 for the framing of each message."""
     size = sum(16 + message.size for message in messages)
-    size += sum(len(f"{tool.name}{tool.description}{tool.parameters}".encode()) for tool in tools)
+    size += sum(tool.size for tool in tools)
     if output is not None:
         size += len(str(output.schema_).encode())
     return size

@@ -75,14 +75,11 @@ def reply_of(
 def usage_of(document: Mapping[str, Any]) -> Usage | None:
     """The reported usage; None if it is missing or cannot be true."""
     counted = usage_in(document)
-    said = [counted.get(f"{kind}_tokens") for kind in ("prompt", "completion", "total")]
-    sent, written, total = map(token_count, said)
-    if any(number is None and field is not None for number, field in zip((sent, written, total), said, strict=True)):
-        return None
+    sent, written, total = (token_count(counted.get(f"{kind}_tokens")) for kind in ("prompt", "completion", "total"))
     if sent is not None and total is not None:
         # xAI includes billed reasoning only in the total.
         written = max(written or 0, total - sent)
-    message = object_of(first_choice(document).get("message"))
+    message = {} if written else object_of(first_choice(document).get("message"))
     empty = not any(message.get(field) for field in ("content", "refusal", "tool_calls", *_REASONING))
     details = object_of(counted.get("prompt_tokens_details"))
     cached = token_count(details.get("cached_tokens") or counted.get("prompt_cache_hit_tokens"))  # or: DeepSeek
@@ -97,7 +94,8 @@ def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def first_choice(document: Mapping[str, Any]) -> dict[str, Any]:
     """The first choice of an answer or of a chunk, {} if it has no choices."""
-    return object_of(next(iter(objects_of(document.get("choices"))), None))
+    choices = list_of(document.get("choices"))
+    return object_of(choices[0]) if choices else {}
 
 
 def content_text(content: object) -> str:
@@ -159,6 +157,8 @@ _ORPHAN = re.compile(r"(?:^|\n)</(?:think|thinking)>\s*(?=\n|$)")
 
 def answer_in(text: str) -> str:
     """Return ``text`` without its leading reasoning; "" if the reasoning never ends."""
+    if "think" not in text:
+        return text
     heard = AnswerOnly()
     answer = heard.take(text) + heard.close()
     if answer and not heard.thought and (orphan := _ORPHAN.search(answer)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from leadhand.core.tool import ToolSpec
@@ -18,6 +18,8 @@ from leadhand.ports.models import ModelRequest
 
 from .forms import Form
 
+_functions: dict[int, tuple[ToolSpec, dict[str, Any]]] = {}
+_MOST_FUNCTIONS = 1_000
 _JSON_ONLY = "Answer with one JSON object and nothing else: no prose, no code fence. It must match this schema:"
 
 
@@ -60,9 +62,17 @@ def encode(value: dict[str, Any]) -> bytes:
 
 
 def _function(tool: ToolSpec) -> dict[str, Any]:
+    """Return a tool as the protocol has it. Each is converted once, to plain dicts, which are encoded faster."""
+    kept = _functions.get(id(tool))
+    if kept is not None:  # it holds the tool, so that no other has its id
+        return kept[1]
     parameters = {name: part for name, part in object_schema(tool.parameters).items() if part is not False}
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": function}
+    made = object_of(from_json(encode({"type": "function", "function": function})))
+    if len(_functions) >= _MOST_FUNCTIONS:
+        _functions.clear()
+    _functions[id(tool)] = tool, made
+    return made
 
 
 def _message(message: Message, adapter: str, model: str) -> dict[str, Any]:
