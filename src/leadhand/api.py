@@ -55,7 +55,7 @@ class Leadhand(InSync):
     ``budget`` is in dollars (None: no limit), ``timeout`` in seconds (None: no limit), ``attempt_timeout`` that of one
     attempt; ``model_patience`` is how long a call waits for a model server that is away, or that does not begin to
     answer. ``max_requests`` and ``max_tokens`` bound the model calls of a run and the tokens of all of them together,
-    ``max_output_tokens`` those of one reply (a model that thinks at length, and a long plan, need more).
+    ``max_output_tokens`` those of one reply (a long plan needs more); reasoning has 8,000 more.
     ``max_workers`` bounds the steps of one run that are carried out at once, ``concurrency`` those of all runs
     together (not given: ``LEADHAND_CONCURRENCY``, else 1,000). A ``budget`` needs a known price: a model without one is
     refused, unless ``allow_unknown_price``. ``home`` and ``database`` say where runs are kept. ``documents`` is a

@@ -17,7 +17,6 @@ from leadhand.core.events import ModelCallBegan, ModelCallReturned, RunRequested
 from leadhand.core.evolve import apply_entry, draft, replay
 from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.run import RunStatus
-from leadhand.engine.calls.model_calls import MOST_FORMS
 from leadhand.ports import FormRefused, ModelError
 from leadhand.ports.models import ModelProfile
 
@@ -325,8 +324,8 @@ async def test_fifty_workers_against_a_budget_for_twenty_spend_no_more_and_none_
     assert state.finished.answer.strip()
 
 
-@pytest.mark.parametrize("refused", [MOST_FORMS - 1, MOST_FORMS])
-async def test_every_form_of_a_request_has_a_reservation_of_its_own_the_last_one_too(open_world: Any, refused: int):
+@pytest.mark.parametrize("refused", [1, 2])
+async def test_both_forms_of_a_request_have_a_reservation_of_their_own(open_world: Any, refused: int):
     refusal = FormRefused(Failure.of("no schemas", "http_400", FailureClass.INVALID), Usage(nanousd=0))
     models = FakeModels(plan(ask("a")), work=[*[refusal] * refused, "done"], profile=PRICED)
     world = open_world(models, [Bench().look], limits=Limits(max_repairs=0, max_steps=1))
@@ -335,8 +334,19 @@ async def test_every_form_of_a_request_has_a_reservation_of_its_own_the_last_one
     events = [entry.event for entry in await world.entries() if getattr(entry.event, "attempt", "") == "wo-001.0/a1"]
     began = [event for event in events if isinstance(event, ModelCallBegan)]
     returned = [event for event in events if isinstance(event, ModelCallReturned)]
-    assert len(models.requests("work")) == len(began) == len(returned) == MOST_FORMS
+    assert len(models.requests("work")) == len(began) == len(returned) == 2
     assert all(event.reserved.requests == 1 and event.reserved.nanousd for event in began)
-    assert [event.failure is None for event in returned] == [False] * (MOST_FORMS - 1) + [refused < MOST_FORMS]
+    assert [event.failure is None for event in returned] == [False, refused < 2]
     assert state.spent.requests == len(models.asked), "each was counted"
     assert reserved_total(state) == Money()
+
+
+async def test_reasoning_has_room_beside_the_answer_and_is_reserved(open_world: Any):
+    profile = PRICED.evolve(reasons=True, window=40_000)
+    models = FakeModels(plan(ask("a")), profile=profile)
+    world = open_world(models, [Bench().look], limits=Limits(max_output_tokens=1_000))
+    await world.run()
+
+    began = [entry.event for entry in await world.entries() if isinstance(entry.event, ModelCallBegan)]
+    assert {request.max_tokens for request in models.asked} == {1_000 + 40_000 // 8}
+    assert all(event.reserved.tokens > 6_000 for event in began)

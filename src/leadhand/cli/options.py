@@ -203,7 +203,7 @@ _LIMITS = {
     ),
     "max_requests": Flag("Model calls of a run at most.", "N"),
     "max_tokens": Flag("Tokens of all model calls of a run together at most.", "N"),
-    "max_output_tokens": Flag("Tokens of one model reply at most (default: 2000). Reasoning needs more.", "N"),
+    "max_output_tokens": Flag("Tokens of one model reply at most, without reasoning (default: 2000).", "N"),
     "approval_timeout": Flag("Deny approval requests that nobody answers in this time (default: never).", "SECONDS"),
     "max_turns": Flag("Turns of the lead of a research run, or of a worker that leads, at most.", "N"),
     "max_runs": Flag("Runs at once at most, including those that wait for approval.", "N"),

@@ -25,8 +25,6 @@ SLACK_S = 1.0
 """Seconds after a call's deadline before the call is cancelled although the adapter has not returned."""
 SETTLING_S = 0.1
 """How often, in seconds, a call that does not fit the budget checks whether others have released a reservation."""
-MOST_FORMS = 8
-"""Requests of one call while its adapter learns which forms the server supports."""
 _OF_ONE_WORKER = frozenset({"no_rules", "flow_error", HOOK_FAILED})
 """Types of failures of a model for one worker. Other workers of the run can still use it."""
 MOST_INTERRUPTED = 2
@@ -78,7 +76,8 @@ class ModelCalls:
         run, key = call.work.definition, (log.run_id, call.request.model)
         profile, limit = self._profile(call.request.model), run.concurrency.of_model(call.request.model)
         pace = self._pace(profile, call.request.model)
-        since, until, interrupted, forms = None, None, 0, 1
+        call = call._replace(request=profile.with_reasoning(call.request))
+        since, until, interrupted, refused = None, None, 0, False
         while True:
             if (circuit := self._circuits.get(key)) is not None:
                 raise _unmade(circuit)
@@ -96,8 +95,8 @@ class ModelCalls:
                     reply = await self._request(log, call, profile, on_text)
                 except ModelError as error:
                     failure = error.failure
-                    if isinstance(error, FormRefused) and forms < MOST_FORMS:
-                        forms += 1
+                    if isinstance(error, FormRefused) and not refused:
+                        refused = True
                         continue
                     interrupted += error.usage is None
                     if failure.is_away and interrupted <= MOST_INTERRUPTED:
