@@ -70,7 +70,7 @@ async def _named_server(env: Mapping[str, str], variable: str, probe: Probe | No
     if models and models[0]:
         return models[0]
     raise ConfigurationError(
-        f"{variable} is set, but the server does not list its models{what}",
+        f"{variable} is set, but the server lists no model{what}",
         f"{how}; or name one with --model openai_compatible:NAME, or unset {variable}",
     )
 

@@ -16,7 +16,7 @@ class Provider:
 
     The key is in the first of ``key_variables`` that is set in the environment; ``key_needed`` says whether a key is
     required. If it is not, one of ``place_variables``, if there are any, sets the place (a project, a region). Any of
-    ``url_variables`` sets another address (a proxy, another machine). ``default_model`` is small, cheap and able to
+    :attr:`url_variables` sets another address (a proxy, another machine). ``default_model`` is small, cheap and able to
     call tools. A provider with its own protocol has an ``extra``, and ``module`` is the import name of its package.
     """
 
@@ -24,12 +24,16 @@ class Provider:
     title: str
     base_url: str = ""
     key_variables: tuple[str, ...] = ()
-    url_variables: tuple[str, ...]
     place_variables: tuple[str, ...] = ()
     key_needed: bool = True
     default_model: str = ""
     extra: str = ""
     module: str = ""
+
+    @property
+    def url_variables(self) -> tuple[str, ...]:
+        own = f"{self.name.upper().replace('-', '_')}_BASE_URL"
+        return ("LEADHAND_BASE_URL", "OPENAI_BASE_URL") if self.name == "openai_compatible" else (own,)
 
     def key_variable(self, env: Mapping[str, str]) -> str:
         """The variable that holds the key; "" if none is set."""
@@ -44,7 +48,6 @@ ANY_SERVER = Provider(
     name="openai_compatible",
     title="the server",
     key_variables=("OPENAI_API_KEY",),
-    url_variables=("LEADHAND_BASE_URL", "OPENAI_BASE_URL"),
     key_needed=False,
 )
 """The server at the address that the user sets."""
@@ -77,7 +80,6 @@ PROVIDERS = {
         title=title,
         base_url=url,
         key_variables=(key,) if key else (),
-        url_variables=(f"{name.upper()}_BASE_URL",),
         key_needed=hosted,
         default_model=model,
     )
@@ -94,7 +96,6 @@ _OWN_PROTOCOLS = (
         extra="anthropic",
         module="anthropic",
         key_variables=("ANTHROPIC_API_KEY",),
-        url_variables=("ANTHROPIC_BASE_URL",),
         base_url="https://api.anthropic.com",
         default_model="claude-haiku-5-5",
     ),
@@ -104,7 +105,6 @@ _OWN_PROTOCOLS = (
         extra="google",
         module="google.genai",
         key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),  # the order of Google's own package
-        url_variables=("GOOGLE_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
         base_url="https://generativelanguage.googleapis.com",
         default_model="gemini-3.5-flash-lite",
     ),
@@ -116,7 +116,6 @@ _OWN_PROTOCOLS = (
         key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         key_needed=False,
         place_variables=("GOOGLE_CLOUD_PROJECT", "GOOGLE_APPLICATION_CREDENTIALS"),
-        url_variables=("GOOGLE_CLOUD_BASE_URL", "GOOGLE_VERTEX_BASE_URL"),
         default_model="gemini-3.5-flash-lite",
     ),
     Provider(
@@ -127,7 +126,6 @@ _OWN_PROTOCOLS = (
         key_variables=("AWS_BEARER_TOKEN_BEDROCK",),
         key_needed=False,
         place_variables=("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_CONFIG_FILE"),
-        url_variables=("BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"),
         default_model="global.amazon.nova-2-lite-v1:0",
     ),
     Provider(
@@ -136,7 +134,6 @@ _OWN_PROTOCOLS = (
         extra="cohere",
         module="cohere",
         key_variables=("CO_API_KEY", "COHERE_API_KEY"),
-        url_variables=("COHERE_BASE_URL", "CO_BASE_URL"),
         base_url="https://api.cohere.com",
         default_model="command-a-03-2025",
     ),

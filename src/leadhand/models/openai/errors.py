@@ -31,9 +31,9 @@ _QUOTA = re.compile(
 )
 _UNKNOWN_MODEL = re.compile(r"model[ _]not[ _]found|unknown model|invalid model|not a valid model")
 _WRONG_PATH = re.compile(r"unexpected endpoint|404 page not found")
-# Groq's errors for a model's output that its own server could not parse; a retry can succeed.
 _STATUSES = {"rate_limit": 429, "quota": 429, "api_key": 401, "auth": 401, "not_found": 404, "invalid_request": 400}
 """The statuses of errors by parts of their codes, for errors without a number."""
+# Groq's errors for a model's output that its own server could not parse; a retry can succeed.
 _BAD_GENERATION = re.compile(r"tool_use_failed|json_validate_failed|failed to parse tool call|failed_generation")
 
 

@@ -8,19 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from leadhand.models.answers import assumed_usage, clean
+from leadhand.models.answers import assumed_usage
 from leadhand.models.failures import UNSENT, failed
 from leadhand.models.prices import known_cost, known_profile
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 from .connection import Connection, Service
-
-if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage, ModelResponse
-    from pydantic_ai.models import Model, ModelRequestParameters
-    from pydantic_ai.settings import ModelSettings
 
 
 class PydanticAI:
@@ -63,28 +57,17 @@ class PydanticAI:
     async def _ask(self, request: ModelRequest, on_text: Callable[[str], None] | None) -> ModelReply:
         try:
             service = await self._open()
-        except ImportError as error:  # not even the error classes can be imported
+            from .messages import reply_of, response_to, usage_of
+
+            model = service.model(request.model.partition(":")[2] or request.model)
+            response = await response_to(model, request, self.name, on_text)
+        except ImportError as error:  # perhaps not even the error classes can be imported
             message = f"the packages of this model's provider cannot be imported: {error}"
             raise failed("missing_extra", message, UNSENT) from error
+        # Classify every exception of the packages, so that none escapes.
         except Exception as error:
             from .errors import classed
 
-            raise classed(error, self.connection) from error
-        from .errors import classed
-        from .messages import conversation, parameters, reply_of, settings, usage_of
-
-        try:
-            model = service.model(request.model.partition(":")[2] or request.model)
-            wanted = parameters(request, model.profile)
-            messages = conversation(request.messages, adapter=self.name, model=request.model)
-            messages = model.prepare_messages(messages, wanted)
-            chosen = settings(request, model)
-            if on_text is not None:
-                response = await _streamed(model, messages, chosen, wanted, on_text)
-            else:
-                response = await model.request(messages, chosen, wanted)
-        # Classify every exception of the packages, so that none escapes.
-        except Exception as error:
             raise classed(error, self.connection) from error
         usage = usage_of(response)
         if usage is None:
@@ -114,44 +97,3 @@ def _open_service(connection: Connection) -> Service:
     from .services import open_service
 
     return open_service(connection)
-
-
-async def _streamed(
-    model: Model,
-    messages: list[ModelMessage],
-    settings: ModelSettings,
-    wanted: ModelRequestParameters,
-    on_text: Callable[[str], None],
-) -> ModelResponse:
-    """The response to a streamed request, whose text goes to ``on_text`` as it comes. If a tool call is the only form
-    of a structured answer, its arguments are the text."""
-    from pydantic_ai.messages import (
-        PartDeltaEvent,
-        PartStartEvent,
-        TextPart,
-        TextPartDelta,
-        ToolCallPart,
-        ToolCallPartDelta,
-    )
-
-    from .messages import ENDED_EARLY
-
-    async with model.request_stream(messages, settings, wanted) as stream:
-        async for event in stream:
-            match event:
-                case (
-                    PartStartEvent(part=TextPart(content=text))
-                    | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
-                ) if text:
-                    on_text(clean(text))
-                case (
-                    PartStartEvent(part=ToolCallPart(args=str() as text))
-                    | PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str() as text))
-                ) if wanted.output_tools and not wanted.function_tools:
-                    on_text(clean(text))
-                case _:
-                    pass
-        response = stream.get()
-    if response.finish_reason is None:
-        raise failed("cut_stream", ENDED_EARLY)
-    return response

@@ -43,7 +43,6 @@ _API_ERRORS: tuple[tuple[type[exceptions.ModelAPIError], str], ...] = (
 )
 _ERRORS: tuple[tuple[type[Exception], str, Usage | None], ...] = (
     (exceptions.UserError, "unsupported", UNBILLED),
-    (ImportError, "missing_extra", UNBILLED),
     (exceptions.ContentFilterError, "content_filter", None),
     (exceptions.UnexpectedModelBehavior, "bad_body", None),
     (OSError, "connection", None),

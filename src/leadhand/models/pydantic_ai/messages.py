@@ -7,7 +7,7 @@ that pydantic-ai itself writes and reads, in :class:`~leadhand.core.conversation
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -18,10 +18,14 @@ from pydantic_ai.messages import (
     ModelRequestPart,
     ModelResponse,
     ModelResponsePart,
+    PartDeltaEvent,
+    PartStartEvent,
     SystemPromptPart,
     TextPart,
+    TextPartDelta,
     ThinkingPart,
     ToolCallPart,
+    ToolCallPartDelta,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -193,6 +197,37 @@ def _cache_markers(request: ModelRequest) -> dict[str, bool]:
     goes_on = any(isinstance(message, AssistantMessage) for message in request.messages)
     parts = ["tool_definitions", "instructions", *(["messages"] if goes_on else [])]
     return {f"{provider}_cache_{part}": True for part in parts}
+
+
+async def response_to(
+    model: Model, request: ModelRequest, adapter: str, on_text: Callable[[str], None] | None
+) -> ModelResponse:
+    """Make one request. Its text goes to ``on_text`` as it comes; if a tool call is the only form of a structured
+    answer, its arguments are the text."""
+    wanted = parameters(request, model.profile)
+    messages = model.prepare_messages(conversation(request.messages, adapter=adapter, model=request.model), wanted)
+    chosen = settings(request, model)
+    if on_text is None:
+        return await model.request(messages, chosen, wanted)
+    async with model.request_stream(messages, chosen, wanted) as stream:
+        async for event in stream:
+            match event:
+                case (
+                    PartStartEvent(part=TextPart(content=text))
+                    | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+                ) if text:
+                    on_text(clean(text))
+                case (
+                    PartStartEvent(part=ToolCallPart(args=str() as text))
+                    | PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str() as text))
+                ) if wanted.output_tools and not wanted.function_tools:
+                    on_text(clean(text))
+                case _:
+                    pass
+        response = stream.get()
+    if response.finish_reason is None:
+        raise failed("cut_stream", ENDED_EARLY)
+    return response
 
 
 def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, usage: Usage) -> ModelReply:
