@@ -110,28 +110,32 @@ def _response(message: AssistantMessage, adapter: str, model: str) -> ModelRespo
         [kept] = ModelMessagesTypeAdapter.validate_python([{**opaque.data, "kind": "response"}])
     except ValidationError:  # another release wrote it
         return plain
+    args = {call.tool_call_id: call.args for call in calls}
     called = [part.tool_call_id for part in kept.parts if isinstance(part, ToolCallPart)]
-    if not isinstance(kept, ModelResponse) or called != [call.id for call in message.tool_calls]:
+    if not isinstance(kept, ModelResponse) or called != [*args]:
         return plain
-    if "".join(part.content for part in kept.parts if isinstance(part, TextPart)) != message.text:
+    parts = [
+        replace(part, args=args[part.tool_call_id]) if isinstance(part, ToolCallPart) else part for part in kept.parts
+    ]
+    if "".join(part.content for part in parts if isinstance(part, TextPart)) != message.text:
         # The text of a structured answer is not the provider's: it is that of the call.
-        others = [part for part in kept.parts if not isinstance(part, TextPart)]
+        others = [part for part in parts if not isinstance(part, TextPart)]
         at = next((n for n, part in enumerate(others) if isinstance(part, ToolCallPart)), len(others))
-        kept.parts = [*others[:at], *text, *others[at:]]
-    return kept
+        parts = [*others[:at], *text, *others[at:]]
+    return replace(kept, parts=parts)
 
 
 def opaque_of(response: ModelResponse, calls: tuple[ToolCall, ...], *, adapter: str, model: str) -> Opaque | None:
-    """Return the data that must be sent back unchanged with ``response`` and its ``calls``; None if their text and
-    arguments are enough."""
-    made = {call.id: call for call in calls}
+    """Return what must be sent back unchanged with ``response``, beside the arguments of its ``calls``; None if their
+    text and arguments are enough."""
+    made = {call.id for call in calls}
     parts: list[TextPart | ThinkingPart | ToolCallPart] = []
     for part in response.parts:
         match part:
             case TextPart() | ThinkingPart():
                 parts.append(replace(part, content=clean(part.content)))
-            case ToolCallPart() if (call := made.get(part.tool_call_id)) is not None:
-                parts.append(replace(part, args=call.raw if call.arguments is None else call.arguments))
+            case ToolCallPart() if part.tool_call_id in made:
+                parts.append(replace(part, args=None))
             case _:
                 pass
     if not any(isinstance(part, ThinkingPart) or part.id or part.provider_details for part in parts):
