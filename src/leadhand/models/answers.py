@@ -13,10 +13,9 @@ from leadhand.core.limits import Usage
 from leadhand.core.value import is_object, list_of
 from leadhand.ports.models import ModelProfile, ModelRequest, OutputSpec, input_bound
 
-_MOST_STARTS = 20
 _MOST_TOKENS = 1_000_000_000
 """More than any model reads or writes in one call: a higher count is a defect that would use up all budgets."""
-_OBJECT = re.compile(r'\{\s*"')
+_OBJECT = re.compile(r'\{\s*["}]')
 """How an object begins, unlike braces in prose."""
 
 
@@ -96,27 +95,18 @@ def decode_object(text: str) -> dict[str, Any] | None:
     A list of one object counts as that object, since small models often wrap it. The objects inside one that is cut off
     or malformed are never taken for it.
     """
-    text = text.strip()
-    if not text:
-        return None
     try:
-        return _object(decode_json(text, finite=True))
+        return _object(decode_json(text.strip(), finite=True))
     except ValueError:
         pass
-    decoder = json.JSONDecoder()
-    position = -1
-    # Each failed start costs a scan of the rest, so the number of tries is limited.
-    for _ in range(_MOST_STARTS):
-        position = text.find("{", position + 1)
-        if position < 0:
-            return None
-        try:
-            _, end = decoder.raw_decode(text, position)
-            return _object(decode_json(text[position:end], finite=True))
-        except (ValueError, RecursionError):
-            if _OBJECT.match(text, position):
-                return None
-    return None
+    begins = _OBJECT.search(text)
+    if begins is None:
+        return None
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, begins.start())
+        return _object(decode_json(text[begins.start() : end], finite=True))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _object(found: object) -> dict[str, Any] | None:
