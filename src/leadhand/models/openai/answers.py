@@ -82,9 +82,11 @@ def usage_of(document: Mapping[str, Any]) -> Usage | None:
     message = {} if written else object_of(first_choice(document).get("message"))
     empty = not any(message.get(field) for field in ("content", "refusal", "tool_calls", *_REASONING))
     details = object_of(counted.get("prompt_tokens_details"))
-    cached = token_count(details.get("cached_tokens") or counted.get("prompt_cache_hit_tokens"))  # or: DeepSeek
+    # OpenAI and most others, DeepSeek, llama.cpp.
+    timings = object_of(document.get("timings"))
+    read = details.get("cached_tokens") or counted.get("prompt_cache_hit_tokens") or timings.get("cache_n")
     into_cache = token_count(details.get("cache_write_tokens"))  # OpenAI from GPT-5.6 on, OpenRouter
-    return counted_usage(sent, written, empty=empty, cached=cached, into_cache=into_cache)
+    return counted_usage(sent, written, empty=empty, cached=token_count(read), into_cache=into_cache)
 
 
 def usage_in(document: Mapping[str, Any]) -> dict[str, Any]:
