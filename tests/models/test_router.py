@@ -14,7 +14,7 @@ from leadhand.core.limits import Usage
 from leadhand.models.detection import detect_model
 from leadhand.models.offline import OfflineModels
 from leadhand.models.openai.adapter import OpenAICompatible
-from leadhand.models.prices import known_cost, known_profile
+from leadhand.models.prices import known_cost, known_profile, reasons
 from leadhand.models.providers import OWN_PROTOCOLS, PROVIDERS
 from leadhand.models.pydantic_ai.client import PydanticAI
 from leadhand.models.router import ModelRouter
@@ -212,3 +212,18 @@ async def test_where_a_key_is_wanted_the_variable_to_set_is_named(model: str, ad
             await router.ask(asking({"task": "compose"}, model=model))
         await router.aclose()
     assert variable in caught.value.failure.next_action
+
+
+@pytest.mark.parametrize(
+    ("name", "effort", "window", "most"),
+    [
+        ("openai:gpt-4o", None, 128_000, 2_000),
+        ("openai:gpt-6-luna", None, None, 10_000),
+        ("openai:gpt-6-luna", "high", 400_000, 18_000),
+        ("anthropic:claude-haiku-5-5", "low", 200_000, 10_000),
+        ("ollama:qwen3:8b", None, 8_192, 3_024),
+    ],
+)
+def test_reasoning_has_room_beside_the_answer(name: str, effort: str | None, window: int | None, most: int) -> None:
+    profile = ModelProfile(name=name, window=window, reasons=reasons(name.partition(":")[2]))
+    assert profile.with_reasoning(TALK.evolve(reasoning_effort=effort)).max_tokens == most

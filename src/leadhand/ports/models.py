@@ -85,10 +85,11 @@ class ModelProfile(Value):
 
     def with_reasoning(self, request: ModelRequest) -> ModelRequest:
         """Return ``request`` with room for the model's reasoning, which counts as output: :data:`REASONING_TOKENS`
-        more, at most an eighth of a known context window."""
+        more, twice as many for a medium or high effort, at most an eighth of a known context window."""
         if not (self.reasons or request.reasoning_effort):
             return request
-        room = REASONING_TOKENS if self.window is None else min(REASONING_TOKENS, self.window // 8)
+        room = REASONING_TOKENS * (2 if request.reasoning_effort in ("medium", "high") else 1)
+        room = room if self.window is None else min(room, self.window // 8)
         return request.model_copy(update={"max_tokens": request.max_tokens + room})
 
     def cost(self, usage: Usage) -> int | None:
