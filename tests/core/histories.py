@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from core.invariants import check_budget, check_state, check_step, reserved_total, total
 from leadhand.core import decide as do
 from leadhand.core import events as ev
-from leadhand.core.approval import Approval, args_hash
+from leadhand.core.approval import EFFECT, Approval, args_hash
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.decide import decide, due, when_idle
 from leadhand.core.errors import Failure, FailureClass, Refused
@@ -215,7 +215,7 @@ class History:
         kept = kept_after(what, self.state.steps[key].step, worker)
         if not total(self.state.spent, reserved_total(self.state), reserved, kept).fits(what.limits.ceiling):
             return None
-        call_id = model_call_id(key, turn)
+        call_id = model_call_id(key, attempt.conversation, turn)
         self.write(
             ev.ModelCallBegan(attempt=attempt.attempt, call_id=call_id, model="fake", reserved=reserved, kept=kept)
         )
@@ -241,7 +241,7 @@ class History:
 
     def calls_tool(self, attempt: AttemptState, tool: ToolSpec, *, ok: bool | None, position: int = 0) -> str:
         """Begin a tool call, and end it too unless ``ok`` is None; the call's id."""
-        call_id = tool_call_id(_step(attempt), 0, position)
+        call_id = tool_call_id(_step(attempt), attempt.conversation, 0, position)
         subtask = self.state.steps[_step(attempt)].step.subtask
         ordered = subtask.args if subtask is not None and subtask.tool == tool.name else {}
         args = {"n": 1, **{name: value for name, value in ordered.items() if not references(value)}}
@@ -284,7 +284,12 @@ class History:
                 attempt=attempt.attempt,
                 open_calls=tuple(
                     OpenCall.model_validate(
-                        {"call_id": f"{key}/t{attempt.number}/c{n}", "kind": kind, "tool": "send", "args": {"n": n}}
+                        {
+                            "call_id": f"{key}/t{attempt.number}/c{n}{EFFECT if kind == 'effect' else ''}",
+                            "kind": kind,
+                            "tool": "send",
+                            "args": {"n": n},
+                        }
                     )
                     for n, kind in enumerate(kinds)
                 ),

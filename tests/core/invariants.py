@@ -15,9 +15,9 @@ from leadhand.core.approval import ApprovalStatus, Question
 from leadhand.core.decide import decide, due
 from leadhand.core.errors import Refused
 from leadhand.core.evolve import evolve, fold, start
-from leadhand.core.ids import event_id, step_of
+from leadhand.core.ids import event_id, split_attempt, step_of
 from leadhand.core.limits import Money
-from leadhand.core.relations import children_of, parent_of
+from leadhand.core.relations import children_of
 from leadhand.core.run import ATTEMPT, ENDED, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, RunStatus, StepStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
@@ -118,8 +118,14 @@ def _check_attempts(state: RunState) -> None:
     assert set(state.parked) == expected[AttemptStatus.PARKED]
     assert set(state.unsettled) == expected[AttemptStatus.RETURNED]
     assert set(state.due) == {key for key in state.parked if _is_due(state, state.steps[key])}
-    parents = Counter(parent_of(each.step) for each in state.steps.values())
-    assert state.children == {key: count for key, count in parents.items() if key is not None}
+    asked_by = [split_attempt(each.step.parent) for each in state.steps.values() if each.step.parent is not None]
+    assert set(state.children) == {key for key, _ in asked_by}
+    for key, count in state.children.items():
+        if (attempt := state.steps[key].attempt) is not None:
+            assert count == sum(by == key and int(number) >= attempt.conversation for by, number in asked_by)
+    for key in state.asking:
+        asked = state.approvals[key]
+        assert asked.kind == "plan" or state.steps[step_of(asked.attempt)].open_call(key), f"nothing waits for {key}"
     for key in state.parked:
         attempt = state.steps[key].attempt
         assert attempt is not None

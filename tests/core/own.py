@@ -68,7 +68,7 @@ def assigned(history: History, key: str, worker: str, **more: Any) -> AttemptSta
 def asks(history: History, key: str, *wanted: Ask, tool: str = "look", turn: int = 1) -> str:
     """A tool of a step returns and asks for something; the attempt is parked. Return the call's id."""
     attempt = current(history, key)
-    call_id = tool_call_id(key, turn, 0)
+    call_id = tool_call_id(key, attempt.conversation, turn, 0)
     history.write(
         ev.ToolCallBegan(attempt=attempt.attempt, call_id=call_id, tool=tool, args={"n": 1}),
         ev.ToolCallReturned(
@@ -94,7 +94,7 @@ def comes_back(history: History, key: str, data: ResultData, *, value: Any = Non
     attempt = current(history, key)
     used: tuple[str, ...] = ()
     if data.sources or data.raw is not None:
-        used = (tool_call_id(key, 1, 0),)
+        used = (tool_call_id(key, attempt.conversation, 1, 0),)
         history.write(
             ev.ToolCallBegan(attempt=attempt.attempt, call_id=used[0], tool="write", args={}),
             ev.ToolCallReturned(

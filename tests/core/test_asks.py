@@ -236,6 +236,28 @@ def test_a_task_of_a_conversation_that_was_begun_anew_may_be_started_again():
     assert isinstance(issued, ev.StepIssued)
 
 
+@pytest.mark.parametrize("ok", [True, False])
+def test_a_step_that_a_person_retries_delegates_again_and_uses_the_new_result(ok: bool):
+    history = working(LEAD.evolve(max_children=1), LOOKER)
+    for place, number in {"there": "t1", "here": "t3.1"}.items():
+        (issued,) = decided(history, "a", Delegate(worker="looker", input={"place": place}), tool="research")
+        assert isinstance(issued, ev.StepIssued)
+        child = issued.step.step_id
+        assert (child, issued.step.input) == (f"a/{number}/c0", {"place": place})
+        if ok or place == "here":
+            comes_back(history, child, ResultData(summary=f"a hill {place}"))
+        else:
+            history.fails(current(history, child), FailureClass.UNAVAILABLE)
+        history.decide_all()
+        found = call_of(history, child)
+        assert (found.ok, found.summary) == ((True, f"a hill {place}") if ok or place == "here" else (False, "seen"))
+        history.fails(current(history, "a"), FailureClass.UNAVAILABLE)
+        assert history.command(do.Settle("a"))
+        history.write(ev.StepRequested(what="retry", by="me", steps=("a",)))
+        assert history.command(do.DecideRequest())
+        assert history.command(do.Start("a"))
+
+
 def test_one_call_does_not_delegate_a_task_twice():
     (answer,) = decided(working(), "a", THERE, THERE)
 

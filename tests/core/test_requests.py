@@ -110,6 +110,21 @@ def test_what_acted_is_repeated_only_if_that_is_confirmed_and_by_the_hand_of_a_p
     assert history.state.steps[C].by_hand == "ann", "an approval for the whole run covers it"
 
 
+def test_what_a_child_did_for_good_is_repeated_with_its_parent_only_if_that_is_confirmed():
+    history = history_of(LEAD, HELPER)
+    assigned(history, "a", "lead")
+    decided(history, "a", Delegate(worker="helper"), tool="research")
+    decided(history, "a/t1/c0", Delegate(worker="helper"), tool="research")
+    acts(history, "a/t1/c0/t1/c0")
+    for key in ("a/t1/c0", "a"):
+        history.decide_all()
+        ends(history, key)
+
+    assert wants(history, "retry", "a")
+    assert wants(history, "retry", "a", confirmed=True) == ""
+    assert history.state.steps["a"].by_hand == "ann"
+
+
 def test_what_is_repeated_is_carried_out_by_its_worker_of_today_and_nothing_else_is():
     history = failed()
     history.write(ev.StepRequested(what="retry", by="ann", steps=(B,)))
@@ -275,6 +290,20 @@ def test_what_a_limit_stopped_begins_afresh_with_other_arguments():
     again = history.state.steps["answer"].attempt
     assert again is not None
     assert again.continues is None
+
+
+def test_what_nobody_approved_before_the_run_ended_is_not_open_when_it_is_reopened():
+    history = ordered(Subtask(name="a"), Subtask(name="b"))
+    attempt, call_id = current(history, A).attempt, f"{A}/t1/c0"
+    history.parks(current(history, A), ["approval"])
+    asked = Approval(approval_id=call_id, attempt=attempt, tool="send", args={"n": 0}, effect=Effect.ONCE)
+    assert history.command(do.Ask(asked))
+    ends(history, B)
+    assert history.command(do.End())
+    assert wants(history, "retry", B) == ""
+
+    assert (history.state.approvals[call_id].status, history.state.asking) == ("expired", {})
+    assert wants(history, "supply", A, summary="three", may_approve=False) == ""
 
 
 # --- leaving out and supplying ---------------------------------------------------------------------------------------

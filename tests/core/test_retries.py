@@ -160,8 +160,9 @@ def test_what_the_gate_found_is_told_to_a_new_attempt(type_: str):
     assert again(failure("invalid", "bad_arguments")) is None
 
 
-def test_a_new_attempt_never_goes_silently_past_a_call_that_is_made_only_once():
-    assert retried(failure("invalid", "unproven"), tool="send").continues == "wo-001.0/a1"
+@pytest.mark.parametrize("tool", ["write", "send"])
+def test_a_new_attempt_never_goes_silently_past_a_call_with_an_effect(tool: str):
+    assert retried(failure("invalid", "unproven"), tool=tool).continues == "wo-001.0/a1"
 
 
 @pytest.mark.parametrize("class_", ["transient", "lost", "rate_limited"])

@@ -75,6 +75,24 @@ async def test_an_order_may_name_a_delegate_itself(open_world: Any):
     assert state.steps["wo-001.0"].data.summary == "tea is ready"
 
 
+@pytest.mark.parametrize("tool", [None, "helper"])
+async def test_a_step_that_is_retried_has_another_worker_do_it_again(open_world: Any, tool: str | None):
+    found = iter([GIVE_UP, "warm"])
+
+    def lead(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
+        return GIVE_UP if said and said[-1].get("isError") else delegates(request, facts, said)
+
+    subtask = ask("a") if tool is None else ask("a", tool, what="it")
+    models = FakeModels(plan(subtask), work=workers(a=lead, helper=lambda *_: next(found)))
+    world = open_world(models, [helper])
+    assert (await world.run()).status is RunStatus.FAILED
+    await world.append("run_1", StepRequested(what="retry", by="me", steps=("wo-001.0",)))
+    state = await world.take_over("run_1")
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert "warm" in state.steps["wo-001.0"].data.summary
+
+
 async def test_a_child_that_fails_is_an_answer_to_its_parent(open_world: Any):
     bench = Bench()
     shut = bench.broken(refusal("shut for ever", FailureClass.UNAVAILABLE), retries=0)

@@ -275,6 +275,7 @@ async def test_an_attempt_that_is_over_makes_no_irreversible_call_any_more(open_
         caller=Caller,
         names=lambda _tool: True,
         tries_of=lambda _call_id: 0,
+        effect_key=lambda began: began.call_id,
     )
     send, look = (next(spec for spec in world.toolbox.specs() if spec.name == name) for name in ("send", "look"))
     refused = await tools.call(log, work, "wo-001.0/t0/c0", send, {"amount": 30})

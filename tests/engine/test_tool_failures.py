@@ -21,10 +21,11 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AttemptScheduled, StepSettled, ToolCallBegan, ToolCallReturned
+from leadhand.core.events import AttemptScheduled, StepRequested, StepSettled, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
+from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it does not work"}))
@@ -191,6 +192,29 @@ async def test_the_key_of_a_call_is_the_same_on_every_try(open_world: Any):
     keys += [call.call_id for call in await world.events(ToolCallBegan)]
 
     assert keys == ["wo-001.0/t0/c0"] * 3
+
+
+@pytest.mark.parametrize("args", [None, {"n": 2}])
+async def test_a_call_has_its_key_also_when_a_person_retries_it_and_another_call_has_another_one(
+    open_world: Any, args: dict[str, Any] | None
+):
+    keys: list[str] = []
+
+    @tool(effect="idempotent", retries=0)
+    async def pay(n: int, context: ToolContext) -> ToolReturn:
+        """Pay."""
+        keys.append(context.call_id)
+        if len(keys) == 1:
+            raise ConnectionError("the line is dead")
+        return ToolReturn(raw=n, summary="paid")
+
+    world = open_world(FakeModels(plan(ask("a", "pay", n=1))), [pay])
+    assert (await world.run()).status is RunStatus.FAILED
+    await world.append("run_1", StepRequested(what="retry", by="me", steps=("wo-001.0",), args=args))
+    assert (await world.take_over("run_1")).status is RunStatus.SUCCEEDED
+
+    assert len(keys) == 2
+    assert (keys[0] == keys[1]) is (args is None)
 
 
 async def test_a_service_that_says_how_long_to_wait_is_believed(open_world: Any):

@@ -169,7 +169,7 @@ class World:
         await self.dispatcher.aclose()
         self.dispatcher = self._dispatcher()
         await self.store.release(run_id, (await self.store.run(run_id)).epoch)
-        await self.store.claim(run_id)
+        await self.store.claim(run_id, ended=True)
         return await self.drive(run_id)
 
     async def append(self, run_id: str, *events: AnyEvent) -> None:

@@ -2,6 +2,7 @@
 
 ``wo-001`` is the first order of a run, ``wo-001.0`` its first subtask (and its step), ``wo-001.0/a2`` the second
 attempt at it, ``wo-001.0/t1/c0`` the first call of its second turn: without the attempt, so that retries have its key.
+A turn of a conversation that a later attempt began has the number of that attempt: ``wo-001.0/t3.1/c0``.
 """
 
 from __future__ import annotations
@@ -38,14 +39,20 @@ def split_attempt(attempt: str) -> tuple[str, str]:
     return key, number
 
 
-def model_call_id(step: str, turn: int) -> str:
-    """Return the key of the model call of a turn, counted from 0."""
-    return f"{step}/t{turn}"
+def model_call_id(step: str, conversation: int, turn: int) -> str:
+    """Return the key of the model call of a turn, counted from 0; attempt 1 begins the first ``conversation``."""
+    return f"{step}/t{turn}" if conversation == 1 else f"{step}/t{conversation}.{turn}"
 
 
-def tool_call_id(step: str, turn: int, position: int) -> str:
+def tool_call_id(step: str, conversation: int, turn: int, position: int) -> str:
     """The key of a tool call: step, turn and position in the reply. With the run's id, it is the effect key."""
-    return f"{step}/t{turn}/c{position}"
+    return f"{model_call_id(step, conversation, turn)}/c{position}"
+
+
+def place_of(call_id: str) -> tuple[int, int]:
+    """Return the turn of a call in its conversation, and its position in the reply; -1 for a model call."""
+    turn, _, position = call_id.rpartition("/t")[2].partition("/c")
+    return int(turn.rpartition(".")[2]), int(position or -1)
 
 
 def event_id(seq: int) -> str:

@@ -71,10 +71,12 @@ class CallAnswer(NamedTuple):
 
 
 class AttemptState(NamedTuple):
-    """The current attempt at a step; ``written`` are the elements of its answer so far, with their indexes."""
+    """The current attempt at a step; ``conversation`` is the number of the attempt that began its conversation.
+    ``written`` are the elements of its answer so far, with their indexes."""
 
     attempt: str
     number: int
+    conversation: int = 1
     status: AttemptStatus = AttemptStatus.SCHEDULED
     continues: str | None = None
     not_before: datetime | None = None
@@ -113,8 +115,8 @@ class StepState(NamedTuple):
     attempts so far, ``failures`` are the classes of the failed ones. ``calls`` are its replies and finished tool calls,
     ``running`` the tool calls that have not returned; when it is settled, ``made`` keeps the tool calls without their
     data, so that a run of ten thousand steps stays small. ``compacted`` says how its conversation is shortened for the
-    model. ``acted``: it made, or may have made, a ``once`` call, so it is not repeated unless a person asks. ``by``
-    names the person who settled it, if any.
+    model. ``acted``: it or a child made, or may have made, a ``once`` call, so it is not repeated unless a person
+    asks. ``by`` names the person who settled it, if any.
     ``stopped`` is the attempt that a limit of the run ended, if another one can continue it with higher limits; its
     ``calls`` are then kept. ``by_hand`` names the person who chose its arguments, or repeated something irreversible.
     ``scheduled`` is the number of the event that scheduled its current or last attempt.
@@ -239,17 +241,18 @@ class RunState:
     The maps are flat, by key, so that one event changes one entry of each, however many steps there are. A step is in
     one of ``ready`` (may start), ``blocked`` (needs something that failed: key → cause), ``live`` (scheduled or
     running), ``unsettled`` (returned, not judged) and ``parked``, or waits for what it needs, or is settled;
-    ``awaited`` counts what each still needs. ``children`` counts what a step asked for, ``dependents`` are the steps
-    that need it. ``counted`` are the steps that count towards the answer and were not replaced, by status. ``asking``
-    are the open approvals, with the times at which they expire, and ``due`` the parked steps of which a call can be
-    answered, a person has to be asked, or the next attempt can start. ``reserved`` holds the reservations of open model
-    calls, by attempt and call; ``allowed`` the tools that a person approved for the whole run; ``answers`` the earlier
-    answers of a reopened run; ``workers`` the workers defined during the run, ``makers`` the steps that defined them;
-    ``pending_requests`` the undecided requests of people. ``rested`` is time that does not count. ``settled`` has, in
-    the order of the log, the steps and orders that are settled, the questions that are answered (``?`` and their ids)
-    and the notes (``!``), by the number of the event; ``unanswered`` are the open questions, with the times at which
-    they expire, and ``signals`` those that came before the flow waited for them, by name. ``redone`` is the number of
-    the latest event that changed something settled, ``status_seq`` of that which set its status.
+    ``awaited`` counts what each still needs. ``children`` counts what the current conversation of a step asked for,
+    ``dependents`` are the steps that need it. ``counted`` are the steps that count towards the answer and were not
+    replaced, by status. ``asking`` are the open approvals, with the times at which they expire, and ``due`` the parked
+    steps of which a call can be answered, a person has to be asked, or the next attempt can start. ``reserved`` holds
+    the reservations of open model calls, by attempt and call; ``allowed`` the tools that a person approved for the
+    whole run; ``answers`` the earlier answers of a reopened run; ``workers`` the workers defined during the run,
+    ``makers`` the steps that defined them; ``pending_requests`` the undecided requests of people. ``rested`` is time
+    that does not count. ``settled`` has, in the order of the log, the steps and orders that are settled, the questions
+    that are answered (``?`` and their ids) and the notes (``!``), by the number of the event; ``unanswered`` are the
+    open questions, with the times at which they expire, and ``signals`` those that came before the flow waited for
+    them, by name. ``redone`` is the number of the latest event that changed something settled, ``status_seq`` of that
+    which set its status.
     """
 
     run_id: str

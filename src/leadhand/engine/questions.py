@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from leadhand.core import decide as do
-from leadhand.core.approval import Approval
-from leadhand.core.ids import tool_call_id
+from leadhand.core.approval import EFFECT, Approval
+from leadhand.core.ids import place_of
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall, references_in
@@ -90,7 +90,8 @@ def _origin(state: RunState, key: str, name: str, call: OpenCall) -> str:
     subtask = step.subtask
     planned = subtask.args.get(name) if subtask is not None else None
     if found := [*references_in(planned)]:
-        as_planned = call.call_id == tool_call_id(key, 0, 0)  # the call of the plan, which no model has written
+        # The call of the plan, which no model has written.
+        as_planned = place_of(call.call_id.removesuffix(EFFECT)) == (0, 0)
         results = (f"{of} ({path if as_planned else 'worked out by the model'})" for of, path in dict.fromkeys(found))
         return f"the result of {', '.join(results)}"
     if subtask is not None and name in subtask.args and planned == value:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import Entry
+from leadhand.core.ids import place_of
 from leadhand.core.limits import Ceiling
 from leadhand.core.relations import ancestors, tools_of
 from leadhand.core.run import RunDefinition
@@ -156,6 +157,13 @@ class Work:
         """Return how often a call of the lineage has had a transient failure."""
         made = (call for call in self.lineage.evidence if call.call_id == call_id)
         return sum(call.failure is not None and call.failure.class_ is FailureClass.TRANSIENT for call in made)
+
+    def effect_key(self, call: CallState) -> str:
+        """Return the key of the effect of a call: its id, or that of the same call in an earlier conversation of the
+        step, which may have had its effect."""
+        same = (each.call_id for each in self.lineage.made if each.tool == call.tool and each.args == call.args)
+        place = place_of(call.call_id)
+        return next((call_id for call_id in same if place_of(call_id) == place), call.call_id)
 
     @cached_property
     def instructions(self) -> str:

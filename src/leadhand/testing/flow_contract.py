@@ -162,7 +162,7 @@ class FlowContract:
         worker = state.worker(step.step.worker)
         assert worker is not None
         assert step.attempt is not None
-        attempt = step.attempt.attempt
+        attempt, conversation = step.attempt.attempt, step.attempt.conversation
         if failing in (key, "everything"):
             return [ev.AttemptReturned(attempt=attempt, failure=_BROKEN)]
         view, brief = step.step, policy.brief(state, step)
@@ -173,7 +173,7 @@ class FlowContract:
         text, value = (reply, None) if isinstance(reply, str) else (worker.name, reply)
         called = ev.ModelCallReturned(
             attempt=attempt,
-            call_id=model_call_id(key, 1 + len(step.calls)),
+            call_id=model_call_id(key, conversation, 1 + len(step.calls)),
             model="scripted",
             message=AssistantMessage(text=text),
             value=value,
@@ -185,7 +185,7 @@ class FlowContract:
         calls: list[ev.AnyEvent] = []
         used: list[CallState] = list(step.evidence)
         if found is not None and not used:
-            call_id, tool = tool_call_id(key, 1, 0), next(iter(tools_of_worker(state, worker)))
+            call_id, tool = tool_call_id(key, conversation, 1, 0), next(iter(tools_of_worker(state, worker)))
             args: dict[str, Any] = {}
             if ordered is not None:
                 tool, args = ordered.tool or "", dict(ordered.args)

@@ -196,10 +196,10 @@ def _retry(
     if wait_s is None:
         return None
     repairs, cut = failure.class_ is FailureClass.INVALID, failure.type == CUT
-    acted = step.has_acted or step.key in state.children
+    acted = any(call.effect is not Effect.PURE for call in (*step.evidence, *step.running))
     return ev.AttemptScheduled(
         attempt=following,
-        continues=None if repairs and not cut and not acted else attempt.attempt,
+        continues=None if repairs and not (cut or acted or state.children.get(step.key)) else attempt.attempt,
         not_before=now + timedelta(seconds=wait_s) if wait_s else None,
         feedback=TOO_LONG if cut else failure.message if repairs else "",  # a model does not know its limit
     )

@@ -318,20 +318,11 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     verdict = Verdict(subtask=key, verdict=VerdictKind.ACCEPT, reason=f"supplied by {event.by}")
     if event.failure is not None:
         verdict = Verdict(subtask=key, verdict=VerdictKind.DROP, reason=event.failure.message)
-    for name in (key, *descendants(state, key)):
-        _withdraw(state, name, event.by)
-        if name != key and not state.steps[name].closed:
+    for child in (state.steps[name] for name in descendants(state, key)):
+        if not child.closed:
             dropped = {"status": StepStatus.DROPPED, "failure": skipped(event.by, "")}
-            put(state, state.steps[name], **ended(state.steps[name]), **dropped)
+            put(state, child, **ended(state, child, event.by), **dropped)
     steps.settled(state, entry, event)
     put(state, state.steps[key], verdict=verdict)
     for dependent in blocked_by(state, {key}) if was_closed and event.ok else ():
         put(state, state.steps[dependent], status=StepStatus.PENDING, failure=None, verdict=None)
-
-
-def _withdraw(state: RunState, name: str, by: str) -> None:
-    """Withdraw the approvals of a step that is no longer needed."""
-    for asked in open_approvals(state):
-        if step_of(asked.attempt) == name:
-            state.approvals[asked.approval_id] = asked.evolve(status=ApprovalStatus.DENIED, by=by)
-            del state.asking[asked.approval_id]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from leadhand.core import events as ev
-from leadhand.core.approval import EFFECT
-from leadhand.core.errors import INTERRUPTED, MAX_TURNS, RAN_OUT, Failure, FailureClass
+from leadhand.core.approval import EFFECT, ApprovalStatus
+from leadhand.core.errors import EXPIRED, INTERRUPTED, MAX_TURNS, RAN_OUT, Failure, FailureClass
 from leadhand.core.ids import split_attempt, step_of
 from leadhand.core.outcome import made_calls, with_evidence
 from leadhand.core.relations import ancestors, children_of, parent_of
@@ -15,7 +14,6 @@ from leadhand.core.run import AttemptStatus, StepStatus
 from leadhand.core.state import (
     NOT_COMPACTED,
     AttemptState,
-    CallAnswer,
     ModelTurn,
     OrderState,
     RunState,
@@ -73,6 +71,9 @@ def put(state: RunState, step: StepState, /, **changes: Any) -> None:
         _open(state, after.order, 1 if was_closed else -1)
     if after.step.parent is not None and (before is None or was_closed is not after.closed):
         note_due(state, step_of(after.step.parent))
+    for above in ancestors(state, after.step) if after.acted else ():
+        if not above.acted:
+            state.steps[above.key] = above.evolve(acted=True)
 
 
 _FOLLOWED = frozenset({"status", "attempt", "superseded_by", "settlements", "order", "step"})
@@ -236,18 +237,19 @@ def _schedule(state: RunState, step: StepState, attempt: AttemptState, seq: int,
 def scheduled(state: RunState, entry: ev.Entry, event: ev.AttemptScheduled) -> None:
     key, number = split_attempt(event.attempt)
     step = state.steps[key]
-    before, afresh = step.attempt or step.stopped, event.continues is None
-    kept = before is not None and event.continues == before.attempt
-    answers: Mapping[str, CallAnswer] = before.answers if before is not None and kept else FrozenDict()
+    before = None if event.continues is None else step.attempt or step.stopped
     attempt = AttemptState(
         attempt=event.attempt,
         number=int(number),
+        conversation=int(number) if before is None else before.conversation,
         continues=event.continues,
         not_before=event.not_before,
         feedback=event.feedback,
-        answers=answers,
+        answers=FrozenDict() if before is None else before.answers,
     )
-    fresh: dict[str, Any] = {"calls": (), "compacted": NOT_COMPACTED} if afresh else {}
+    if before is None and key in state.children:
+        state.children[key] = 0
+    fresh: dict[str, Any] = {"calls": (), "compacted": NOT_COMPACTED} if before is None else {}
     _schedule(state, step, attempt, entry.seq, running=(), stopped=None, **fresh)
 
 
@@ -307,10 +309,7 @@ def _settle_reservations(state: RunState, attempt: str) -> None:
 def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     """Settle an attempt as the controller judged it, or a step without one, or as a person decided."""
     step = state.steps[event.step]
-    attempt = step.attempt
-    if event.attempt and (attempt is None or attempt.attempt != event.attempt):
-        return
-    failures = step.failures
+    attempt, failures = step.attempt, step.failures
     if event.attempt and event.failure is not None and event.failure.type != INTERRUPTED:
         failures = (*failures, event.failure.class_)
     number = attempt.number if event.attempt and attempt is not None else 0
@@ -331,12 +330,19 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     stopped = (attempt or step.stopped) if can_continue(state, step, event.failure) else None
     failed = StepStatus.DROPPED if event.by else StepStatus.FAILED
     status, calls = StepStatus.COMPLETED if event.ok else failed, step.calls if stopped is not None else ()
-    changes |= {**ended(step), "status": status, "calls": calls, "stopped": stopped}
+    changes |= {**ended(state, step, event.by), "status": status, "calls": calls, "stopped": stopped}
     put(state, step, data=data, value=value, by=event.by, **changes)
 
 
-def ended(step: StepState) -> dict[str, Any]:
-    """Return what changes of a step when its attempt is over: only what it has done is left of it."""
+def ended(state: RunState, step: StepState, by: str) -> dict[str, Any]:
+    """Return what changes of a step when its attempt is over: only what it has done is left of it. Its open approvals
+    are withdrawn."""
+    for call in step.attempt.open_calls if step.attempt is not None else ():
+        if call.call_id in state.asking:
+            del state.asking[call.call_id]
+            status, reason = (ApprovalStatus.DENIED, "") if by else (ApprovalStatus.EXPIRED, EXPIRED)
+            asked = state.approvals[call.call_id]
+            state.approvals[call.call_id] = asked.evolve(status=status, by=by, reason=reason)
     return {"attempt": None, "calls": (), "running": (), "acted": step.has_acted, "made": made_calls(step)}
 
 

@@ -189,7 +189,7 @@ class ToolCalls:
         run, began_at = work.definition, time.monotonic()
         context = self.context(
             log.run_id,
-            f"{log.run_id}/{call.call_id}",
+            f"{log.run_id}/{work.effect_key(call)}",
             run.offline,
             run.documents,
             run.only_documents,

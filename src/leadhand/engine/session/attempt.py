@@ -70,7 +70,7 @@ class Attempt:
             raise ModelError(refused, Usage(requests=0, nanousd=0))
         if hooks.has(work.definition, "after_model", "before_answer"):
             on_text = None  # nothing is shown or begun of a text that a hook has not let pass
-        call_id = model_call_id(work.key, number)
+        call_id = model_call_id(work.key, work.attempt.conversation, number)
         request = ModelRequest(
             model=work.models[0],
             messages=messages,

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ValidationError
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from leadhand.core.errors import Failure, FailureClass, FlowError, ToolError
 from leadhand.core.events import AttemptReturned
+from leadhand.core.ids import model_call_id, place_of
 from leadhand.core.state import ModelTurn
 from leadhand.core.text import is_blank
 from leadhand.core.tool import CallState
@@ -54,7 +55,7 @@ class CodeSession(Attempt):
         lineage = self._work.lineage
         self._replies = [call for call in lineage.calls if isinstance(call, ModelTurn)]
         self._results = {call.call_id: call for call in lineage.evidence if is_final(self._work, call)}
-        self._model_calls = {call.call_id for call in self._replies}
+        self._numbers = {place_of(call.call_id)[0] for call in self._replies}
         self._count = 0
         self._equal = Counter[int]()
         self._made: list[CallState] = []
@@ -161,18 +162,19 @@ class CodeSession(Attempt):
 
     async def _turn(self, asked: Json, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> ModelTurn:
         self._count += 1
-        packed, step, most = self._log.pack(asked)[0], self._work.key, self._work.worker.max_turns
+        packed, most = self._log.pack(asked)[0], self._work.worker.max_turns
         for known in self._replies:
             if known.asked == packed:
                 self._replies.remove(known)
                 return known
         if most is not None and self._count > most:
             raise ModelError(too_many_turns(f"no result after {most} model calls"))
-        number = next(each for each in count(1) if f"{step}/t{each}" not in self._model_calls)
-        self._model_calls.add(f"{step}/t{number}")
+        number = next(each for each in count(1) if each not in self._numbers)
+        self._numbers.add(number)
         on_text = self._on_text if self._work.step.final and schema is None else None
         reply = await self._reply(number, tuple(messages), schema, on_text=on_text, asked=asked)
-        return ModelTurn(f"{step}/t{number}", reply.message, reply.value)
+        call_id = model_call_id(self._work.key, self._work.attempt.conversation, number)
+        return ModelTurn(call_id, reply.message, reply.value)
 
     async def call(self, tool: str, /, **args: Json) -> CallState:
         # The id says what is called, and how often it was before, so that no approval covers another call.

@@ -8,6 +8,7 @@ from functools import lru_cache
 from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
 from leadhand.core.decide.attempts import TOO_LONG
 from leadhand.core.errors import FailureClass
+from leadhand.core.ids import place_of
 from leadhand.core.state import Compacted, ModelTurn
 from leadhand.core.tool import OF_RUN, CallState, Effect
 from leadhand.core.value import Json, compact_json
@@ -32,13 +33,14 @@ workers, so that providers reuse the beginning of the prompt."""
 def new_turn(work: Work, number: int, message: AssistantMessage, value: Json = None) -> Turn:
     """Return a reply of a model as a turn, of which no call has a result yet."""
     parallel = frozenset(tool.name for tool in work.definition.tools if tool.parallel)
-    return Turn(work.key, number, message, value, parallel=parallel)
+    return Turn(work.key, work.attempt.conversation, number, message, value, parallel=parallel)
 
 
 def ordered_turn(work: Work, tool: str, args: dict[str, Json], number: int = 0, first: int = 0) -> Turn:
     """Return the call that a subtask names, as if a model had made it: turn 0."""
     call = ToolCall(id=ORDERED_ID, name=tool, arguments=args)
-    return Turn(work.key, number, AssistantMessage(tool_calls=(call,)), first=first)
+    message = AssistantMessage(tool_calls=(call,))
+    return Turn(work.key, work.attempt.conversation, number, message, first=first)
 
 
 async def rebuilt(work: Work, log: RunLog) -> list[Turn]:
@@ -47,9 +49,9 @@ async def rebuilt(work: Work, log: RunLog) -> list[Turn]:
     Calls of the last turn with failures that are not final are left out: they are made again, with the same key.
     """
     calls, turns = work.lineage.calls, dict[int, Turn]()
-    last = _place(calls[-1].call_id)[0] if calls else 0
+    last = place_of(calls[-1].call_id)[0] if calls else 0
     for call in calls:
-        number, position = _place(call.call_id)
+        number, position = place_of(call.call_id)
         if isinstance(call, ModelTurn):
             if call.asked is None:
                 turns[number] = new_turn(work, number, call.message, call.value)
@@ -60,12 +62,6 @@ async def rebuilt(work: Work, log: RunLog) -> list[Turn]:
                 turns[number] = ordered_turn(work, call.tool, args, number)
             turns[number].done[position] = call._replace(raw=await log.unpack(call.raw))
     return [turns[number] for number in sorted(turns)]
-
-
-def _place(call_id: str) -> tuple[int, int]:
-    """Return the number of the turn of a call, and its position; of a reply, the position is -1."""
-    number, _, position = call_id.rpartition("/t")[2].partition("/c")
-    return int(number), int(position or -1)
 
 
 def is_final(work: Work, call: CallState) -> bool:

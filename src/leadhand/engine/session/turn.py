@@ -31,6 +31,7 @@ class Turn:
     """
 
     step_id: str
+    conversation: int
     number: int
     message: AssistantMessage
     value: Json = None
@@ -56,7 +57,7 @@ class Turn:
         self.calls, self.outer, self.spans = tuple(each for each, _ in made), tuple(by for _, by in made), tuple(spans)
 
     def call_id(self, position: int) -> str:
-        return tool_call_id(self.step_id, self.number, self.first + position)
+        return tool_call_id(self.step_id, self.conversation, self.number, self.first + position)
 
     @property
     def open(self) -> list[int]:

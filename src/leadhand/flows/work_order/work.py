@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from leadhand.core.errors import RAN_OUT, Failure, FailureClass
-from leadhand.core.ids import tool_call_id
+from leadhand.core.ids import place_of
 from leadhand.core.outcome import gap
 from leadhand.core.run import Gap
 from leadhand.core.tool import Effect
@@ -122,7 +122,7 @@ def is_exact(result: Result) -> bool:
     if not result.ok or result.state.acted or given.expected_output:
         return False
     call = made[0] if len(made) == 1 else None
-    by_leadhand = call is not None and call.call_id == tool_call_id(result.key, 0, 0) and not call.changed_by
+    by_leadhand = call is not None and place_of(call.call_id) == (0, 0) and not call.changed_by
     return call is not None and call.tool == given.tool and (by_leadhand or call.args == given.args)
 
 
