@@ -27,7 +27,7 @@ from leadhand.stores.transaction import Append, Create
 LOST = Failure.model_validate({"message": "", "type": "lost", "class": "lost"})
 KINDS = ("requests", "tokens", "nanousd")
 ATTEMPTS = ("wo-001.0/a1", "wo-001.0/a2", "wo-001.1/a1")
-CALLS = ("t0", "t1")
+CALLS = ("t0", "t1", "t2")
 
 attempts, calls = st.sampled_from(ATTEMPTS), st.sampled_from(CALLS)
 amounts = st.builds(Money, requests=st.integers(0, 3), tokens=st.integers(0, 40), nanousd=st.integers(0, 40))
@@ -37,11 +37,12 @@ began = st.builds(
     call_id=calls,
     model=st.just("m"),
     reserved=amounts,
-    kept=st.builds(Money, requests=st.integers(0, 2), tokens=st.integers(0, 30), nanousd=st.integers(0, 30)),
+    kept=st.builds(Money, requests=st.integers(0, 1), tokens=st.integers(0, 10), nanousd=st.integers(0, 10)),
 )
 # A call of a step in a tree of four: it names its own scope and those above, at times with another ceiling.
 SCOPES = ("a", "b", "c", "d")
-ceilings = st.tuples(*(st.none() | st.integers(0, 120) for _ in KINDS))
+# A ceiling has room for a few calls at once, so that many do not fit only because of what others have reserved.
+ceilings = st.tuples(*(st.none() | st.integers(0, most) for most in (9, 120, 120)))
 trees = st.tuples(*(st.none() | st.integers(0, number) for number in range(len(SCOPES) - 1)), st.just(None)).map(
     lambda drawn: (None, *drawn[:-1])
 )
@@ -53,7 +54,11 @@ over = st.builds(AttemptReturned, attempt=attempts, lost=st.just(True), failure=
     AttemptParked, attempt=attempts, open_calls=st.just(())
 )
 # Batches of appends of events: what is committed together, refused together, and told apart.
-histories = st.lists(st.lists(st.lists(scoped | returned | over, max_size=3), max_size=3), max_size=12)
+histories = st.lists(
+    st.lists(st.lists(scoped | returned | over, min_size=1, max_size=3), min_size=1, max_size=3),
+    min_size=3,
+    max_size=12,
+)
 
 
 @dataclass
