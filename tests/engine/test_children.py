@@ -87,7 +87,7 @@ async def test_a_step_that_is_retried_has_another_worker_do_it_again(open_world:
     world = open_world(models, [helper])
     assert (await world.run()).status is RunStatus.FAILED
     await world.append("run_1", StepRequested(what="retry", by="me", steps=("wo-001.0",)))
-    state = await world.take_over("run_1")
+    state = await world.take_over("run_1", ended=True)
 
     assert state.status is RunStatus.SUCCEEDED
     assert "warm" in state.steps["wo-001.0"].data.summary

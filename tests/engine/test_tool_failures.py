@@ -211,7 +211,7 @@ async def test_a_call_has_its_key_also_when_a_person_retries_it_and_another_call
     world = open_world(FakeModels(plan(ask("a", "pay", n=1))), [pay])
     assert (await world.run()).status is RunStatus.FAILED
     await world.append("run_1", StepRequested(what="retry", by="me", steps=("wo-001.0",), args=args))
-    assert (await world.take_over("run_1")).status is RunStatus.SUCCEEDED
+    assert (await world.take_over("run_1", ended=True)).status is RunStatus.SUCCEEDED
 
     assert len(keys) == 2
     assert (keys[0] == keys[1]) is (args is None)

@@ -164,12 +164,15 @@ class World:
         """Make a run and drive it."""
         return await self.drive(await self.start(request))
 
-    async def take_over(self, run_id: str) -> RunState:
-        """Drive a run as another process would, once its own is gone: with a host of its own, under a new epoch."""
+    async def take_over(self, run_id: str, *, ended: bool = False) -> RunState:
+        """Drive a run as another process would, once its own is gone: with a host of its own, under a new epoch.
+
+        ``ended``: it may have ended.
+        """
         await self.dispatcher.aclose()
         self.dispatcher = self._dispatcher()
         await self.store.release(run_id, (await self.store.run(run_id)).epoch)
-        await self.store.claim(run_id, ended=True)
+        await self.store.claim(run_id, ended=ended)
         return await self.drive(run_id)
 
     async def append(self, run_id: str, *events: AnyEvent) -> None:
