@@ -274,7 +274,7 @@ NAMED = st.builds(lambda n: ("look", {"n": n}), st.integers(0, 9))
 @given(st.lists(st.one_of(NAMED, st.lists(NAMED, min_size=1, max_size=5))))
 def test_every_call_has_one_position_whatever_lists_it(reply: list[Any]):
     message = calls(*(listing(*each) if isinstance(each, list) else each for each in reply))
-    turn = Turn("a", 1, message, parallel=frozenset({"together"}))
+    turn = Turn("a", 1, 1, message, parallel=frozenset({"together"}))
     flat: list[tuple[Any, bool]] = []
     for each in reply:
         flat += [(args, True) for _, args in each] if isinstance(each, list) else [(each[1], False)]

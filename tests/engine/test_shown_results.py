@@ -91,7 +91,7 @@ async def test_a_worker_is_shown_the_answer_of_another_as_it_is(open_world: Any,
 def test_calls_of_a_list_are_shown_with_the_arguments_with_which_each_was_made():
     listed = {"calls": [{"tool": "look", "args": {"n": 1}}, {"tool": "look", "args": {"n": 2}}], "more": True}
     message = AssistantMessage(tool_calls=(ToolCall(id="x", name="many", arguments=listed),))
-    turn = Turn("a", 1, message, parallel=frozenset({"many"}))
+    turn = Turn("a", 1, 1, message, parallel=frozenset({"many"}))
     turn.done[0] = CallState(call_id="a/t1/c0", tool="look", args={"n": 1}, raw="one")
     turn.done[1] = CallState(call_id="a/t1/c1", tool="look", args={"n": 3}, raw="three")
     said, answered = turn.messages(None)
