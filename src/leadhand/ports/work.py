@@ -162,8 +162,7 @@ class Work:
         """Return the key of the effect of a call: its id, or that of the same call in an earlier conversation of the
         step, which may have had its effect."""
         same = (each.call_id for each in self.lineage.made if each.tool == call.tool and each.args == call.args)
-        place = place_of(call.call_id)
-        return next((call_id for call_id in same if place_of(call_id) == place), call.call_id)
+        return next((each for each in same if place_of(each) == place_of(call.call_id)), call.call_id)
 
     @cached_property
     def instructions(self) -> str:
