@@ -51,7 +51,9 @@ class Webs:
         """Return the library of a directory ("" for none) and, unless it is the only one, of the web or, if
         ``offline``, of the documents that come with Leadhand."""
         key = offline, documents, only_documents
-        return self._libraries.setdefault(key, _Unopened(cache(partial(self._make, *key))))
+        if key not in self._libraries:
+            self._libraries[key] = _Unopened(cache(partial(self._make, *key)))
+        return self._libraries[key]
 
     def _make(self, offline: bool, documents: str, only_documents: bool) -> Library:
         from leadhand.tools.web.documents import LocalDocuments

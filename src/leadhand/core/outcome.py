@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .errors import Failure, FailureClass
 from .events import RunFinished
-from .run import CitedSource, Gap, RunDefinition, RunStatus
+from .run import CitedSource, Gap, RunDefinition, RunStatus, StepStatus
 from .state import RunState, StepState
 from .text import is_blank
 from .tool import INDETERMINATE, CallState
@@ -173,13 +173,10 @@ def plain_list(results: Sequence[StepState]) -> str:
 def may_be_used(step: StepState, left_out: Sequence[str] = ()) -> bool:
     """Whether an answer may use a result: it is completed, not superseded, and no review rejected it; ``left_out`` are
     steps that the flow no longer asks for."""
+    if step.status is not StepStatus.COMPLETED or step.data is None:
+        return False
     rejected = step.verdict is not None and step.verdict.verdict is not VerdictKind.ACCEPT
-    return step.ok and step.data is not None and not rejected and _stands(step, left_out)
-
-
-def _stands(step: StepState, left_out: Collection[str]) -> bool:
-    """Whether no other step is done instead of a step."""
-    return step.superseded_by is None or step.superseded_by in left_out
+    return not rejected and (step.superseded_by is None or step.superseded_by in left_out)
 
 
 def sources_of(results: Iterable[StepState]) -> list[CitedSource]:
@@ -207,8 +204,11 @@ def all_gaps(state: RunState, answer: FlowAnswer) -> list[Gap]:
     found: list[Gap] = []
     waived, used = frozenset(answer.waived).union(answer.left_out), frozenset(answer.uses or ())
     for key, step in state.steps.items():
-        fails = step.counts and not step.ok and key not in waived and _stands(step, answer.left_out)
-        if key in named or fails or (key in used and not may_be_used(step, answer.left_out)):
+        if key not in named and may_be_used(step, answer.left_out):
+            continue
+        replaced = step.superseded_by is not None and step.superseded_by not in answer.left_out
+        fails = step.counts and not step.ok and key not in waived and not replaced
+        if key in named or key in used or fails:
             found.append(named.get(key) or gap_of(state, step, answer.failure))
     return [*found, *(gap for gap in answer.gaps if gap.step is None)]
 

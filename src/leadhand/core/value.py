@@ -74,6 +74,8 @@ def _written(value: object, deepest: int) -> str:
         level: list[Any] = [value]
         for _ in range(deepest):
             level = [part for each in level if isinstance(each, dict | list | tuple) for part in _parts(each)]
+            if not level:
+                break
         if any(isinstance(each, dict | list | tuple) for each in level):
             raise Unfit(TOO_DEEP)
     return written
@@ -125,8 +127,8 @@ class FrozenDict(dict[_K, _T]):
     def __reduce__(self) -> Any:
         return dict, (dict(self),)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> dict[_K, _T]:  # the usual way takes six times as long
-        return {name: deepcopy(part, memo) for name, part in self.items()}
+    def __deepcopy__(self, _memo: object) -> dict[_K, _T]:  # the usual way takes six times as long
+        return _thawed(self)
 
 
 class FrozenList(list[_T]):
@@ -139,12 +141,23 @@ class FrozenList(list[_T]):
     def __reduce__(self) -> Any:
         return list, (list(self),)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> list[_T]:
-        return [deepcopy(part, memo) for part in self]
+    def __deepcopy__(self, _memo: object) -> list[_T]:
+        return _thawed(self)
 
 
 _kind: Any = type  # which does not narrow a value to a dict or list of unknown parts, as isinstance does
-_LEAVES = frozenset({str, int, float, bool, type(None), FrozenDict, FrozenList})
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_LEAVES = _SCALARS | {FrozenDict, FrozenList}
+
+
+def _thawed(value: Any) -> Any:
+    """Return a copy of JSON, or of tuples of it, that can be changed."""
+    kind = _kind(value)
+    if kind is FrozenDict or kind is dict:
+        return {name: part if type(part) in _SCALARS else _thawed(part) for name, part in value.items()}
+    if kind is FrozenList or kind is list:
+        return [part if type(part) in _SCALARS else _thawed(part) for part in value]
+    return deepcopy(value)
 
 
 def frozen(value: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BeforeValidator, Field
 
 from .ids import subtask_key
-from .value import Json, Value, is_list, is_object, unset
+from .value import Json, Value, is_list, is_object, list_of, unset
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 
@@ -90,11 +90,10 @@ def _reference(value: object) -> tuple[str, str | None] | None:
 
 def references_in(value: Json) -> Iterator[tuple[str, str | None]]:
     """Yield the references in a value: the subtask, and the JSON pointer into its result."""
-    parts = value.values() if is_object(value) else value if is_list(value) else ()
-    if is_object(value) and (reference := _reference(value)) is not None:
+    if is_object(value) and "$result" in value and (reference := _reference(value)) is not None:
         yield reference
         return
-    for each in parts:
+    for each in value.values() if is_object(value) else list_of(value):
         if isinstance(each, dict | list):
             yield from references_in(each)
 

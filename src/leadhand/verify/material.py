@@ -137,9 +137,10 @@ def calls_of(state: RunState) -> Iterator[Json]:
     those that a person did not allow; and the functions of a flow, whose effects nobody knows."""
     for step in state.steps.values():
         for call in step.made:
-            facts: dict[str, Any] = {"tool": call.tool, "effect": call.effect.value, "ok": call.ok}
-            if not call.ok or call.effect is not Effect.PURE:
-                facts = {**facts, "args": call.args, **({} if call.ok else {"error": call.error[:LONGEST_ERROR]})}
+            ok = call.ok
+            facts: dict[str, Any] = {"tool": call.tool, "effect": call.effect.value, "ok": ok}
+            if not ok or call.effect is not Effect.PURE:
+                facts = {**facts, "args": call.args, **({} if ok else {"error": call.error[:LONGEST_ERROR]})}
                 facts |= {"approval": note} if (note := approval_note(state, call)) else {}
             yield facts
         if step.step.kind == "do" and step.closed:

@@ -39,6 +39,7 @@ def put(state: RunState, step: StepState, /, **changes: Any) -> None:
     state.steps[key] = after
     if before is step and _FOLLOWED.isdisjoint(changes):
         return
+    was_closed, is_closed = before is not None and before.closed, after.closed
     was = None if before is None or before.attempt is None else _MAP_OF[before.attempt.status]
     now = None if after.attempt is None else _MAP_OF[after.attempt.status]
     if was != now:
@@ -50,16 +51,15 @@ def put(state: RunState, step: StepState, /, **changes: Any) -> None:
         await_needs(state, key)
     if after.step.counts:
         _count(state, before, after)
-    was_closed = before is not None and before.closed
-    ends = after.closed and (before is None or before.settlements is not after.settlements)
-    if ends or (was_closed and not after.closed):
+    ends = is_closed and (before is None or before.settlements is not after.settlements)
+    if ends or (was_closed and not is_closed):
         state.settled.pop(key, None)
         if ends:
             state.settled[key] = state.seq
         if was_closed:
             state.redone = state.seq
             _void(state, after)
-    if before is not None and before.status is not after.status and (was_closed or after.closed):
+    if before is not None and before.status is not after.status and (was_closed or is_closed):
         for dependent in state.dependents.get(key, ()):
             if after.ok and not was_closed and state.awaited.get(dependent, 0) > 1:
                 state.awaited[dependent] -= 1  # it still needs others: a step that needs thousands is not read again
@@ -67,9 +67,9 @@ def put(state: RunState, step: StepState, /, **changes: Any) -> None:
                 await_needs(state, dependent)
     if "parked" in (was, now):
         note_due(state, key)
-    if before is not None and after.order and was_closed is not after.closed:
+    if before is not None and after.order and was_closed is not is_closed:
         _open(state, after.order, 1 if was_closed else -1)
-    if after.step.parent is not None and (before is None or was_closed is not after.closed):
+    if after.step.parent is not None and (before is None or was_closed is not is_closed):
         note_due(state, step_of(after.step.parent))
     for above in ancestors(state, after.step) if after.acted else ():
         if not above.acted:
@@ -203,7 +203,9 @@ def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:
             failure = Failure.of(reason, "found_wanting", FailureClass.INSUFFICIENT, more_steps(state))
         # A result that a review accepts after all is not replaced by what a review that is void had done again.
         replaced = None if verdict.verdict is VerdictKind.ACCEPT else step.superseded_by
-        put(state, step, status=status, failure=failure, verdict=verdict, superseded_by=replaced)
+        changes: dict[str, Any] = {"status": status, "failure": failure, "superseded_by": replaced}
+        changed = {name: value for name, value in changes.items() if getattr(step, name) is not value}
+        put(state, step, verdict=verdict, **changed)
 
 
 # --- steps and their attempts ----------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from leadhand.engine.session.attempt import Parked
 from leadhand.engine.session.drafts import DraftWriter
 from leadhand.engine.session.session import Session
 from leadhand.flows.facts import ASSUMED_WINDOW, context_budget, tokens
+from leadhand.flows.seam.results import refers
 from leadhand.ports import ContextStore, Work
 from leadhand.verify.judge import JUDGE, cut_to_part
 
@@ -198,7 +199,7 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
         return large.get(compact_json(reference), reference)
 
     needs = {
-        key: data.model_copy(update={"raw": frozen(await _filled(data.raw, loaded))})
+        key: data.model_copy(update={"raw": frozen(await _filled(data.raw, loaded))}) if refers(data.raw) else data
         for key, data in work.needs.items()
     }
     return replace(work, needs=needs, brief=await _filled(brief, known) if large else brief)

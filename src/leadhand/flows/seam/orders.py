@@ -108,7 +108,8 @@ def asked_order(
     if problems:
         raise ValueError("; ".join(problems))
     order = issued(order_id(number))
-    return order if number > 1 else issued(order.work_order_id, _claimed(state, order))
+    keys = _claimed(state, order) if number == 1 else ()
+    return issued(order.work_order_id, keys) if keys else order
 
 
 def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:

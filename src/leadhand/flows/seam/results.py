@@ -22,10 +22,11 @@ from pydantic import BaseModel
 
 from leadhand.core.artifact import blob_of
 from leadhand.core.errors import Failure
+from leadhand.core.ids import place_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import REDACTED
 from leadhand.core.tool import Source
-from leadhand.core.value import TOO_DEEP, Json, is_list, is_object, json_problem, object_of, one_line
+from leadhand.core.value import TOO_DEEP, Json, is_list, is_object, json_problem, one_line
 
 
 def sha(value: Json) -> str:
@@ -51,7 +52,9 @@ def unfenced(text: str) -> str:
 
 def refers(raw: Json) -> bool:
     """Whether data of tools refers to large values that are not in the state."""
-    return blob_of(raw) is not None or any(blob_of(each) is not None for each in object_of(raw).values())
+    if is_object(raw):
+        return blob_of(raw) is not None or any(map(refers, raw.values()))
+    return is_list(raw) and any(map(refers, raw))
 
 
 class FlowMisuse(Exception):
@@ -109,6 +112,18 @@ class Result:
     def by(self) -> str:
         """The person who settled the step; "" for nobody."""
         return self.state.settlements[-1].by if self.state.settlements else ""
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether exactly the call of its subtask was made, with the values to which it refers, and succeeded.
+
+        Irreversible calls, and what was expected in words, need a verdict.
+        """
+        given, made = self.state.subtask, self.state.made
+        if not self.ok or self.state.acted or given.expected_output or len(made) != 1:
+            return False
+        by_leadhand = place_of(made[0].call_id) == (0, 0) and not made[0].changed_by
+        return made[0].tool == given.tool and (by_leadhand or made[0].args == given.args)
 
     @cached_property
     def digest(self) -> str:

@@ -224,15 +224,14 @@ class FunctionRun:
         given, shows = step.step, self.details(state, step.key).shows
         try:
             if given.subtask is not None:
-                found = work(state, step)
-            elif given.worker == WORK.name:
-                found = child(state, step)
-            elif shows is not None:
-                found = shows(state, step)
-            else:
-                found = resolved({**given.input}, state)
-                found = found if found or given.kind != "ask" else {"request": state.definition.request}
-            return plain_json(found, 2 * DEEPEST)  # it encloses results
+                return work(state, step)
+            if given.worker == WORK.name:
+                return child(state, step)
+            if shows is not None:
+                return shows(state, step)
+            found = resolved({**given.input}, state)
+            found = found if found or given.kind != "ask" else {"request": state.definition.request}
+            return plain_json(found, 2 * DEEPEST)  # code of users may change it
         except Exception as error:
             raise FlowError(self._fault(error)) from error
 

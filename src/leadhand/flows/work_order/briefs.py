@@ -16,7 +16,7 @@ from leadhand.flows.flow import result_facts
 from leadhand.flows.seam.results import Result
 
 from .roles import RoleName
-from .work import Work, is_exact
+from .work import Work
 
 Numbers = Mapping[tuple[str, str], int]
 """The numbers of sources, by title and address."""
@@ -74,7 +74,7 @@ def review(state: RunState, work: Work, shard: Shard) -> dict[str, Any]:
     latest = {each.key: each for each in work.latest}
     earlier = [each for each in work.usable() if each.key not in latest] if whole else []
     numbers: Numbers = numbers_of((*earlier, *shard.results)) if shard.compose else {}
-    exact = {each.key: result(each, numbers) | _tried(work, each) for each in shard.results if is_exact(each)}
+    exact = {each.key: result(each, numbers) | _tried(work, each) for each in shard.results if each.is_exact}
     facts: dict[str, Any] = {
         **({} if work.is_last else choices(state)),
         **(_about(state) if whole else {**today(state), **asked(state, CONTEXT)}),
@@ -85,7 +85,7 @@ def review(state: RunState, work: Work, shard: Shard) -> dict[str, Any]:
         "accepted": [{"subtask": each.key, **result(each, numbers), **_tried(work, each)} for each in earlier],
         "as_ordered": exact,
         "subtasks": [
-            reviewed(state, each, numbers) | _tried(work, each) for each in shard.results if not is_exact(each)
+            reviewed(state, each, numbers) | _tried(work, each) for each in shard.results if not each.is_exact
         ],
         "sources": _sources(numbers),
         "gaps": _gaps(state, work) if shard.compose else [],

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from leadhand.core.errors import RAN_OUT, Failure, FailureClass
-from leadhand.core.ids import place_of
 from leadhand.core.outcome import gap
 from leadhand.core.run import Gap
 from leadhand.core.tool import Effect
@@ -113,22 +112,9 @@ def ran_out(results: Sequence[Result]) -> bool:
     return any(each.failure is not None and each.failure.type in RAN_OUT for each in results)
 
 
-def is_exact(result: Result) -> bool:
-    """Whether exactly the ordered call was made, with the values to which it refers, and succeeded.
-
-    Irreversible calls, and what was expected in words, need a verdict.
-    """
-    given, made = result.state.subtask, result.state.made
-    if not result.ok or result.state.acted or given.expected_output:
-        return False
-    call = made[0] if len(made) == 1 else None
-    by_leadhand = call is not None and place_of(call.call_id) == (0, 0) and not call.changed_by
-    return call is not None and call.tool == given.tool and (by_leadhand or call.args == given.args)
-
-
 def needs_verdict(result: Result) -> bool:
     """Whether a review has to say what a result is worth: code or a person has not decided that."""
-    return not result.by and not is_exact(result)
+    return not result.is_exact and not result.by
 
 
 # --- repair orders ---------------------------------------------------------------------------------------------------
