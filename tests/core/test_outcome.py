@@ -13,7 +13,7 @@ from core.moves import histories
 from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass
-from leadhand.core.outcome import all_gaps, concluded, may_be_used, plain_list, source_numbers, sources_of
+from leadhand.core.outcome import all_gaps, concluded, may_be_used, plain_list, source_numbers
 from leadhand.core.run import Gap, RunStatus, StepStatus
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import DOUBTED, Claim, ClaimVerdict, Doubt, Judgement, Review
@@ -33,7 +33,7 @@ def gaps(history: History) -> list[Gap]:
 @given(histories(most_steps=60))
 def test_the_plain_list_has_every_result_with_its_own_sources_and_nothing_else(history: History):
     results = [each for each in history.state.steps.values() if each.counts and may_be_used(each)]
-    numbers = source_numbers(sources_of(results))
+    numbers = source_numbers(results)
     lines = plain_list(results).splitlines()
 
     assert len(lines) == len(results)

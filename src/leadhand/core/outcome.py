@@ -162,7 +162,7 @@ def _cause(state: RunState, gaps: Sequence[Gap]) -> Failure:
 
 def plain_list(results: Sequence[StepState]) -> str:
     """Return the results as a list, for a run in which no text was written; "" without results."""
-    numbers = source_numbers(sources_of(results))
+    numbers = source_numbers(results)
     lines: list[str] = []
     for data in (result.data for result in results if result.data is not None):
         cited = "".join(f" [{numbers[source.title, source.url]}]" for source in data.sources)
@@ -189,9 +189,11 @@ def sources_of(results: Iterable[StepState]) -> list[CitedSource]:
     return list(sources.values())
 
 
-def source_numbers(sources: Sequence[CitedSource]) -> dict[tuple[str, str], int]:
-    """Return the citation number of each source, by title and address."""
-    return {(source.title, source.url): number for number, source in enumerate(sources, start=1)}
+def source_numbers(results: Iterable[StepState]) -> dict[tuple[str, str], int]:
+    """Return the citation number of each source of some results, by title and address."""
+    given = (source for each in results if each.data is not None for source in each.data.sources)
+    names = dict.fromkeys((source.title, source.url) for source in given)
+    return {name: number for number, name in enumerate(names, start=1)}
 
 
 # --- gaps ------------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def returned_value(value: object, abandoned: Event | None = None) -> ToolReturn:
     """
     returned = value if isinstance(value, ToolReturn) else ToolReturn()
     given = value.raw if isinstance(value, ToolReturn) else value
-    room = _Room(LARGEST_RETURN, abandoned or Event())
+    room = _Room(LARGEST_RETURN, abandoned)
     try:
         for part in (returned.summary, *map(vars, returned.sources), *map(vars, returned.asks)):
             room.listed(part)
@@ -94,7 +94,7 @@ def described(error: BaseException) -> str:
 class _Room:
     """Counts the characters of a return value while its generators are read, which may be endless."""
 
-    def __init__(self, characters: int, abandoned: Event) -> None:
+    def __init__(self, characters: int, abandoned: Event | None) -> None:
         self._most = self._left = characters
         self._abandoned = abandoned
 
@@ -103,7 +103,7 @@ class _Room:
         self._left -= 2 + len(value) if isinstance(value, str | bytes) else 2  # at least: itself and a comma
         if self._left < 0:
             self.check(0)
-        if self._abandoned.is_set():
+        if self._abandoned is not None and self._abandoned.is_set():
             raise Unreadable("nobody waits for what the tool returned")
         if value is None or isinstance(value, str | int | float | bytes):
             return value

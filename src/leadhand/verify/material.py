@@ -8,7 +8,7 @@ from typing import Any
 
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.artifact import BLOB_KEY, blob_of
-from leadhand.core.outcome import may_be_used, source_numbers, sources_of
+from leadhand.core.outcome import may_be_used, source_numbers
 from leadhand.core.relations import approval_note
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
@@ -63,10 +63,10 @@ def of_results(state: RunState, results: Sequence[StepState], answer: str, known
         if key not in known or known[key][0] is not each:
             known[key] = each, _facts(state, each, answer, delegates)
     evidence: dict[str, Json] = {key: facts for key in every if (facts := known[key][1])}
-    numbers = source_numbers(sources_of(results))
+    numbers = source_numbers(results)
     keys: dict[str, tuple[str, ...]] = {}
     for each in results:
-        for source in source_numbers(sources_of([each])):
+        for source in source_numbers([each]):
             at = str(numbers[source])
             keys[at] = (*keys.get(at, ()), *([each.key] if each.key in evidence else []))
     addresses = frozenset(url for _, url in numbers)

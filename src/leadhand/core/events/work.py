@@ -20,6 +20,7 @@ from leadhand.core.work_result import ResultData, Review
 from leadhand.core.worker import Worker
 
 absent = partial(operator.is_, None)
+_TYPE = {"type"}
 
 
 class EventBase(Value):
@@ -48,7 +49,7 @@ class EventBase(Value):
     @cached_property
     def body(self) -> str:
         """The event as JSON, without its type: what is redacted, then stored."""
-        return self.model_dump_json(exclude={"type"})
+        return self.__pydantic_serializer__.to_json(self, exclude=_TYPE, by_alias=True).decode()
 
 
 class AttemptEvent(EventBase):

@@ -119,7 +119,7 @@ def _claimed(state: RunState, entry: ev.Entry, event: ev.RunClaimed) -> None:
 
 def _rests(state: RunState) -> bool:
     """Whether the time that passes does not count: the run has ended, is paused, or waits for others."""
-    return state.status is not RunStatus.RUNNING or dozes(state)
+    return state.status is not RunStatus.RUNNING or (bool(state.unanswered) and dozes(state))
 
 
 def _status_set(state: RunState, entry: ev.Entry, event: ev.RunStatusSet) -> None:

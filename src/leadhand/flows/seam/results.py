@@ -28,11 +28,12 @@ from leadhand.core.text import REDACTED
 from leadhand.core.tool import Source
 from leadhand.core.value import TOO_DEEP, Json, is_list, is_object, json_problem, one_line
 
+_canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
 
 def sha(value: Json) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of a JSON value."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(_canonical(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def unfenced(text: str) -> str:
@@ -197,6 +198,8 @@ def encoded(fields: Mapping[str, object]) -> tuple[dict[str, Json], Mapping[str,
 
 
 def _encoded(value: Any, name: str, results: dict[str, Result]) -> Json:
+    if value is None or type(value) in (str, int, bool):
+        return value
     if isinstance(value, Result):
         results[value.key] = value
         return {RESULT: value.key, "attempt": value.attempt}
@@ -216,7 +219,7 @@ def _encoded(value: Any, name: str, results: dict[str, Result]) -> Json:
         return {key: _encoded(each, name, results) for key, each in keyed}
     if isinstance(value, list | tuple):
         return [_encoded(each, name, results) for each in cast("list[object]", value)]
-    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and value - value == 0):
+    if isinstance(value, int | str) or (isinstance(value, float) and value - value == 0):
         return value
     kind = "NaN or an infinite number" if isinstance(value, float) else f"a {type(value).__name__}"
     raise TypeError(f"`{name}` holds {kind}, which has no stable form: give JSON, a pydantic model or a result")

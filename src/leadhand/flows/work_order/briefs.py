@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from leadhand.core.outcome import FlowAnswer, all_gaps, source_numbers, sources_of
+from leadhand.core.outcome import FlowAnswer, all_gaps, source_numbers
 from leadhand.core.relations import approval_note
 from leadhand.core.state import RunState
 from leadhand.core.work_order import Subtask
@@ -163,7 +163,7 @@ def _tried(work: Work, each: Result) -> dict[str, Any]:
 
 def numbers_of(results: Sequence[Result]) -> Numbers:
     """Return the numbers that cite the sources of results."""
-    return source_numbers(sources_of(each.state for each in results))
+    return source_numbers(each.state for each in results)
 
 
 def _sources(numbers: Numbers) -> list[dict[str, Any]]:
