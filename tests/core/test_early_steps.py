@@ -12,9 +12,8 @@ from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.decide.attempts import may_begin
 from leadhand.core.errors import FailureClass
-from leadhand.core.evolve.steps import subtask_step
 from leadhand.core.tool import ApprovalPolicy
-from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.work_order import Subtask, WorkOrder, subtask_step
 
 LOOK = Subtask(name="a", tool="look", args={"n": 1})
 REFERENCE = {"n": {"$result": {"subtask": "wo-001.1", "path": "/raw/n"}}}

@@ -7,7 +7,7 @@ without one, or if the path leads nowhere, a worker works the argument out.
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, Literal, cast
@@ -17,6 +17,8 @@ from pydantic import BeforeValidator, Field
 from .ids import subtask_key
 from .value import Json, Value, is_list, is_object, list_of, unset
 
+WORKER = "work"
+"""The worker that carries out the subtasks of a work order."""
 _INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 
 
@@ -90,10 +92,14 @@ def _reference(value: object) -> tuple[str, str | None] | None:
 
 def references_in(value: Json) -> Iterator[tuple[str, str | None]]:
     """Yield the references in a value: the subtask, and the JSON pointer into its result."""
-    if is_object(value) and "$result" in value and (reference := _reference(value)) is not None:
-        yield reference
-        return
-    for each in value.values() if is_object(value) else list_of(value):
+    if is_object(value):
+        if "$result" in value and (reference := _reference(value)) is not None:
+            yield reference
+            return
+        parts: Iterable[Json] = value.values()
+    else:
+        parts = list_of(value)
+    for each in parts:
         if isinstance(each, dict | list):
             yield from references_in(each)
 
@@ -159,6 +165,11 @@ class WorkOrder(Value):
         """The key of each subtask, in order."""
         numbers = range(len(self.subtasks))
         return self.keys or tuple(subtask_key(self.work_order_id, index) for index in numbers)
+
+    @cached_property
+    def steps(self) -> "tuple[Step, ...]":
+        """The steps that carry out its subtasks, in order."""
+        return tuple(map(subtask_step, self.subtask_keys, self.subtasks))
 
 
 class Unsupported(Value):
@@ -226,6 +237,12 @@ class Step(Value):
     def name(self) -> str:
         """The name shown to people."""
         return self.title or self.step_id
+
+
+def subtask_step(key: str, subtask: Subtask) -> Step:
+    """Return the step that carries out a subtask: by the worker of the project that it names, if it names one."""
+    worker = subtask.worker if subtask.worker is not None else WORKER
+    return Step(step_id=key, worker=worker, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
 
 
 class OpenCall(Value):

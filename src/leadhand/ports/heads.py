@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from leadhand.core.events import AnyEvent, RunFinished, RunStarted, RunStatusSet
-from leadhand.core.evolve.steps import WORKER
 from leadhand.core.run import UNSUCCESSFUL, RunStatus, StepStatus
 from leadhand.core.state import RunState
+from leadhand.core.work_order import WORKER
 
 
 class RunHead(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, policy_of
 from leadhand.core.errors import AWAY, MAX_TURNS, Failure, FailureClass, Refused
-from leadhand.core.evolve.steps import WORKER, can_continue
+from leadhand.core.evolve.steps import can_continue
 from leadhand.core.ids import attempt_id, order_id, step_of
 from leadhand.core.limits import LONGEST_WAIT_S, Limits
 from leadhand.core.relations import is_gated, is_work, tools_of_worker
@@ -18,7 +18,7 @@ from leadhand.core.run import AttemptStatus, RunStatus, StepStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.words.failures import indeterminate, out_of_time, to_raise
-from leadhand.core.work_order import OpenCall, Step, Subtask, WorkOrder, references
+from leadhand.core.work_order import WORKER, OpenCall, Step, Subtask, WorkOrder, references
 from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind
 from leadhand.core.worker import WILDCARDS, Worker, with_more
 

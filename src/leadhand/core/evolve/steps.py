@@ -22,11 +22,8 @@ from leadhand.core.state import (
 )
 from leadhand.core.value import FrozenDict, Json
 from leadhand.core.words.failures import REJECTED, more_steps
-from leadhand.core.work_order import OpenCall, Step, Subtask
+from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import VerdictKind
-
-WORKER = "work"
-"""The worker that carries out the subtasks of a work order."""
 
 # --- the maps of steps -----------------------------------------------------------------------------------------------
 
@@ -150,13 +147,14 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
     state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled)
     if not unsettled:
         state.settled[order.work_order_id] = state.seq
-    for position, (key, subtask) in enumerate(zip(keys, order.subtasks, strict=True)):
+    for position, step in enumerate(order.steps):
+        key = step.step_id
         if key in state.steps:  # it began while the plan was being written
             put(state, state.steps[key], order=order.work_order_id, position=position)
             continue
-        add(state, subtask_step(key, subtask), order.work_order_id, position)
-        if subtask.repairs_subtask is not None:
-            repaired = state.steps[subtask.repairs_subtask]
+        add(state, step, order.work_order_id, position)
+        if (repairs := order.subtasks[position].repairs_subtask) is not None:
+            repaired = state.steps[repairs]
             put(state, repaired, superseded_by=key)
             put(state, state.steps[key], by_hand=repaired.by_hand)
 
@@ -180,12 +178,6 @@ def _void_review(state: RunState, name: str) -> None:
             failure = step.settlements[-1].failure
             status = StepStatus.COMPLETED if failure is None else StepStatus.FAILED
             put(state, step, status=status, failure=failure, verdict=None)
-
-
-def subtask_step(key: str, subtask: Subtask) -> Step:
-    """Return the step that carries out a subtask: by the worker of the project that it names, if it names one."""
-    worker = subtask.worker if subtask.worker is not None else WORKER
-    return Step(step_id=key, worker=worker, title=subtask.name, needs=subtask.needs, subtask=subtask, counts=True)
 
 
 def judged(state: RunState, _entry: ev.Entry, event: ev.ResultsJudged) -> None:

@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from leadhand.core.evolve.steps import WORKER
 from leadhand.core.ids import order_id, subtask_key
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean, listed
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, is_object
-from leadhand.core.work_order import Subtask, WorkOrder, references, renamed, resolved, tie_problems
+from leadhand.core.work_order import WORKER, Subtask, WorkOrder, references, renamed, resolved, tie_problems
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.flows.facts import CONTEXT, asked, today
 from leadhand.flows.flow import instructions_in, result_facts

@@ -23,11 +23,10 @@ from typing import Any, TypeVar, cast
 
 from leadhand.core.decide import Command, IssueStep
 from leadhand.core.decide.attempts import may_begin
-from leadhand.core.evolve.steps import subtask_step
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
-from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.work_order import Subtask, WorkOrder, subtask_step
 
 from .pending import Asking, Pending, Task, Waited
 from .results import FlowMisuse, Result
