@@ -183,7 +183,7 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
     """Return the work with the full results that it needs, and the evidence that it judges, loaded from outside of the
     log."""
     brief = work.brief
-    if returned := {name: brief[name] for name in RETURNED if refers(brief.get(name))}:
+    if returned := {name: brief[name] for name in RETURNED if name in brief and BLOB_KEY in compact_json(brief[name])}:
         brief = {**brief, **await _filled(returned, _shared_out(work, log, returned), "raw")}
     if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
         brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}

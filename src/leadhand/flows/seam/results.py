@@ -26,7 +26,7 @@ from leadhand.core.ids import place_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import REDACTED
 from leadhand.core.tool import Source
-from leadhand.core.value import TOO_DEEP, Json, is_list, is_object, json_problem, one_line
+from leadhand.core.value import TOO_DEEP, Json, is_list, is_object, json_problem, list_of, one_line
 
 _canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
@@ -53,9 +53,10 @@ def unfenced(text: str) -> str:
 
 def refers(raw: Json) -> bool:
     """Whether data of tools refers to large values that are not in the state."""
-    if is_object(raw):
-        return blob_of(raw) is not None or any(map(refers, raw.values()))
-    return is_list(raw) and any(map(refers, raw))
+    if blob_of(raw) is not None:
+        return True
+    parts = raw.values() if is_object(raw) else list_of(raw)
+    return any(isinstance(each, dict | list) and refers(each) for each in parts)
 
 
 class FlowMisuse(Exception):
