@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from leadhand.core.artifact import BLOB_KEY, blob_of
 from leadhand.core.errors import UsageError
 from leadhand.core.state import RunState, StepState
-from leadhand.core.value import Json, compact_json, list_of, object_of, plain_json, text_of
+from leadhand.core.value import DEEPEST, Json, compact_json, list_of, object_of, plain_json, text_of
 from leadhand.core.work_result import Claim, ClaimVerdict, Doubt, Judgement
 from leadhand.verify.exact import problems_of
 from leadhand.verify.judge import (
@@ -289,7 +289,7 @@ def verifying(verifier: Verifier | None) -> Code:
     async def verify(desk: Desk) -> Json:
         if verifier is None:
             raise UsageError("this process has no verifier, and the run needs one", "Pass it: Leadhand(verifier=…).")
-        brief: Mapping[str, Any] = desk.brief
+        brief: Mapping[str, Any] = plain_json({**desk.brief}, 2 * DEEPEST)  # a verifier may change it
         fields = Claim.model_fields
         claims = [Claim.model_validate({k: v for k, v in each.items() if k in fields}) for each in brief["claims"]]
         found = await verifier.verify(claims, brief["evidence"], brief["calls"], brief["request"])
