@@ -289,7 +289,7 @@ def verifying(verifier: Verifier | None) -> Code:
     async def verify(desk: Desk) -> Json:
         if verifier is None:
             raise UsageError("this process has no verifier, and the run needs one", "Pass it: Leadhand(verifier=…).")
-        brief: Mapping[str, Any] = plain_json({**desk.brief}, 2 * DEEPEST)  # a verifier may change it
+        brief: Mapping[str, Any] = plain_json({**desk.brief}, 2 * DEEPEST)  # as JSON gives it back, without tuples
         fields = Claim.model_fields
         claims = [Claim.model_validate({k: v for k, v in each.items() if k in fields}) for each in brief["claims"]]
         found = await verifier.verify(claims, brief["evidence"], brief["calls"], brief["request"])
