@@ -1,4 +1,4 @@
-"""A call that lists calls: they are made like those of one reply, and their results come back in their order."""
+"""A call that lists calls: they replace it in the reply, are made like any, and each has its own result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leadhand.core.events import AttemptParked, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.engine.forking import fork
-from leadhand.engine.session.turn import Turn
+from leadhand.engine.session.turn import with_listed_calls
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
@@ -46,7 +46,7 @@ def told(request: ModelRequest) -> list[Any]:
     return [json.loads(message.content) for message in request.messages if isinstance(message, ToolMessage)]
 
 
-async def test_the_calls_in_a_list_are_made_at_once_and_answered_in_one_message_in_their_order(open_world: Any):
+async def test_the_calls_in_a_list_are_made_at_once_and_answered_in_their_order(open_world: Any):
     bench = Bench()
     reply = calls(("look", {"n": 1}), listing(("look", {"n": 3}), ("measure", {"n": 1})), ("look", {"n": 2}))
     models = FakeModels(plan(ask("a")), work=[reply, "all seen"])
@@ -55,12 +55,7 @@ async def test_the_calls_in_a_list_are_made_at_once_and_answered_in_one_message_
 
     assert sorted(bench.made) == [("look", 1), ("look", 2), ("look", 3), ("measure", 1)]
     assert bench.most_at_once == 4
-    first, listed, last = told(models.requests("work")[1])
-    assert [first["raw"], [each["raw"] for each in listed], last["raw"]] == [
-        {"n": 1},
-        [{"n": 3}, {"value": 10}],
-        {"n": 2},
-    ]
+    assert [each["raw"] for each in told(models.requests("work")[1])] == [{"n": 1}, {"n": 3}, {"value": 10}, {"n": 2}]
     began = {event.call_id: (event.tool, event.args["n"]) for event in await world.events(ToolCallBegan)}
     assert began == {
         "wo-001.0/t1/c0": ("look", 1),
@@ -78,7 +73,7 @@ async def test_a_failed_call_of_a_list_fails_alone(open_world: Any):
     world = open_world(models, [bench.look, bench.broken(refusal("no such number")), together])
     state = await world.run()
 
-    (listed,) = told(models.requests("work")[1])
+    listed = told(models.requests("work")[1])
     assert [each.get("isError", False) for each in listed] == [True] * 5 + [False]
     reasons = [
         "there is no tool peek; choose from: broken, look, together",
@@ -113,7 +108,7 @@ async def test_an_entry_that_is_no_call_is_an_error_of_its_own(open_world: Any):
     models = FakeModels(plan(ask("a")), work=[reply, "seen"])
     await open_world(models, [Bench().look, together]).run()
 
-    (listed,) = told(models.requests("work")[1])
+    listed = told(models.requests("work")[1])
     assert [each.get("isError", False) for each in listed] == [True, True, False]
 
 
@@ -126,7 +121,7 @@ async def test_a_call_without_arguments_needs_none(open_world: Any):
     models = FakeModels(plan(ask("a")), work=[calls(("together", {"calls": [{"tool": "clock"}]})), "noon"])
     await open_world(models, [clock, together]).run()
 
-    assert told(models.requests("work")[1]) == [[{"raw": "noon"}]]
+    assert told(models.requests("work")[1]) == [{"raw": "noon"}]
 
 
 async def test_a_worker_without_the_right_to_list_calls_makes_none_of_them(open_world: Any):
@@ -137,9 +132,8 @@ async def test_a_worker_without_the_right_to_list_calls_makes_none_of_them(open_
     world = open_world(models, [bench.broken(refusal()), together])
     await world.run()
 
-    _, listed = told(models.requests("work")[1])
-    assert all("together" in each["message"] for each in listed)
-    assert len(listed) == 2
+    _, refused = told(models.requests("work")[1])
+    assert "there is no tool together" in refused["message"]
     assert bench.made == [("broken", 1)]
 
 
@@ -149,7 +143,7 @@ async def test_fifty_calls_of_one_list_are_made(open_world: Any):
     await open_world(models, [bench.look, together]).run()
 
     assert sorted(n for _, n in bench.made) == list(range(50))
-    (listed,) = told(models.requests("work")[1])
+    listed = told(models.requests("work")[1])
     assert [each["raw"]["n"] for each in listed] == list(range(50))
 
 
@@ -168,7 +162,7 @@ async def test_one_call_of_a_list_waits_for_a_person_after_the_others_were_made(
     state = await world.take_over("run_1")
 
     assert bench.counts == {"look": 2, **({"send": 1} if approve else {})}, "calls that were made are not repeated"
-    (listed,) = told(models.requests("work")[1])
+    listed = told(models.requests("work")[1])
     assert [each.get("raw") for each in listed][::2] == [{"n": 1}, {"n": 2}]
     assert ("too much" in listed[1].get("message", "")) is not approve
     assert state.status is RunStatus.SUCCEEDED
@@ -193,7 +187,7 @@ def delegating(child: Any) -> FakeModels:
             return child(request, facts)
         if not told(request):
             return calls(listing(("helper", {"what": "tea"}), ("look", {"n": 1}), ("helper", {"what": "milk"})))
-        return " ".join(each.get("summary") or each["message"] for each in told(request)[0])
+        return " ".join(each.get("summary") or each["message"] for each in told(request))
 
     return FakeModels(plan(ask("a")), work=work)
 
@@ -272,16 +266,16 @@ NAMED = st.builds(lambda n: ("look", {"n": n}), st.integers(0, 9))
 
 
 @given(st.lists(st.one_of(NAMED, st.lists(NAMED, min_size=1, max_size=5))))
-def test_every_call_has_one_position_whatever_lists_it(reply: list[Any]):
+def test_every_call_has_its_own_place_and_id_whatever_lists_it(reply: list[Any]):
     message = calls(*(listing(*each) if isinstance(each, list) else each for each in reply))
-    turn = Turn("a", 1, 1, message, parallel=frozenset({"together"}))
-    flat: list[tuple[Any, bool]] = []
-    for each in reply:
-        flat += [(args, True) for _, args in each] if isinstance(each, list) else [(each[1], False)]
+    flat = [call for each in reply for call in (each if isinstance(each, list) else [each])]
 
-    assert [(call.arguments, outer is not None) for call, outer in zip(turn.calls, turn.outer, strict=True)] == flat
-    assert [position for span in turn.spans for position in span] == list(range(len(turn.calls)))
-    assert len(turn.spans) == len(message.tool_calls)
+    made = with_listed_calls(message, {"together": together.spec}).tool_calls
+
+    assert [(call.name, call.arguments) for call in made] == flat
+    assert len({call.id for call in made}) == len(made)
+    assert {call.id for call in message.tool_calls} <= {call.id for call in made}, "the first keeps the id of the list"
+    assert with_listed_calls(message, {"together": together.spec}).tool_calls == made, "ids are stable"
 
 
 @pytest.mark.parametrize("approve", ["auto", "ask"])

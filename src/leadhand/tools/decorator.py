@@ -234,8 +234,8 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     :param delegate: a worker carries out the call with the arguments as input and may use every other tool; the
         function itself is not called. While the caller waits, it holds no slot and no budget.
     :param parallel: a call has one argument, ``calls``, a list of ``{"tool": name, "args": {…}}``. These calls are made
-        in parallel, with the rights and approvals of any call, and the result is the list of their results, in the same
-        order; the function itself is not called.
+        in parallel, with the rights and approvals of any call, and each has its own result; the function itself is not
+        called.
     :param polling: its result may change, as that of a job's status does, so a worker may repeat a call. Without it, a
         call whose last two results were the same is not made again.
     :param concurrency: how many calls go on at once, in all processes and on all hosts of a database together.

@@ -14,7 +14,7 @@ from leadhand.core.tool import OF_RUN, CallState, Effect
 from leadhand.core.value import Json, compact_json
 from leadhand.core.work_order import resolved
 from leadhand.engine.log import RunLog
-from leadhand.engine.session.turn import Turn
+from leadhand.engine.session.turn import Turn, with_listed_calls
 from leadhand.ports import Work
 
 ENDING = frozenset({FailureClass.RATE_LIMITED, FailureClass.LOST})
@@ -32,8 +32,7 @@ workers, so that providers reuse the beginning of the prompt."""
 
 def new_turn(work: Work, number: int, message: AssistantMessage, value: Json = None) -> Turn:
     """Return a reply of a model as a turn, of which no call has a result yet."""
-    parallel = frozenset(tool.name for tool in work.definition.tools if tool.parallel)
-    return Turn(work.key, work.attempt.conversation, number, message, value, parallel=parallel)
+    return Turn(work.key, work.attempt.conversation, number, with_listed_calls(message, work.tools), value)
 
 
 def ordered_turn(work: Work, tool: str, args: dict[str, Json], number: int = 0, first: int = 0) -> Turn:
@@ -84,7 +83,7 @@ def idle_turns(work: Work, turns: Sequence[Turn]) -> int:
         return 0
     tools = work.definition.tools
     changing = {tool.name for tool in tools if tool.polling or tool.effect is Effect.ONCE}
-    seen, idle = set[str](), 0
+    seen, idle = set[int](), 0
     for turn in filter(lambda each: each.calls, turns):
         is_new = turn.news - seen or any(turn.calls[position].name in changing for position in turn.done)
         idle = 0 if is_new else idle + 1

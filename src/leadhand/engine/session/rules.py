@@ -25,9 +25,9 @@ Unfit = Callable[[ToolSpec, dict[str, Json]], Failure | None]
 
 
 def tool_of(work: Work, turn: Turn, position: int) -> ToolSpec | None:
-    """Return the tool of a call that can be made; None if there is no such tool, or none that lists the call."""
-    tool, outer = work.tools.get(turn.calls[position].name), turn.outer[position]
-    return None if tool is None or tool.parallel or (outer and outer.name not in work.tools) else tool
+    """Return the tool of a call that can be made; None if there is no such tool, or if it only lists calls."""
+    tool = work.tools.get(turn.calls[position].name)
+    return None if tool is None or tool.parallel else tool
 
 
 def answer_of(work: Work, turn: Turn, position: int) -> CallAnswer | None:
@@ -78,7 +78,7 @@ def refusal(work: Work, turns: Sequence[Turn], turn: Turn, position: int, unfit:
     """Return why a call of one of the turns is not made; None if it is made, or waits."""
     call, tool, answer = turn.calls[position], tool_of(work, turn, position), answer_of(work, turn, position)
     if tool is None:
-        return _unusable(work, call, turn.outer[position])
+        return _unusable(work, call)
     if call.arguments is None:
         return _invalid(_NO_OBJECT, "bad_arguments")
     if answer is not None and not answer.ok:
@@ -127,18 +127,15 @@ def _invalid(message: str, type_: str) -> Failure:
     return Failure.of(message, type_, FailureClass.INVALID)
 
 
-def _unusable(work: Work, call: ToolCall, outer: ToolCall | None) -> Failure:
+def _unusable(work: Work, call: ToolCall) -> Failure:
     """Return why a call has no tool that can be called."""
-    if call.name in work.tools and work.tools[call.name].parallel:
-        message = (
-            _NO_OBJECT if call.arguments is None else f"{call.name} needs calls, which cannot be nested: {_LISTED}"
-        )
-        if work.worker.loop == "code":
-            message = f"code does not call {call.name}: it makes calls at once with asyncio.gather"
-        return _invalid(message, "bad_arguments")
-    name = call.name if outer is None or outer.name in work.tools else outer.name
-    known = ", ".join(sorted(work.tools)) or "none"
-    return _invalid(f"there is no tool {name}; choose from: {known}", "unknown_tool")
+    if call.name not in work.tools:
+        known = ", ".join(sorted(work.tools)) or "none"
+        return _invalid(f"there is no tool {call.name}; choose from: {known}", "unknown_tool")
+    message = _NO_OBJECT if call.arguments is None else f"{call.name} needs calls, which cannot be nested: {_LISTED}"
+    if work.worker.loop == "code":
+        message = f"code does not call {call.name}: it makes calls at once with asyncio.gather"
+    return _invalid(message, "bad_arguments")
 
 
 def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> Failure:

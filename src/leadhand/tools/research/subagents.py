@@ -57,7 +57,7 @@ def subagent_run(task: Task) -> ToolReturn:
 
 @tool(toolset="research", parallel=True)
 def parallel_tool_call(calls: list[InnerCall]) -> None:
-    """Make several tool calls at once, and receive the list of their results in the same order.
+    """Make several tool calls at once, and receive the result of each.
 
     Args:
         calls: The calls, each with the name of a tool and its arguments.
