@@ -14,7 +14,7 @@ from leadhand.core.decide import End, Settle
 from leadhand.core.errors import HOOK_BLOCKED, Failure, FailureClass
 from leadhand.core.events import QuestionAnswered
 from leadhand.core.run import RunStatus
-from leadhand.engine.answer_guard import guarded
+from leadhand.engine.hooks import Hooks
 
 
 async def test_a_request_that_needs_no_tool_is_answered_in_one_call_and_succeeds(open_world: Any):
@@ -104,8 +104,8 @@ async def test_the_same_words_are_an_answer_of_a_worker_that_was_not_told_to_giv
 
 
 async def test_nothing_of_an_answer_that_a_hook_blocks_is_in_the_end_of_its_run():
-    class NoNumbers:
-        async def before_answer(self, _run_id: str, _run: Any, answer: str, _value: Any = None) -> Failure | None:
+    class NoNumbers(Hooks):
+        async def before_answer(self, run_id: str, definition: Any, answer: str, value: Any = None) -> Failure | None:
             return Failure.of("no numbers", HOOK_BLOCKED, FailureClass.REJECTED) if "4711" in answer else None
 
     history = History(definition("exact"))
@@ -114,7 +114,7 @@ async def test_nothing_of_an_answer_that_a_hook_blocks_is_in_the_end_of_its_run(
     history.command(Settle(step="plan"))
     history.policy.next(history.state)
     ended = history.policy.decide(history.state, End(), history.now)
-    (end,) = await guarded(NoNumbers(), history.state, ended)  # type: ignore[arg-type]
+    (end,) = await NoNumbers().guarded(history.state, ended)
 
     assert "4711" in str(ended)
     assert "4711" not in str(end)

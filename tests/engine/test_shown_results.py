@@ -88,18 +88,15 @@ async def test_a_worker_is_shown_the_answer_of_another_as_it_is(open_world: Any,
     assert json.loads(said) == ({"summary": "seven hills"} if ok else {"isError": True, "message": "there is fog"})
 
 
-def test_calls_of_a_list_are_shown_with_the_arguments_with_which_each_was_made():
-    listed = {"calls": [{"tool": "look", "args": {"n": 1}}, {"tool": "look", "args": {"n": 2}}], "more": True}
-    message = AssistantMessage(tool_calls=(ToolCall(id="x", name="many", arguments=listed),))
-    turn = Turn("a", 1, 1, message, parallel=frozenset({"many"}))
+@pytest.mark.parametrize(("hook", "by"), [("", "a person"), ("cap", "the hook cap")])
+def test_the_result_of_a_call_whose_arguments_were_changed_begins_with_a_note(hook: str, by: str):
+    said = tuple(ToolCall(id=f"x{n}", name="look", arguments={"n": n}) for n in (1, 2))
+    turn = Turn("a", 1, 1, AssistantMessage(tool_calls=said))
     turn.done[0] = CallState(call_id="a/t1/c0", tool="look", args={"n": 1}, raw="one")
-    turn.done[1] = CallState(call_id="a/t1/c1", tool="look", args={"n": 3}, raw="three")
-    said, answered = turn.messages(None)
+    turn.done[1] = CallState(call_id="a/t1/c1", tool="look", args={"n": 3}, raw="three", changed_by=hook)
+    shown, *results = turn.messages(None)
 
-    assert isinstance(said, AssistantMessage)
-    assert isinstance(answered, ToolMessage)
-    (call,) = said.tool_calls
-    assert call.arguments == {**listed, "calls": [listed["calls"][0], {"tool": "look", "args": {"n": 3}}]}
-    first, second = json.loads(answered.content)
+    assert shown == turn.message, "the calls are shown as the model wrote them"
+    first, second = (json.loads(each.content) for each in results if isinstance(each, ToolMessage))
     assert "note" not in first
-    assert second["note"]
+    assert [*second.items()] == [("note", f'{by} changed the arguments of this call to {{"n":3}}'), ("raw", "three")]

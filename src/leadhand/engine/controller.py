@@ -24,9 +24,8 @@ from leadhand.core.relations import dozes, ended_by
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.words.failures import out_of_time
-from leadhand.engine.answer_guard import guarded
-from leadhand.engine.batches import Batches
 from leadhand.engine.hooks import Hooks
+from leadhand.engine.loading import Batches
 from leadhand.engine.log import RunLog
 from leadhand.engine.questions import due_questions
 from leadhand.engine.work import work_of
@@ -136,7 +135,7 @@ class Controller:
         events, after = self._decisions(first)
         if not events:
             return False
-        events = await guarded(self._hooks, self._state, events)
+        events = await self._hooks.guarded(self._state, events)
         self._head = head_of(after)
         entries = await self._log.append(*events, epoch=self._epoch, head=self._head)
         while self._state.seq < entries[-1].seq:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from leadhand.core.errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass, UsageError
-from leadhand.core.run import RunDefinition
+from leadhand.core.events import AnyEvent, RunFinished
+from leadhand.core.outcome import failure_gap
+from leadhand.core.run import RunDefinition, RunStatus
+from leadhand.core.state import RunState
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import Json, Unfit, one_line, plain_json, shown
 from leadhand.engine.threads import Threads, contained
@@ -144,6 +147,25 @@ class Hooks:
             return None
         seen = BeforeAnswer(run_id=run_id, request=definition.request, answer=answer, value=copy.deepcopy(value))
         return await self._refused(definition, "before_answer", seen, "the answer")
+
+    async def guarded(self, state: RunState, events: Sequence[AnyEvent]) -> Sequence[AnyEvent]:
+        """Return the events that follow from ``state``; if the last one ends the run, with an answer that its hooks let
+        pass, whatever wrote it, or with the reason why not in place of it."""
+        if not events or not isinstance(end := events[-1], RunFinished):
+            return events
+        failure = await self.before_answer(state.run_id, state.definition, end.answer, end.value)
+        if failure is None:
+            return events
+        withheld = end.evolve(
+            status=RunStatus.CANCELLED if end.status is RunStatus.CANCELLED else RunStatus.FAILED,
+            answer=f"The answer is withheld: {failure.message}.",
+            value=None,
+            sources=(),
+            gaps=(failure_gap("the answer", failure),),
+            failure=failure,
+            judgement=None,
+        )
+        return [*events[:-1], withheld]
 
     async def _refused(self, run: RunDefinition, point: str, seen: Seen, what: str) -> Failure | None:
         """Return why a hook of a run does not let something pass; None if all of them do."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import errno
 import inspect
+import socket
+import ssl
 import threading
 import time
 import traceback
@@ -16,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from leadhand.core.errors import Failure, FailureClass
 from leadhand.engine.tool_returns import described
 from leadhand.flows.seam.passes import blocked, waits_at
 
@@ -24,6 +28,8 @@ _T = TypeVar("_T")
 OURS = Path(__file__).parents[1]
 CLEARING_UP_S = 1.0
 """Seconds that cancelled code has for cleaning up."""
+_UNREACHABLE = (errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH)
+_WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 HOW = "use await in it, or a function without async, which runs on a thread"
 
 
@@ -157,8 +163,36 @@ async def _awaited_on(
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(awaited(), loop))
 
 
-def line_of(error: BaseException) -> str:
-    """Return the last line of the user's own code in the traceback."""
+def failure_of(error: Exception, what: str, how: str) -> Failure:
+    """Return the failure of code of users, ``what`` it is, that raised an error; ``how`` it is fixed.
+
+    Errors of the network may pass by themselves. Those of files, rights and full disks do not.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(OURS)]
-    return f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    line = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    message = f"{what} raised {str(error) if isinstance(error, Ended) else described(error)}{line}"
+    if isinstance(error, _WRONG_PATH):
+        return Failure.of(message, "file", FailureClass.INVALID, "check the path, and that the file is on this machine")
+    if isinstance(error, OSError) and not isinstance(error, PermissionError) and _is_passing(error):
+        kind = "timeout" if isinstance(error, TimeoutError) else "connection"
+        return Failure.of(message, kind, FailureClass.TRANSIENT)
+    if isinstance(error, OSError) and error.errno is not None:
+        return Failure.of(message, "file", FailureClass.UNAVAILABLE)
+    return Failure.of(message, "exception", FailureClass.INVALID, how)
+
+
+def _is_passing(error: OSError) -> bool:
+    """Whether an error is one of a network: itself, or what caused it, as libraries wrap their errors."""
+    found: BaseException | None = error
+    for _ in range(10):  # a chain may be a circle
+        if found is None:
+            break
+        if isinstance(found, ConnectionError | TimeoutError | socket.gaierror | ssl.SSLError):
+            return True
+        if isinstance(found, OSError) and found.errno in _UNREACHABLE:
+            return True
+        reason = getattr(found, "reason", None)  # of urllib.error.URLError
+        found = reason if isinstance(reason, BaseException) else found.__cause__ or found.__context__
+    status = getattr(error, "code", None)  # of urllib.error.HTTPError
+    return isinstance(status, int) and status >= 500

@@ -57,7 +57,7 @@ def test_a_lead_plans_dispatches_reads_and_answers_with_citations(home: Path) ->
     assert [each.url for each in answer.sources] == ["https://example.org/a", "https://example.org/b"]
     assert answer.document["todos"] == done
     assert sorted(each["path"] for each in answer.document["artifacts"]) == ["memory/costs.md", "memory/size.md"]
-    plan, results, tree, listed, file, _ = told(scripted)
+    plan, *results, tree, listed, file, _ = told(scripted)
     assert plan["isError"] is False
     assert [each["artifact_path"] for each in results] == ["memory/size.md", "memory/costs.md"]
     assert not any("passages" in each for each in results)
@@ -126,7 +126,7 @@ def test_a_subagent_that_fails_and_one_that_hangs_reach_the_lead_as_errors_and_r
     answer = research(home, scripted, attempt_timeout=1)
 
     assert answer.status is RunStatus.PARTIAL
-    size, failed, slow = told(scripted)[0]
+    size, failed, slow = told(scripted)
     assert size["summary"] == f"{PASSAGES['aaaaaaaa.1']} [aaaaaaaa.1]"
     assert failed["isError"] is slow["isError"] is True
     assert "away" in failed["message"]
@@ -310,7 +310,7 @@ def test_more_subagents_than_allowed_are_refused_and_the_answer_says_so(home: Pa
     scripted = model(lead=lead(many, SIZE))
     answer = research(home, scripted, max_subagents=3)
 
-    assert [bool(each.get("isError")) for each in told(scripted)[0]] == [False] * 3 + [True] * 2
+    assert [bool(each.get("isError")) for each in told(scripted)] == [False] * 3 + [True] * 2
     assert answer.status is RunStatus.PARTIAL
     (gap,) = answer.gaps
     assert gap.class_ == "exhausted"
@@ -418,7 +418,7 @@ def test_an_unknown_tool_and_malformed_arguments_are_errors_of_their_own_calls(h
     answer = research(home, scripted)
 
     assert answer.status is RunStatus.SUCCEEDED
-    unknown, malformed, (first, second), results = told(scripted)
+    unknown, malformed, first, second, *results = told(scripted)
     assert "no_such_tool" in unknown["message"]
     assert malformed["isError"] is True
     assert "delete_everything" in first["message"]

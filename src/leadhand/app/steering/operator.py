@@ -32,7 +32,6 @@ from leadhand.core.text import listed
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json
 from leadhand.engine import forking
-from leadhand.engine.answer_guard import guarded
 from leadhand.engine.forking import MadeEffect
 from leadhand.engine.gate import argument_problems, supplied_problems
 from leadhand.ports.heads import RunHead
@@ -96,7 +95,7 @@ async def _stopped(runtime: Runtime, state: RunState) -> RunStatus:
         try:
             if (asked := stopping(state)) is not None:
                 ended = decide(state, asked, datetime.now(UTC))
-                events = await guarded(runtime.hooks, state, ended)
+                events = await runtime.hooks.guarded(state, ended)
                 await runtime.log(state.run_id).append(*events, epoch=state.epoch)
         finally:
             await runtime.store.release(state.run_id, state.epoch)

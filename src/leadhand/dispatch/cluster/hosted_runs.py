@@ -16,7 +16,7 @@ from leadhand.core.relations import ended_by
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
-from leadhand.engine.batches import Batches
+from leadhand.engine.loading import Batches
 from leadhand.engine.work import work_of
 from leadhand.flows.seam.run import FunctionRun
 from leadhand.ports import ContextStore, Work

@@ -29,9 +29,8 @@ from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
-from leadhand.engine.system_errors import WRONG_PATH, is_passing
-from leadhand.engine.threads import Ended, OnLoop, Threads, contained, line_of
-from leadhand.engine.tool_returns import Unreadable, described, is_small, returned_value
+from leadhand.engine.threads import OnLoop, Threads, contained, failure_of
+from leadhand.engine.tool_returns import Unreadable, is_small, returned_value
 from leadhand.ports import (
     Caller,
     Clock,
@@ -159,13 +158,11 @@ class ToolCalls:
         used = None if self.hooks.has(run, "after_tool") else cached
         if (found := await self._used_again(log, work, call, used)) is not None:
             return found
-        if not (tool.concurrency or tool.rate):
-            return await self._call(log, work, tool, call, cached)
         async with self.limiter.permit(tool.at_once, log.run_id, priority=run.priority):
             if tool.rate:
                 await self.limiter.pass_rate(tool, log.run_id, run.priority)
-            # While this call waited, another one may have returned what it asks for.
-            found = await self._used_again(log, work, call, used)
+            if tool.concurrency or tool.rate:  # while this call waited, another one may have found what it asks for
+                found = await self._used_again(log, work, call, used)
             return found or await self._call(log, work, tool, call, cached)
 
     async def _used_again(self, log: RunLog, work: Work, call: CallState, name: str | None) -> CallState | None:
@@ -263,26 +260,8 @@ class ToolCalls:
                 if is_small(value):
                     return returned_value(value), None
                 return await self._conversions.run(partial(returned_value, value, abandoned)), None
-        except ToolError as error:
-            if tool.effect is Effect.ONCE and isinstance(error, Unreadable):
-                return None, unreadable(tool.name, error.failure)
-            if tool.effect is Effect.ONCE and error.failure.class_ is FailureClass.TRANSIENT:
-                return None, indeterminate(tool.name)  # such as a connection that was lost during the call
-            return None, error.failure
         except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
-            if not isinstance(error, OSError):
-                return None, _raised(tool, error)
-            if tool.effect is Effect.ONCE:
-                # The call may have happened, or may still happen on its abandoned thread, so it must not be repeated.
-                return None, indeterminate(tool.name)
-            if isinstance(error, TimeIsUp):
-                message = f"{tool.name} did not return within {tool.timeout_s:g} s"
-                more = "try again when its service responds, or give the tool more time: @tool(timeout=…)"
-                return None, Failure.of(message, "timeout", FailureClass.TRANSIENT, more)
-            if not is_passing(error):
-                return None, _raised(tool, error)
-            kind = "timeout" if isinstance(error, TimeoutError) else "connection"
-            return None, Failure.of(f"{tool.name}: {_words(error)}", kind, FailureClass.TRANSIENT)
+            return None, _failure(tool, error)
         finally:
             abandoned.set()
 
@@ -301,16 +280,25 @@ def without_result(
     return ToolReturn(summary=f"{tool.name} was called; {withheld.message}"), None
 
 
-def _raised(tool: ToolSpec, error: Exception) -> Failure:
-    """Return the failure of a call whose tool raised an error that does not pass by itself."""
-    LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
-    message = f"{tool.name} raised {_words(error)}{line_of(error)}"
-    if isinstance(error, WRONG_PATH):
-        return Failure.of(message, "file", FailureClass.INVALID, "check the path, and that the file is on this machine")
-    if isinstance(error, OSError) and error.errno is not None:
-        return Failure.of(message, "file", FailureClass.UNAVAILABLE)
-    how = f"fix the tool; to see the traceback, use leadhand tools call {tool.name} --debug"
-    return Failure.of(message, "exception", FailureClass.INVALID, how)
+def _failure(tool: ToolSpec, error: Exception) -> Failure:
+    """Return the failure of a call whose tool raised an error."""
+    if isinstance(error, ToolError):
+        failure = error.failure
+    elif isinstance(error, TimeIsUp):
+        how = "try again when its service responds, or give the tool more time: @tool(timeout=…)"
+        message = f"{tool.name} did not return within {tool.timeout_s:g} s"
+        failure = Failure.of(message, "timeout", FailureClass.TRANSIENT, how)
+    else:
+        LOGGER.debug("the tool %s raised", tool.name, exc_info=error)
+        how = f"fix the tool; to see the traceback, use leadhand tools call {tool.name} --debug"
+        failure = failure_of(error, tool.name, how)
+    if tool.effect is not Effect.ONCE:
+        return failure
+    if isinstance(error, Unreadable):
+        return unreadable(tool.name, failure)
+    # The call may have happened, or may still happen on its abandoned thread, so it must not be repeated.
+    unsure = isinstance(error, OSError) or failure.class_ is FailureClass.TRANSIENT
+    return indeterminate(tool.name) if unsure else failure
 
 
 def _emit(loop: asyncio.AbstractEventLoop, log: RunLog, attempt: str, message: object) -> None:
@@ -323,10 +311,6 @@ def _delegated(tool: ToolSpec, args: dict[str, Json], work: Work | None) -> Tool
     worker = tool.name if work is not None and work.state.is_worker(tool.name) else None
     key = "" if tool.polling else json.dumps([tool.name, args], sort_keys=True)
     return ToolReturn(asks=(Delegate(title=tool.name, worker=worker, input=args, key=key),))
-
-
-def _words(error: BaseException) -> str:
-    return str(error) if isinstance(error, Ended) else described(error)
 
 
 def _began(work: Work, call: CallState) -> ToolCallBegan:

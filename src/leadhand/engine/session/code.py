@@ -35,9 +35,7 @@ from leadhand.engine.gate import OF_A_SECRET, malformed, schema_problems
 from leadhand.engine.session.answers import completed, failed, too_many_turns, write_again
 from leadhand.engine.session.attempt import Attempt, Parked
 from leadhand.engine.session.conversation import is_final, ordered_turn
-from leadhand.engine.system_errors import is_passing
-from leadhand.engine.threads import CLEARING_UP_S, Ended, contained, line_of, watched
-from leadhand.engine.tool_returns import described
+from leadhand.engine.threads import CLEARING_UP_S, contained, failure_of, watched
 from leadhand.flows.progress_lines import progress_lines
 from leadhand.ports import ModelError
 
@@ -92,12 +90,7 @@ class CodeSession(Attempt):
             message = f"the code of {name} returned what does not fit: {one_line(error)}"
             failure = Failure.of(message, "wrong_result", FailureClass.INVALID, FIX)
         except Exception as error:  # the code is user code: any exception becomes the failure of this attempt
-            words = str(error) if isinstance(error, Ended) else described(error)
-            message = f"the code of {name} raised {words}{line_of(error)}"
-            failure = Failure.of(message, "exception", FailureClass.INVALID, FIX)
-            if isinstance(error, OSError) and is_passing(error):
-                kind = "timeout" if isinstance(error, TimeoutError) else "connection"
-                failure = Failure.of(message, kind, FailureClass.TRANSIENT)
+            failure = failure_of(error, f"the code of {name}", FIX)
         return failed(self._work, failure)
 
     async def _returned(self) -> Any:

@@ -54,9 +54,8 @@ class Host:
 
         Every failure becomes the attempt's result. Raises only for cancellation, or if the log cannot be written.
         """
-        log = self._log(work)
-        log.append(self._started(work))
-        await self._finish(work, log)
+        self._log(work).append(self._started(work))
+        await self.finish(work)
 
     def place(self, work: Work) -> AbstractAsyncContextManager[None]:
         """Return what holds a place of each limit of steps that a run shares with others, before its attempt
@@ -89,9 +88,7 @@ class Host:
 
     async def finish(self, work: Work) -> None:
         """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
-        await self._finish(work, self._log(work))
-
-    async def _finish(self, work: Work, log: RunLog) -> None:
+        log = self._log(work)
         self._tools.limiter.note_waits(log, work.definition.limits.timeout_s)
         try:
             async with Bounded(work.definition.limits.attempt_timeout_s):
@@ -134,39 +131,48 @@ class Host:
 RETURNED = ("results", "as_ordered", "subtasks")
 """What holds the results of subtasks in the briefs of leads."""
 RETURNED_SHARE = 0.4
-"""The part of a lead's context window that large results fill at most."""
+"""The part of a lead's context window that large results fill at most, each its share of it."""
 
 
-Load = Callable[[Json], Awaitable[Json]]
-"""Returns what is shown in place of a reference to large data."""
-
-
-def _shared_out(work: Work, log: RunLog, given: Mapping[str, Json]) -> Load:
-    """Return what loads the large results of a lead's brief: what does not fit into its share of the window is cut."""
-    left = compact_json(given).count(BLOB_KEY)
+async def with_payloads(work: Work, log: RunLog) -> Work:
+    """Return the work with the full results that it needs, and the evidence that it judges, loaded from outside of the
+    log. Of a large result in the brief of a lead, as much of the beginning is shown as fits into its share."""
+    brief = work.brief
+    shares = sum(compact_json(brief[name]).count(BLOB_KEY) for name in RETURNED if name in brief)
     window = work.definition.models.windows.get(work.models[0]) or ASSUMED_WINDOW
-    room = min(int(window * RETURNED_SHARE), context_budget(work.state, work.worker.name) - tokens(dict(work.brief)))
-    room = max(room, 0)
+    needed: dict[str, Json] = {}
 
-    async def load(reference: Json) -> Json:
-        nonlocal left, room
-        share = room // max(left, 1)
-        shown = _beginning(await log.unpack(reference), share)
-        left, room = left - 1, max(room - min(tokens(shown), share), 0)
-        return shown
+    async def whole(reference: Json) -> Json:
+        needed[compact_json(reference)] = data = await log.unpack(reference)
+        return data
 
-    return load
+    async def known(reference: Json) -> Json:  # a flow may show its workers less than they can refer to
+        return needed.get(compact_json(reference), reference)
+
+    async def beginning(reference: Json) -> Json:
+        left = context_budget(work.state, work.worker.name) - tokens(dict(work.brief))
+        return _beginning(await log.unpack(reference), max(min(int(window * RETURNED_SHARE), left), 0) // shares)
+
+    needs = {
+        key: data.model_copy(update={"raw": frozen(await _filled(data.raw, whole))}) if refers(data.raw) else data
+        for key, data in work.needs.items()
+    }
+    if needed or shares:
+        loads = {name: beginning if name in RETURNED and shares else known for name in brief}
+        brief = {name: await _filled(value, loads[name]) for name, value in brief.items()}
+    if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
+        brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}
+    return work if brief is work.brief and not needs else replace(work, needs=needs, brief=brief)
 
 
-async def _filled(value: Any, load: Load, inside: str = "") -> Any:
-    """Return JSON with large data in place of the references to it; with ``inside``, those in fields of this name."""
-    if not inside and blob_of(value) is not None:
+async def _filled(value: Any, load: Callable[[Json], Awaitable[Json]]) -> Any:
+    """Return JSON with what ``load`` returns in place of the references to large data."""
+    if blob_of(value) is not None:
         return await load(value)
     if isinstance(value, Mapping):
-        fields = cast("Mapping[str, Any]", value).items()
-        return {name: await _filled(each, load, "" if name == inside else inside) for name, each in fields}
+        return {name: await _filled(each, load) for name, each in cast("Mapping[str, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [await _filled(each, load, inside) for each in cast("Sequence[Any]", value)]
+        return [await _filled(each, load) for each in cast("Sequence[Any]", value)]
     return value
 
 
@@ -177,29 +183,3 @@ def _beginning(returned: Json, most_tokens: int) -> Json:
     text = returned if isinstance(returned, str) else compact_json(returned)
     most = 3 * most_tokens * len(text) // len(text.encode(errors="replace"))
     return {"note": f"shortened: {len(text):,} characters in all", "beginning": text[:most]}
-
-
-async def with_payloads(work: Work, log: RunLog) -> Work:
-    """Return the work with the full results that it needs, and the evidence that it judges, loaded from outside of the
-    log."""
-    brief = work.brief
-    if returned := {name: brief[name] for name in RETURNED if name in brief and BLOB_KEY in compact_json(brief[name])}:
-        brief = {**brief, **await _filled(returned, _shared_out(work, log, returned), "raw")}
-    if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
-        brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}
-    if not work.needs:
-        return work if brief is work.brief else replace(work, brief=brief)
-    large: dict[str, Json] = {}
-
-    async def loaded(reference: Json) -> Json:
-        large[compact_json(reference)] = data = await log.unpack(reference)
-        return data
-
-    async def known(reference: Json) -> Json:  # a flow may show its workers less than they can refer to
-        return large.get(compact_json(reference), reference)
-
-    needs = {
-        key: data.model_copy(update={"raw": frozen(await _filled(data.raw, loaded))}) if refers(data.raw) else data
-        for key, data in work.needs.items()
-    }
-    return replace(work, needs=needs, brief=await _filled(brief, known) if large else brief)
