@@ -238,7 +238,15 @@ def test_collections_become_lists(value: Any) -> None:
 def test_a_value_is_small_only_if_all_of_it_is_plain_and_seen() -> None:
     source = Source(title="t", url="http://x")
     plain = [None, 1, 1.5, "text", [1, {"a": (2, None)}], ToolReturn(raw=[1], summary="s", sources=(source,))]
-    other = ["x" * SMALL, list(range(SMALL)), 10**30, endless(), {1}, Rows([]), ToolReturn(raw=1, summary="x" * SMALL)]
+    other = [
+        "x" * SMALL,
+        list(range(SMALL)),
+        10 ** (2 * SMALL),
+        endless(),
+        {1},
+        Rows([]),
+        ToolReturn(raw=1, summary="x" * SMALL),
+    ]
     assert [is_small(value) for value in plain] == [True] * len(plain)
     assert [is_small(value) for value in other] == [False] * len(other)
 

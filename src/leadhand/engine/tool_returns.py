@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from threading import Event
 from typing import Any, cast
 
@@ -64,25 +64,15 @@ def returned_value(value: object, abandoned: Event | None = None) -> ToolReturn:
 
 def is_small(value: object) -> bool:
     """Whether a return value is plain data that is certainly converted at once. Looks at few items of a large one."""
-    to_see: list[Any] = [value]
+    room, parts = _Room(SMALL, plain=True), [value]
     if isinstance(value, ToolReturn):
-        to_see = [
-            value.raw,
-            value.summary,
-            *value.asks,
-            *(text for each in value.sources for text in vars(each).values()),
-        ]
-    room = SMALL
-    while to_see and room > 0:
-        each = to_see.pop()
-        room -= 1
-        if isinstance(each, str | list | tuple | dict):
-            room -= len(cast("Sequence[Any]", each))
-            if room > 0 and not isinstance(each, str):
-                to_see += [*each.keys(), *each.values()] if isinstance(each, dict) else each
-        elif not (each is None or isinstance(each, float) or (isinstance(each, int) and each.bit_length() <= 64)):
-            return False
-    return room > 0
+        parts = [value.raw, value.summary, *value.asks, *map(vars, value.sources)]
+    try:
+        for part in parts:
+            room.listed(part)
+    except ToolError:
+        return False
+    return True
 
 
 def described(error: BaseException) -> str:
@@ -94,13 +84,17 @@ def described(error: BaseException) -> str:
 class _Room:
     """Counts the characters of a return value while its generators are read, which may be endless."""
 
-    def __init__(self, characters: int, abandoned: Event | None) -> None:
+    def __init__(self, characters: int, abandoned: Event | None = None, *, plain: bool = False) -> None:
+        """``plain``: anything but plain data is as good as too large."""
         self._most = self._left = characters
-        self._abandoned = abandoned
+        self._abandoned, self._plain = abandoned, plain
 
     def listed(self, value: Json, depth: int = 0) -> Json:
         """Return a value with lists in place of generators and other collections. Raises ToolError."""
-        self._left -= 2 + len(value) if isinstance(value, str | bytes) else 2  # at least: itself and a comma
+        size = (
+            len(value) if isinstance(value, str | bytes) else value.bit_length() // 4 if isinstance(value, int) else 0
+        )
+        self._left -= 2 + size  # at least: itself and a comma
         if self._left < 0:
             self.check(0)
         if self._abandoned is not None and self._abandoned.is_set():
@@ -108,6 +102,8 @@ class _Room:
         if value is None or isinstance(value, str | int | float | bytes):
             return value
         is_mapping = isinstance(value, Mapping)
+        if self._plain and not isinstance(value, list | tuple | dict):
+            self.check(self._most + 1)
         if not is_mapping and not isinstance(value, list | tuple | Set | Iterator):
             return value
         if depth > DEEPEST:

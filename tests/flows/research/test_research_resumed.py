@@ -83,7 +83,15 @@ def test_more_turns_continue_the_lead_and_replace_the_answer_that_stood_in_for_i
     assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, SHOWN, ())
     assert again == ["lead-3", "lead-4"]
     third = next(each for each in scripted.requests if each.worker == "lead" and len(each.messages) == 7)
-    assert [message.role for message in third.messages] == ["system", "user", *["assistant", "tool"] * 2]
+    assert [message.role for message in third.messages] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+        "tool",
+    ]
     assert answer.document["todos"] == first.document["todos"]
     assert answer.document["artifacts"] == first.document["artifacts"]
     assert [each["answer"] for each in answer.document["earlier_answers"]] == [first.text]

@@ -15,8 +15,6 @@ from leadhand.ports import Clock, ContextStore, DatabaseStore
 
 NO_PLACE: AbstractAsyncContextManager[None] = nullcontext()
 """Holds nothing, where there is no limit."""
-GRACE_S = 0.05
-"""Seconds that an attempt waits for a place before it gives its slot back."""
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.02, 0.15
 """The least and the most seconds between two looks at a queue in which others are ahead."""
 REFRESH_S = 1.0
@@ -43,11 +41,12 @@ class Limiter:
         self._clock = clock
         self._queues: dict[str, Queue] = {}
         self._turns: dict[tuple[str, str], Queue] = {}
-        self._waits = Counter[tuple[str, str]]()
+        self.waits = Counter[tuple[str, str]]()
+        """How many calls and attempts of a run wait for the same reason."""
 
     def note_waits(self, log: RunLog, timeout_s: float | None) -> None:
         """Record long waits of this task in the log of its run."""
-        WAITER.set(WAITER.get()._replace(notes=Notes(self._waits, log, timeout_s or LONGEST_WAIT_S)))
+        WAITER.set(WAITER.get()._replace(notes=Notes(self.waits, log, timeout_s or LONGEST_WAIT_S)))
 
     def permit(
         self, limit: SharedLimit | None, run_id: str, most_of_run: int | None = None, priority: int = 0
@@ -90,7 +89,7 @@ class _SharedQueue(Queue):
     """The places that this process holds of a limit, as tickets of a queue in the store, and who waits for one here."""
 
     def __init__(self, limit: SharedLimit, store: DatabaseStore, name: str) -> None:
-        super().__init__(0, name, GRACE_S)
+        super().__init__(0, name)
         self._scope, self.most = limit.scope, limit.most
         self._store = store
         self._held: set[int] = set()

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from leadhand.core.errors import AWAY, HOOK_FAILED, ConfigurationError, Failure, FailureClass
-from leadhand.core.events import ModelCallBegan, ModelCallReturned, NoteEmitted
+from leadhand.core.events import ModelCallBegan, ModelCallReturned
 from leadhand.core.limits import Money, Usage
 from leadhand.core.value import Json, is_object, json_problem
 from leadhand.engine.calls.limiter import Limiter
 from leadhand.engine.calls.pace import Pace
-from leadhand.engine.calls.permits import rest
+from leadhand.engine.calls.permits import Notes, rest
 from leadhand.engine.gate import malformed, without_nulls
 from leadhand.engine.log import RunLog
 from leadhand.engine.work import kept_after
@@ -59,8 +59,6 @@ class ModelCalls:
         self._clock = clock
         self._paces: dict[tuple[str, int | None], Pace] = {}
         self._circuits: dict[tuple[str, str], Failure] = {}
-        self._away: dict[tuple[str, str], datetime] = {}
-        """Since when each run has been waiting for the server of a model."""
 
     async def ask(self, log: RunLog, call: ModelCall, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """Make the call, and return once the reply is committed. Raises :class:`ModelError` with a classed failure.
@@ -76,51 +74,60 @@ class ModelCalls:
         run, key = call.work.definition, (log.run_id, call.request.model)
         profile, limit = self._profile(call.request.model), run.concurrency.of_model(call.request.model)
         pace = self._pace(profile, call.request.model)
+        notes = Notes(self._limiter.waits, log, call.request.patience_s)
         call = call._replace(request=profile.with_reasoning(call.request))
         since, until, interrupted, refused = None, None, 0, False
-        while True:
-            if (circuit := self._circuits.get(key)) is not None:
-                raise _unmade(circuit)
-            queue = pace.queue
-            if pace.failure is not None:
-                until = self._patience(log, call, pace.failure, since)
-            place = queue.permit(log.run_id, priority=run.priority)
-            async with self._limiter.permit(limit, log.run_id, priority=run.priority), place:
-                if queue is not pace.queue or key in self._circuits:
-                    continue  # meanwhile, the server went away, or is back, or the model was refused
-                await pace.rest(until)
-                round_ = pace.round
-                try:  # each request has a reservation and log entries
-                    await self._reserve(log, call, profile)
-                    reply = await self._request(log, call, profile, on_text)
-                except ModelError as error:
-                    failure = error.failure
-                    if isinstance(error, FormRefused) and not refused:
-                        refused = True
-                        continue
-                    interrupted += error.usage is None
-                    if failure.is_away and interrupted <= MOST_INTERRUPTED:
-                        pace.away(queue, failure)
-                        since = since or self._clock.now()
-                        if on_text is not None:
-                            on_text("")  # a part of the answer may have arrived
-                        continue
-                    if failure.class_ is FailureClass.RATE_LIMITED:
-                        await pace.refused(round_, failure.retry_after_s)
-                    elif failure.class_ is FailureClass.UNAVAILABLE and failure.type not in _OF_ONE_WORKER:
-                        self._circuits[key] = failure
-                    if failure.class_ is not FailureClass.EXHAUSTED:  # else the server was not called
-                        self._is_back(log, call, pace)
-                    raise
-                self._is_back(log, call, pace)
-                pace.answered()
-                return reply
+        try:
+            while True:
+                if (circuit := self._circuits.get(key)) is not None:
+                    raise _unmade(circuit)
+                queue = pace.queue
+                if pace.failure is not None:
+                    if since is None:
+                        since = self._clock.now()
+                        notes.begin(
+                            key[1],
+                            f"away, up to {notes.longest_s:g} s: {pace.failure.message} ({_advice(pace.failure)})",
+                        )
+                    until = self._patience(log, call, pace.failure, since)
+                place = queue.permit(log.run_id, priority=run.priority)
+                async with self._limiter.permit(limit, log.run_id, priority=run.priority), place:
+                    if queue is not pace.queue or key in self._circuits:
+                        continue  # meanwhile, the server went away, or is back, or the model was refused
+                    await pace.rest(until)
+                    round_ = pace.round
+                    try:  # each request has a reservation and log entries
+                        await self._reserve(log, call, profile)
+                        reply = await self._request(log, call, profile, on_text)
+                    except ModelError as error:
+                        failure = error.failure
+                        if isinstance(error, FormRefused) and not refused:
+                            refused = True
+                            continue
+                        interrupted += error.usage is None
+                        if failure.is_away and interrupted <= MOST_INTERRUPTED:
+                            pace.away(queue, failure)
+                            if on_text is not None:
+                                on_text("")  # a part of the answer may have arrived
+                            continue
+                        if failure.class_ is FailureClass.RATE_LIMITED:
+                            await pace.refused(round_, failure.retry_after_s)
+                        elif failure.class_ is FailureClass.UNAVAILABLE and failure.type not in _OF_ONE_WORKER:
+                            self._circuits[key] = failure
+                        if failure.class_ is not FailureClass.EXHAUSTED:  # else the server was not called
+                            pace.back()
+                        raise
+                    pace.back()
+                    pace.answered()
+                    return reply
+        finally:
+            if since is not None:
+                notes.end(key[1])
 
     def forget(self, run_id: str) -> None:
         """Close the circuits of a run that is no longer driven here, so that a resumed run tries its models again."""
-        for marks in (self._circuits, self._away):
-            for key in [key for key in marks if key[0] == run_id]:
-                del marks[key]
+        for key in [key for key in self._circuits if key[0] == run_id]:
+            del self._circuits[key]
 
     def _profile(self, model: str) -> ModelProfile:
         try:
@@ -136,32 +143,18 @@ class ModelCalls:
             found = self._paces[name, slots] = Pace(name, self._store, self._clock, slots)
         return found
 
-    def _patience(self, log: RunLog, call: ModelCall, cause: Failure, since: datetime | None) -> datetime:
-        """Return until when a call waits for a server that is away.
+    def _patience(self, log: RunLog, call: ModelCall, cause: Failure, since: datetime) -> datetime:
+        """Return until when a call waits for a server that has been away for it ``since`` then.
 
-        Raises ModelError when the run, or this call ``since`` its first failure, has waited for ``patience_s``.
+        Raises ModelError after ``patience_s``: then the run does not call the model again.
         """
-        key, patience_s, now = (log.run_id, call.request.model), call.request.patience_s, self._clock.now()
-        advice = CHECK if cause.next_action == cause.class_.action else cause.next_action
-        if key not in self._away:
-            self._away[key] = now
-            message = f"waiting up to {patience_s:g} s for {key[1]}, which is away: {cause.message} ({advice})"
-            log.append(NoteEmitted(attempt=call.attempt, message=message, waits_for=key[1], waits_s=patience_s))
-        until = min(self._away[key], since or now) + timedelta(seconds=patience_s)
-        if now < until:
+        model, patience_s, now = call.request.model, call.request.patience_s, self._clock.now()
+        if now < (until := since + timedelta(seconds=patience_s)):
             return until
-        message = f"{key[1]} was away for {patience_s:g} s: {cause.message}"
-        failure = Failure.of(message, AWAY, FailureClass.TRANSIENT, f"{advice}; then retry the run")
-        if self._away[key] + timedelta(seconds=patience_s) <= now:
-            self._circuits[key] = failure
+        message = f"{model} was away for {patience_s:g} s: {cause.message}"
+        failure = Failure.of(message, AWAY, FailureClass.TRANSIENT, f"{_advice(cause)}; then retry the run")
+        self._circuits[log.run_id, model] = failure
         raise _unmade(failure)
-
-    def _is_back(self, log: RunLog, call: ModelCall, pace: Pace) -> None:
-        """Record that the server of a model answered."""
-        model = call.request.model
-        pace.back()
-        if self._away and self._away.pop((log.run_id, model), None) is not None:
-            log.append(NoteEmitted(attempt=call.attempt, message=f"{model} answers again", waits_for=model))
 
     async def _reserve(self, log: RunLog, call: ModelCall, profile: ModelProfile) -> None:
         """Record the start of a call with its reservation."""
@@ -235,6 +228,11 @@ class ModelCalls:
             assert failed is not None
             raise failed
         return reply
+
+
+def _advice(cause: Failure) -> str:
+    """Return what a person can do about a server that is away."""
+    return CHECK if cause.next_action == cause.class_.action else cause.next_action
 
 
 def _reservation(profile: ModelProfile, request: ModelRequest, *, needs_price: bool) -> Money:

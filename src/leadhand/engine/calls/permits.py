@@ -174,10 +174,10 @@ class Queue:
     these to the one whose last turn was longest ago, so that a large run does not keep a small one waiting.
     """
 
-    def __init__(self, most: int, name: str = "", grace_s: float = 0.0) -> None:
-        """``name`` says what a place is, in the record of a long wait. Permits keep their slots for ``grace_s``."""
+    def __init__(self, most: int, name: str = "") -> None:
+        """``name`` says what a place is, in the record of a long wait."""
         self.most = self.free = most
-        self.name, self.grace_s = name, grace_s
+        self.name = name
         self._served = 0
         self._runs: dict[str, _Run] = {}
 
@@ -301,12 +301,8 @@ class Permit:
 
     async def _wait(self, turn: asyncio.Future[None]) -> None:
         queue = self._queue
-        if queue.grace_s:
-            await asyncio.wait((turn,), timeout=queue.grace_s)
-        if not turn.done():
-            async with outside(queue.name, lambda: f"{queue.in_use:,} of {queue.most:,} in use"):
-                await turn
-        turn.result()
+        async with outside(queue.name, lambda: f"{queue.in_use:,} of {queue.most:,} in use"):
+            await turn
 
     def _leave(self) -> None:
         if self.is_held:

@@ -61,16 +61,12 @@ class Session(Attempt):
         """Whether the step is the call of a tool and nothing else: no model is asked."""
         return self._work.step.kind == "call"
 
-    @property
-    def _one_reply(self) -> bool:
-        return self._work.worker.loop == "reply"
-
     async def carry_out(self) -> AttemptReturned:
         """Return the end of the attempt. Raises :class:`Parked` if it has to wait."""
         try:
             return await self._carry_out()
         except (ModelError, FlowError) as error:
-            return self._failed(error.failure)
+            return answers.failed(self._work, error.failure)
 
     async def _carry_out(self) -> AttemptReturned:
         work, rejected, feedback = self._work, -1, self._work.attempt.feedback
@@ -78,7 +74,7 @@ class Session(Attempt):
         self._turns = await conversation.rebuilt(work, self._log)
         if self._turns:
             rules.refuse_again(work, self._turns, self._unfit)
-        if self._one_reply:  # every reply of the lineage was a complete answer; check the last one again
+        if work.worker.loop == "reply":  # every reply of the lineage was a complete answer; check the last one again
             self._objections = max(self._replies - 1, 0)
         if self._turns and feedback:
             # The last answer of the lineage was not accepted: continue the conversation with the reason.
@@ -138,13 +134,13 @@ class Session(Attempt):
                 or failure.class_ in conversation.ENDING
                 or (self._work.names(result.tool) and failure.class_ is not FailureClass.INVALID)
             ):
-                return self._failed(failure)
+                return answers.failed(self._work, failure)
         return None
 
     async def _answered(self, turn: Turn) -> AttemptReturned | None:
         """Return the result if the turn ends the attempt: the subtask's own call is enough, or the model answered."""
         work, text, log = self._work, turn.message.text.strip(), self._log
-        if turn.message.tool_calls and ((result := self._of_call(turn)) is not None or not self._one_reply):
+        if turn.message.tool_calls and ((result := self._of_call(turn)) is not None or work.worker.loop != "reply"):
             return result
         withheld, made = await self._withheld(turn), self._made()
         problems = answers.problems_of(work, made, turn)
@@ -163,9 +159,9 @@ class Session(Attempt):
         turn.objection = answers.asked_for_again(work, made, turn, problems)
         failure = answers.not_accepted(work, made, turn, problems)
         if withheld is not None and self._objections > 1:
-            return self._failed(withheld)
+            return answers.failed(self._work, withheld)
         if self._objections > work.definition.limits.max_repairs:
-            return self._failed(failure)
+            return answers.failed(self._work, failure)
         if self._replies < work.max_turns:
             log.append(NoteEmitted(attempt=work.attempt.attempt, message=failure.message, refused=True))
         return None
@@ -200,9 +196,6 @@ class Session(Attempt):
     def _ok(self, summary: str, value: Json = None, shaped: Json = None) -> AttemptReturned:
         return answers.completed(self._work, self._made(), summary, value, shaped)
 
-    def _failed(self, failure: Failure) -> AttemptReturned:
-        return answers.failed(self._work, failure)
-
     def _no_answer(self, lapse: Failure) -> AttemptReturned:
         """Return the end of an attempt without an answer, with the error of the ordered call, or of the last one."""
         made = self._made()
@@ -210,10 +203,10 @@ class Session(Attempt):
         errors = [call.failure for call in made if call.failure is not None]
         error = proof if proof is not None and proof.type != "unproven" else errors[-1] if errors else None
         if error is None:
-            return self._failed(lapse)
+            return answers.failed(self._work, lapse)
         if lapse.type == "gave_up":
-            return self._failed(error)
-        return self._failed(lapse.evolve(message=f"{lapse.message}; the last error: {error.message}"))
+            return answers.failed(self._work, error)
+        return answers.failed(self._work, lapse.evolve(message=f"{lapse.message}; the last error: {error.message}"))
 
     @property
     def _gives_up_in_words(self) -> bool:
