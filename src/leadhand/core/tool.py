@@ -140,7 +140,7 @@ class ToolSpec(Value):
 
     ``parameters`` is the JSON schema of the arguments, an object. ``toolset`` names its group. ``delegate``: a worker
     carries out a call as a child step; the one of this name, else another like the caller. ``parallel``: a call is
-    ``{"calls": [{"tool": …, "args": {…}}]}``, and its result the list of their results. ``polling``: the result may
+    ``{"calls": [{"tool": …, "args": {…}}]}``, and these calls replace it. ``polling``: the result may
     change, so a worker may repeat a call. ``retries`` is how often a ``transient`` failure is retried. Without its own
     ``approval`` policy, the run's applies. ``import_path`` (``module:name``) and ``fingerprint`` identify its code.
     ``concurrency`` is how many of its calls go on at once and ``rate`` how many begin in a span of time (``10/s``), in

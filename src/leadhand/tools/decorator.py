@@ -236,8 +236,8 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
     :param parallel: a call has one argument, ``calls``, a list of ``{"tool": name, "args": {…}}``. These calls are made
         in parallel, with the rights and approvals of any call, and each has its own result; the function itself is not
         called.
-    :param polling: its result may change, as that of a job's status does, so a worker may repeat a call. Without it, a
-        call whose last two results were the same is not made again.
+    :param polling: its result may change, as that of a job's status does, so a worker may repeat a call. Without it, an
+        attempt ends after three turns in a row that bring nothing new.
     :param concurrency: how many calls go on at once, in all processes and on all hosts of a database together.
     :param rate: how many calls begin in a span of time, together as well: ``10/s``, ``100/min``, ``500/h`` or
         ``1000/day``. Calls are spread evenly. Waiting takes no slot and no part of a timeout.
