@@ -58,8 +58,8 @@ class CodeSession(Attempt):
         self._equal = Counter[int]()
         self._made: list[CallState] = []
         self._open: set[asyncio.Task[Any]] = set()
-        self._held: list[OpenCall] = []
-        self._waiting = 0
+        self._held: list[tuple[OpenCall, ...]] = []
+        """The calls for which each task that cannot go on waits."""
         self._is_over = False
         self._loop = asyncio.get_running_loop()
         self._parked: asyncio.Future[None] = self._loop.create_future()
@@ -71,7 +71,7 @@ class CodeSession(Attempt):
         try:
             await asyncio.wait({running, self._parked}, return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
-                raise Parked(tuple(self._held))
+                raise Parked(tuple(call for calls in self._held for call in calls))
         finally:  # open calls are stopped, and later ones refused: code may ignore that it was cancelled
             self._is_over = True
             running.cancel()
@@ -197,8 +197,7 @@ class CodeSession(Attempt):
         try:
             return await call
         except Parked as parked:
-            self._held += parked.open_calls
-            self._waiting += 1
+            self._held.append(parked.open_calls)
             self._loop.call_soon(self._park)
             return await self._loop.create_future()
         finally:
@@ -206,7 +205,7 @@ class CodeSession(Attempt):
             self._loop.call_soon(self._park)
 
     def _park(self) -> None:
-        if 0 < self._waiting == len(self._open) and not self._parked.done():
+        if 0 < len(self._held) == len(self._open) and not self._parked.done():
             self._parked.set_result(None)
 
 

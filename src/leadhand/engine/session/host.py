@@ -139,7 +139,7 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
     log. Of a large result in the brief of a lead, as much of the beginning is shown as fits into its share."""
     brief = work.brief
     shares = sum(compact_json(brief[name]).count(BLOB_KEY) for name in RETURNED if name in brief)
-    window = work.definition.models.windows.get(work.models[0]) or ASSUMED_WINDOW
+    share = _room(work) // shares if shares else 0
     needed: dict[str, Json] = {}
 
     async def whole(reference: Json) -> Json:
@@ -150,8 +150,7 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
         return needed.get(compact_json(reference), reference)
 
     async def beginning(reference: Json) -> Json:
-        left = context_budget(work.state, work.worker.name) - tokens(dict(work.brief))
-        return _beginning(await log.unpack(reference), max(min(int(window * RETURNED_SHARE), left), 0) // shares)
+        return _beginning(await log.unpack(reference), share)
 
     needs = {
         key: data.model_copy(update={"raw": frozen(await _filled(data.raw, whole))}) if refers(data.raw) else data
@@ -163,6 +162,13 @@ async def with_payloads(work: Work, log: RunLog) -> Work:
     if work.worker.name == JUDGE and (evidence := brief.get("evidence")):
         brief = {**brief, "evidence": {key: cut_to_part(await log.unpack(each)) for key, each in evidence.items()}}
     return work if brief is work.brief and not needs else replace(work, needs=needs, brief=brief)
+
+
+def _room(work: Work) -> int:
+    """Return how many tokens large results may fill in the brief of a lead."""
+    window = work.definition.models.windows.get(work.models[0]) or ASSUMED_WINDOW
+    left = context_budget(work.state, work.worker.name) - tokens(dict(work.brief))
+    return max(min(int(window * RETURNED_SHARE), left), 0)
 
 
 async def _filled(value: Any, load: Callable[[Json], Awaitable[Json]]) -> Any:
