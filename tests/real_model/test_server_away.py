@@ -26,7 +26,9 @@ async def seen(run: Run, what: Callable[[object], bool]) -> None:
 
 
 def is_away(event: object) -> bool:
-    return isinstance(event, NoteEmitted) and "which is away" in event.message
+    return (
+        isinstance(event, NoteEmitted) and f"waiting for {MODEL}: away" in event.message and event.waits_s is not None
+    )
 
 
 def is_done(event: object) -> bool:
@@ -75,7 +77,7 @@ async def test_a_server_that_starts_late_is_waited_for(own_server: ModelServer):
         document, entries = await finished(run)
 
     notes = [entry.event.message for entry in entries if isinstance(entry.event, NoteEmitted)]
-    assert notes[-1] == f"{MODEL} answers again"
+    assert notes[-1] == f"no longer waiting for {MODEL}"
     assert document["status"] == "succeeded"
 
 
@@ -89,7 +91,7 @@ async def test_a_run_whose_server_stays_away_says_so_and_the_retry_that_it_names
     (gap,) = run.json["gaps"]
     assert "was away for 1 s" in gap["reason"]
     assert "retry the run" in gap["next_action"]
-    assert "which is away" in run.err
+    assert f"waiting for {MODEL}: away" in run.err
 
     own_server.start()
     again = await leadhand("runs", "retry", run.json["run_id"], "--flows", FLOWS, "--json")
