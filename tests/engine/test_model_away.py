@@ -59,7 +59,7 @@ async def test_a_server_that_is_away_is_waited_for_and_no_attempt_is_used_up(ope
     assert models.probes[together:] == [1, 3, 7, 15, 31, 61, 91], "one at a time, after 1, 2, 4 … 30 s"
     away, back = (note.message for note in await world.events(NoteEmitted))
     assert all(each in away for each in ("fake", "300 s", "gone", "check that the server runs"))
-    assert back == f"no longer waiting for {models.requests('work')[0].model}"
+    assert back.startswith("no longer waiting for fake")
 
 
 async def test_a_server_that_does_not_come_back_is_one_failure_with_its_cause_and_next_step(open_world: Any):
