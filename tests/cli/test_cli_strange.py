@@ -158,10 +158,10 @@ def test_the_doctor_notices_a_home_that_cannot_be_written(leadhand: Any) -> None
 
 
 def test_the_doctor_notices_a_database_that_cannot_be_written(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def refuse(_: object) -> None:
+    async def refuse(*_: object) -> None:
         raise StoreError("leadhand.db is read-only", "make it writable")
 
-    monkeypatch.setattr(SqlContextStore, "check_writable", refuse)
+    monkeypatch.setattr(SqlContextStore, "cache", refuse)
     found = leadhand("doctor", "--json").json
     failure = {"check": "database", "level": "fail", "what": "leadhand.db is read-only", "how": "make it writable"}
     assert failure in found

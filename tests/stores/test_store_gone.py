@@ -48,7 +48,7 @@ async def test_a_database_that_is_gone_takes_no_more_writes(sqlite_url: str, tmp
             with pytest.raises(StoreError, match="was deleted or replaced"):
                 await store.append("run-1", pauses("a"))
         with pytest.raises(StoreError):
-            await store.check_writable()
+            await store.cache("k", 1, 60)
         path.unlink(missing_ok=True)
         kept.rename(path)  # it is back
         await store.append("run-1", pauses("a"))

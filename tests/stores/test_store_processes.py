@@ -100,7 +100,7 @@ async def test_a_forked_child_neither_keeps_its_parent_alive_nor_uses_its_store(
     warnings.simplefilter("ignore")  # later Pythons warn of forking beside threads
 
     async def parent():
-        store = await open_store(url)
+        store = await open_store(url, heartbeat_limit_s=1.0)
         await store.create("run-1", started())
         await store.read("run-1")
         await anext(store.follow("run-1"))

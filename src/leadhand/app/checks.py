@@ -146,7 +146,7 @@ async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterat
     try:
         async with aclosing(await open_store(set_up.database, reading=True)) as store:
             try:
-                await store.check_writable()
+                await check_writable(store)
             except StoreError as error:
                 yield failed("database", error)
             yield _place(set_up, store.name, VERSION)

@@ -232,8 +232,8 @@ class DatabaseStore(ContextStore, Protocol):
         """
         ...
 
-    async def damage(self, *, thorough: bool = True) -> list[str]:
-        """Return what is damaged, a sentence each; unless ``thorough``, only missing events, which is quick."""
+    async def damage(self) -> list[str]:
+        """Return what is damaged, a sentence each. Reads everything."""
         ...
 
     async def back_up(self, target: Path) -> None:

@@ -8,17 +8,15 @@ they differ, a :class:`Dialect` has the words of each.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
-from weakref import WeakSet
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from leadhand.core.errors import StoreError, UsageError
+from leadhand.core.errors import StoreError
 from leadhand.ports.hosts import HostLine
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 
 class Unavailable(StoreError):
@@ -96,19 +94,6 @@ class Connection(Protocol):
         """Yield what other sessions send on the channels that this one listens to, for ``wait_s`` seconds."""
         yield from ()
 
-    def damaged_pages(self) -> list[str]:
-        """Return what is wrong with the pages of the database; a server checks its own."""
-        return []
-
-    def copy_to(self, path: Path) -> None:
-        """Copy the database to a file, as of one moment, while others use it. Raises UsageError for a server."""
-        raise UsageError(
-            "`leadhand backup` copies SQLite databases only", "back up PostgreSQL with its own tool, pg_dump"
-        )
-
-    def give_back(self) -> None:
-        """Return the space of deleted rows to the file system, if there is much; a server does so itself."""
-
     def close(self) -> None: ...
 
 
@@ -139,6 +124,9 @@ class Hold(Protocol):
         """End the hold; a second call does nothing."""
         ...
 
+    def after_fork_in_child(self) -> None:
+        """Let go of what a forked child inherits, without ending the hold of its parent."""
+
 
 class Database(Protocol):
     """One database: its place, and how to connect to it."""
@@ -158,20 +146,6 @@ class Database(Protocol):
     def hold(self) -> Hold:
         """Return a new hold, not yet taken."""
         ...
-
-
-_inherited: WeakSet[Any] = WeakSet()
-close_in_forked_child = _inherited.add
-"""Call ``after_fork_in_child()`` of an object in every process that is forked while the object exists."""
-
-
-def _close_all() -> None:
-    for thing in list(_inherited):
-        thing.after_fork_in_child()
-    _inherited.clear()
-
-
-os.register_at_fork(after_in_child=_close_all)
 
 
 LARGEST_STATEMENT = 1_024
@@ -220,6 +194,6 @@ def among(key: str, rows: Sequence[Row]) -> Iterator[tuple[str, list[object]]]:
         yield f"({key}) IN ({values})", list(chain.from_iterable(portion))
 
 
-def batched(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+def batched(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Yield the rows in portions of ``size``."""
     return (rows[start : start + size] for start in range(0, len(rows), size))

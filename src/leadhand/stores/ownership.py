@@ -13,7 +13,7 @@ from pathlib import Path
 
 from leadhand.core.errors import StoreError
 
-from .connection import Connection, Hold, close_in_forked_child
+from .connection import Connection, Hold
 
 
 def new_host() -> str:
@@ -42,7 +42,6 @@ class LockFileHold(Hold):
                 f"cannot write in {self._directory}: {error.strerror or error}",
                 "make the directory of the database writable, or choose another database with --database",
             ) from error
-        close_in_forked_child(self)
         for path in self._directory.glob("*.lock"):
             if path != self._path(self.host):
                 self._alive(path)  # removes the files of dead hosts
@@ -58,7 +57,7 @@ class LockFileHold(Hold):
             os.close(descriptor)
 
     def after_fork_in_child(self) -> None:
-        """Close the child's copy of the descriptor, or the lock outlives the parent; unlocking would release it."""
+        # The lock would outlive the parent while the child has a copy of the descriptor; unlocking would release it.
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)

@@ -20,7 +20,7 @@ LOOKING_S = 1.0
 """Seconds between two checks that the processes in a queue are alive."""
 # Locks the queue until the commit, so that no ticket is committed after a later one.
 NUMBER = (
-    "INSERT INTO gates (name, free_at, used_at, last_ticket) VALUES (?, 0, 0, ?)"
+    "INSERT INTO gates (name, free_at, last_ticket) VALUES (?, 0, ?)"
     " ON CONFLICT (name) DO UPDATE SET last_ticket = gates.last_ticket + ? RETURNING last_ticket"
 )
 GIVE = (

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from leadhand.core.errors import ConfigurationError, StoreError
+import re
+
+from leadhand.core.errors import StoreError
 
 from .connection import Connection, Corrupt, Database
 
 VERSION = 1
 """The version of these tables. A database of another version is refused."""
-TABLES = frozenset(
-    {
-        *("meta", "runs", "events", "reservations", "blobs", "gates", "cache"),
-        *("records", "allowances", "shared_accounts", "deliveries", "places", "hosts", "run_texts"),
-    }
-)
 
 
 def _amounts(*names: str, null: str = " NOT NULL") -> str:
@@ -29,7 +25,7 @@ def _amounts(*names: str, null: str = " NOT NULL") -> str:
 # and after it. ``label_words`` are the words of the name and the request, with a space before each.
 # events: only those that end an attempt are looked up by subject, so only they need an index.
 # reservations: ``scopes`` are what a reservation was taken from, besides the run: a JSON list, empty text for none.
-# gates: ``used_at`` is when a gate was last used, which shows that the clock was put back since.
+# blobs: ``used_at`` is when content was last written, or asked for by a run that will name it.
 # places: the queues of shared limits: a ticket holds a place or waits for one; see places.py.
 # records: API keys, whose ``record_key`` is the SHA-256 of the key and whose name is NULL once they are revoked, and
 # webhooks, with secrets as they are, since they sign.
@@ -65,11 +61,8 @@ CREATE TABLE reservations (
     tokens BIGINT NOT NULL, nanousd BIGINT NOT NULL, scopes TEXT NOT NULL, shared TEXT NOT NULL,
     PRIMARY KEY (run_id, attempt, call_id)
 );
-CREATE TABLE blobs (digest TEXT NOT NULL PRIMARY KEY, body BYTES NOT NULL);
-CREATE TABLE gates (
-    name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL, used_at BIGINT NOT NULL,
-    last_ticket BIGINT NOT NULL DEFAULT 0
-);
+CREATE TABLE blobs (digest TEXT NOT NULL PRIMARY KEY, used_at BIGINT NOT NULL, body BYTES NOT NULL);
+CREATE TABLE gates (name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL, last_ticket BIGINT NOT NULL DEFAULT 0);
 CREATE TABLE places (
     name TEXT NOT NULL, ticket BIGINT NOT NULL, host TEXT NOT NULL, priority BIGINT NOT NULL, held BIGINT NOT NULL,
     PRIMARY KEY (name, ticket)
@@ -99,6 +92,7 @@ CREATE TABLE hosts (
 CREATE TABLE run_texts (id ROW_ID, run_id TEXT NOT NULL, seq BIGINT NOT NULL, words TEXT);
 CREATE INDEX run_texts_of_run ON run_texts (run_id, seq);
 """
+TABLES = frozenset(re.findall(r"CREATE TABLE (\w+)", EVERYWHERE))
 
 IN_FILE = """
 CREATE VIRTUAL TABLE run_words USING fts5(words, content='run_texts', content_rowid='id', columnsize=0,
@@ -121,19 +115,18 @@ def is_created(connection: Connection, database: Database) -> bool:
     Raises StoreError for a database that is damaged, of another program, or of another version.
     """
     there = {str(name) for (name,) in connection.execute(database.dialect.tables)}
-    if missing := TABLES - there:
-        if len(missing) * 2 < len(TABLES):  # another program does not have most of these tables by chance
-            raise _damaged(database, f"it lacks the tables of {', '.join(sorted(missing))}")
-        if there & TABLES or (there and database.dialect.alone):
-            raise StoreError(
-                f"{database.name} has tables of another program ({', '.join(sorted(there)[:3])}, …)",
-                "use a separate database for Leadhand"
-                + ("" if database.dialect.alone else ", or a schema: …?options=-csearch_path%3Dleadhand"),
-            )
+    if there.isdisjoint(TABLES) and not (there and database.dialect.alone):
         return False
+    if missing := TABLES - there:
+        raise Corrupt(
+            f"{database.name} is damaged, or of another program: it has {', '.join(sorted(there)[:3])}, …, but not"
+            f" {', '.join(sorted(missing))}",
+            "choose another with --database (in PostgreSQL, a schema: …?options=-csearch_path%3Dleadhand), or restore"
+            " it from a backup",
+        )
     versions = [version for (version,) in connection.execute("SELECT version FROM meta")]
     if len(versions) != 1 or not isinstance(versions[0], int):
-        raise _damaged(database, "its table meta has no schema version")
+        raise Corrupt(f"{database.name} is damaged: its table meta has no schema version", "restore it from a backup")
     if versions[0] != VERSION:
         other = "upgrade: pip install -U leadhand" if versions[0] > VERSION else "install that release"
         raise StoreError(
@@ -144,7 +137,7 @@ def is_created(connection: Connection, database: Database) -> bool:
 
 
 def create(connection: Connection, database: Database) -> None:
-    """Create the tables, in one transaction, unless another process has. Raises StoreError, ConfigurationError."""
+    """Create the tables, in one transaction, unless another process has. Raises StoreError."""
     dialect = database.dialect
     connection.begin()
     try:
@@ -165,23 +158,8 @@ def create_tables(connection: Connection, *, alone: bool) -> None:
     for statement in (tables + (IN_FILE if alone else ON_SERVER)).split(";\n"):
         if statement.strip():
             connection.execute(statement)
-    if not alone:
-        _create_queue(connection)
-    connection.execute("INSERT INTO meta (version) VALUES (?)", (VERSION,))
-
-
-def _create_queue(connection: Connection) -> None:
-    """Create the tables and functions of Procrastinate 3.10, by its own script. Raises ConfigurationError."""
-    try:
+    if not alone:  # the queue, by the script of Procrastinate 3.10
         from procrastinate.schema import SchemaManager
-    except ImportError as error:
-        raise ConfigurationError(
-            "a postgresql:// database needs the package procrastinate, which is not installed",
-            'run: pip install "leadhand[postgres]"',
-        ) from error
-    connection.execute(SchemaManager.get_schema())
 
-
-def _damaged(database: Database, what: str) -> Corrupt:
-    how = "restore it from a backup, or choose another with --database (this one was not touched)"
-    return Corrupt(f"{database.name} is damaged: {what}", how)
+        connection.execute(SchemaManager.get_schema())
+    connection.execute("INSERT INTO meta (version) VALUES (?)", (VERSION,))

@@ -1,18 +1,18 @@
 """The context store in a database: implements the port with the other modules of this package."""
 
-# ruff: noqa: S608 - SQL is built from constants only; data are parameters
-
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
+from weakref import WeakSet
 
 from leadhand.core.artifact import FileVersion, digest_of
 from leadhand.core.errors import StoreError
@@ -25,8 +25,8 @@ from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
 from leadhand.ports.webhooks import Delivery
 
 from . import records, search, side_tables, upkeep
-from .codec import encode, read_entries, stored
-from .connection import Database, ReadOnly, Row, Unavailable, close_in_forked_child
+from .codec import encode, microseconds, read_entries, stored
+from .connection import Database, ReadOnly, Row, Unavailable, batched
 from .followers import Followers
 from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
 from .places import Queues, places
@@ -35,12 +35,22 @@ from .postgres.messages import Hear, MessageBus
 from .schema import is_created
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
-from .upkeep import UNNAMED_S
 from .writer import SideWrite, Writer
 
 LOGGER = logging.getLogger("leadhand")
 PATIENCE_S = 60.0
 """Seconds that a store waits for a database that is locked or cannot be reached, unless its opener says otherwise."""
+
+
+_open_stores: WeakSet[SqlContextStore] = WeakSet()
+
+
+def _refuse_in_child() -> None:
+    for store in list(_open_stores):
+        store.after_fork_in_child()
+
+
+os.register_at_fork(after_in_child=_refuse_in_child)
 
 
 def utc_now() -> datetime:
@@ -63,16 +73,14 @@ class SqlContextStore:
         self._patience_s = patience_s
         self._hold = database.hold()
         self._now = now
-        self._keeper = side_tables.Keeper(database.dialect)
         self._queues = Queues(self._hold)
         self._set_up(None)
 
     def _set_up(self, closed: StoreError | None) -> None:
         """Create the parts with their own threads; with ``closed``, they refuse every call with that error."""
         self._readers = Readers(self._database, closed, self._patience_s)
-        self._watching = Readers(self._database, closed, 0.0, threads=1)
         self._bus = MessageBus(self._database)
-        self._followers = Followers(self.read, self._watching, closed)
+        self._followers = Followers(self.read, self._readers, closed)
         self._writer = Writer(self._database, self._hold, self._now, self._followers.publish, closed, self._patience_s)
 
     @property
@@ -95,7 +103,7 @@ class SqlContextStore:
         except ReadOnly:
             if not reading or not await self._readers.ask(is_created, self._database):
                 raise
-        close_in_forked_child(self)
+        _open_stores.add(self)
 
     @property
     def is_shared(self) -> bool:
@@ -206,33 +214,18 @@ class SqlContextStore:
 
     async def put_blob(self, content: bytes) -> str:
         digest = digest_of(content)
-        await self.cache(f"artifact {digest}", None, UNNAMED_S)
-        insert = "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
-        await self._change(f"6 {digest}", insert, digest, content)
+        rows = [(digest, microseconds(self._now()), content)]
+        await self._write_beside(f"6 {digest}", upkeep.BLOBS.insert, rows, upkeep.KEEP)
         return digest
 
     async def keep_blobs(self, digests: Collection[str]) -> set[str]:
-        return await self._write_beside("3 artifact", self._keeper.keep_blobs, sorted(digests), UNNAMED_S)
+        return await self._write_beside("6", upkeep.keep_blobs, sorted(digests), microseconds(self._now()))
 
     async def pass_gate(self, name: str, interval_s: float) -> float:
-        # One statement with the database's own clock, so that neither processes nor clocks can disagree.
-        interval, now = int(interval_s * 1_000_000), self._database.dialect.now
-        pass_ = (
-            f"INSERT INTO gates (name, free_at, used_at) VALUES (?, {now} + ?, {now}) ON CONFLICT (name) DO UPDATE"
-            f" SET free_at = {side_tables.free_at(now)} + ?, used_at = {now} RETURNING free_at - used_at - ?"
-        )
-        ((wait,),) = await self._change(f"2 {name}", pass_, name, interval, interval, interval)
-        return max(wait, 0) / 1_000_000
+        return await self._write_beside(f"2 {name}", side_tables.pass_gate, self._database.dialect, name, interval_s)
 
     async def hold_gate(self, name: str, seconds: float) -> None:
-        now = self._database.dialect.now
-        free_at = side_tables.free_at(now)
-        hold = (
-            f"INSERT INTO gates (name, free_at, used_at) VALUES (?, {now} + ?, {now}) ON CONFLICT (name) DO UPDATE"
-            f" SET free_at = CASE WHEN {free_at} > excluded.free_at THEN {free_at} ELSE excluded.free_at END,"
-            " used_at = excluded.used_at"
-        )
-        await self._change(f"2 {name}", hold, name, int(seconds * 1_000_000))
+        await self._write_beside(f"2 {name}", side_tables.hold_gate, self._database.dialect, name, seconds)
 
     async def queue_up(
         self, name: str, most: int, *, want: Sequence[int], held: Collection[int] = (), done: Sequence[int] = ()
@@ -246,11 +239,13 @@ class SqlContextStore:
         return await self._readers.ask(side_tables.cached, self._database.dialect, key)
 
     async def cache(self, key: str, value: Json, ttl_s: float) -> None:
-        await self._write_beside(f"3 {key}", self._keeper.keep, key, json.dumps(value), ttl_s)
+        await self._write_beside(f"3 {key}", side_tables.cache, self._database.dialect, key, json.dumps(value), ttl_s)
 
     async def cache_new(self, key: str, value: Json, ttl_s: float, *, instead_of: Json = None) -> bool:
-        keep = partial(self._keeper.keep, new=True, instead_of=None if instead_of is None else json.dumps(instead_of))
-        return await self._write_beside(f"3 {key}", keep, key, json.dumps(value), ttl_s)
+        old = "" if instead_of is None else json.dumps(instead_of)
+        return await self._write_beside(
+            f"3 {key}", side_tables.cache, self._database.dialect, key, json.dumps(value), ttl_s, old
+        )
 
     async def records(self, kind: str, key: str | None = None) -> list[Record]:
         return await self._readers.ask(records.records, kind, key)
@@ -274,28 +269,30 @@ class SqlContextStore:
         await self._write_beside(f"7 {delivery.delivery_id}", records.settle, delivery)
 
     async def delete_runs(self, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
-        delete = partial(upkeep.delete_runs, self._database, self._hold, run_ids, ended_only=ended_only)
-        return await asyncio.to_thread(delete)
+        deleted: list[str] = []
+        for portion in batched(run_ids, upkeep.AT_ONCE):
+            deleted += await self._write_beside(
+                "9", upkeep.delete_runs, self._database.dialect, self._hold, portion, ended_only
+            )
+        await self._write_beside("9", upkeep.delete_unnamed, self._database.dialect, microseconds(self._now()))
+        await asyncio.to_thread(upkeep.give_back, self._database)
+        return deleted
 
-    async def damage(self, *, thorough: bool = True) -> list[str]:
-        return await self._readers.ask(partial(upkeep.damage, thorough=thorough))
+    async def damage(self) -> list[str]:
+        return await self._readers.ask(upkeep.damage, self._database)
 
     async def back_up(self, target: Path) -> None:
         await asyncio.to_thread(upkeep.back_up, self._database, target)
 
-    async def check_writable(self) -> None:
-        """Commit a write that changes nothing. Raises StoreError if the database cannot be written."""
-        await self._write_beside("0", side_tables.write_nothing)
-
     async def aclose(self) -> None:
         self._followers.close(closed_error())
         await self._bus.aclose()
-        await self._watching.aclose()
         await self._readers.aclose()
         await self._writer.aclose()
 
     def after_fork_in_child(self) -> None:
         """Refuse every call: the threads, their locks and the connections belong to the parent process."""
+        self._hold.after_fork_in_child()
         self._set_up(
             StoreError("this store was opened by the process that forked this one", "open another with open_store()")
         )
@@ -305,6 +302,3 @@ class SqlContextStore:
 
     async def _write_beside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
         return await self._writer.submit(SideWrite(key=key, write=lambda connection: write(connection, *arguments)))
-
-    async def _change(self, key: str, sql: str, *parameters: object) -> list[Row]:
-        return await self._writer.submit(SideWrite(key=key, write=lambda session: session.execute(sql, parameters)))

@@ -24,6 +24,8 @@ P = ParamSpec("P")
 
 LOGGER = logging.getLogger("leadhand")
 
+READERS = 3
+"""Queries at once; one of the threads is often busy with the heads of the runs that are followed."""
 TRIES = 5
 """Maximum attempts at a transaction that conflicts with another."""
 CONFLICT_S = 0.01
@@ -31,7 +33,7 @@ RETRY_S = 0.1
 ANNOUNCED_S = 1.0
 CLOSING_S = 2.0
 """Seconds until the next try after a conflict, at most, and at an unavailable database; until a warning; and for the
-last tries of a closed store."""
+last tries of a closed store, or for an answer that nobody waits for."""
 
 
 class Wakeups:
@@ -112,10 +114,9 @@ def copy_error(error: StoreError) -> StoreError:
 class Session:
     """A connection that is made when it is needed, and again once it is lost; used by one thread at a time."""
 
-    def __init__(self, database: Database, patience_s: float, closed: Callable[[], bool], *, writes: bool) -> None:
+    def __init__(self, database: Database, patience_s: float, *, writes: bool) -> None:
         self._database = database
         self._patience_s = patience_s
-        self._closed = closed
         self._writes = writes
         self._connection: Connection | None = None
 
@@ -126,10 +127,10 @@ class Session:
         self._connection = self._connection or self._database.connect(writes=self._writes)
         return self._connection
 
-    def do(self, work: Callable[[Connection], Answer]) -> Answer:
+    def do(self, work: Callable[[Connection], Answer], hurry: Callable[[], bool]) -> Answer:
         """Return what ``work`` returns; repeat it after a conflict, and while the database is unavailable.
 
-        That is at most :data:`TRIES` conflicts, and ``patience_s`` seconds, or a moment once the store is closed.
+        That is at most :data:`TRIES` conflicts, and ``patience_s`` seconds, or a moment once ``hurry()`` is true.
         """
         began, announced, conflicts = time.monotonic(), False, 0
         while True:
@@ -142,7 +143,7 @@ class Session:
                 time.sleep(random.uniform(0, CONFLICT_S * conflicts))
             except Unavailable as error:
                 waited = time.monotonic() - began
-                left = (min(self._patience_s, CLOSING_S) if self._closed() else self._patience_s) - waited
+                left = (min(self._patience_s, CLOSING_S) if hurry() else self._patience_s) - waited
                 if left <= 0:
                     raise
                 if not announced and waited >= ANNOUNCED_S:
@@ -160,12 +161,10 @@ class Session:
 class Readers:
     """Runs queries on the database in threads, which start when they are first needed."""
 
-    def __init__(self, database: Database, closed: StoreError | None, patience_s: float, threads: int = 2) -> None:
+    def __init__(self, database: Database, closed: StoreError | None, patience_s: float) -> None:
         self._closed = closed
-        self._pool = ThreadPoolExecutor(threads, "leadhand-store-reader")
-        self._sessions = deque(
-            Session(database, patience_s, lambda: self._closed is not None, writes=False) for _ in range(threads)
-        )
+        self._pool = ThreadPoolExecutor(READERS, "leadhand-store-reader")
+        self._sessions = deque(Session(database, patience_s, writes=False) for _ in range(READERS))
 
     async def ask(
         self, query: Callable[Concatenate[Connection, P], Answer], *args: P.args, **named: P.kwargs
@@ -174,14 +173,22 @@ class Readers:
         if self._closed is not None:
             raise copy_error(self._closed)
 
+        waiting = True
+
         def answer() -> Answer:
             session = self._sessions.pop()
             try:
-                return session.do(lambda connection: query(connection, *args, **named))
+                return session.do(
+                    lambda connection: query(connection, *args, **named),
+                    lambda: not waiting or self._closed is not None,
+                )
             finally:
                 self._sessions.append(session)
 
-        return await asyncio.get_running_loop().run_in_executor(self._pool, answer)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, answer)
+        finally:
+            waiting = False
 
     async def aclose(self) -> None:
         """Finish the pending queries, close the connections and end the threads."""

@@ -27,6 +27,7 @@ from .connection import Connection, Dialect, Hold, Row, Table
 from .postgres.job_queue import defer
 from .records import DELIVERIES, deliveries_of
 from .run_row import FIXED, RUNS, RunRow
+from .upkeep import BLOBS
 
 EVENTS = Table("events", "run_id, seq, at, epoch, type, version, subject, body")
 SUBJECTS = Table("events", "run_id, subject")
@@ -41,7 +42,6 @@ ALLOWANCES = Table(
     " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
     key=2,
 )
-BLOBS = Table("blobs", "digest, body")
 
 ENDING = frozenset({"attempt_returned", "step_settled"})
 """The types of events that end an attempt."""
@@ -159,7 +159,8 @@ class LogTransaction:
         ALLOWANCES.put(connection, allowances)
         SHARED.put(connection, [(scope, *each.spent.row, *each.reserved.row) for scope, each in shared])
         # Always in the same order, so that two transactions that write the same blobs never deadlock.
-        BLOBS.insert(connection, sorted(self._blobs.items()), " ON CONFLICT (digest) DO NOTHING")
+        blobs = [(digest, 0, body) for digest, body in sorted(self._blobs.items())]
+        BLOBS.insert(connection, blobs, " ON CONFLICT (digest) DO NOTHING")
         DELIVERIES.insert(connection, deliveries)
         if self._jobs:
             defer(connection, self._jobs)

@@ -60,7 +60,7 @@ class Writer:
         patience_s: float,
     ) -> None:
         self._database = database
-        self._session = Session(database, patience_s, lambda: self._closed is not None, writes=True)
+        self._session = Session(database, patience_s, writes=True)
         self._held_with: Connection | None = None
         self._hold = hold
         self._now = now
@@ -103,7 +103,7 @@ class Writer:
             opened: Exception | None = None
             try:
                 self._session.connection()  # a server that cannot be reached is an error at once
-                self._session.do(self._create)
+                self._session.do(self._create, self._is_closed)
             except Exception as error:
                 opened = error
                 self._closed = error if isinstance(error, StoreError) else closed_error()
@@ -187,7 +187,12 @@ class Writer:
     def _transact(self, writes: Sequence[Write]) -> Written:
         """Write a batch, again and again while the database is unavailable, so that no finished work is lost."""
         self._unanswered: Written | None = None
-        return self._session.do(lambda connection: self._committed(connection) or self._transact_once(writes))
+        return self._session.do(
+            lambda connection: self._committed(connection) or self._transact_once(writes), self._is_closed
+        )
+
+    def _is_closed(self) -> bool:
+        return self._closed is not None
 
     def _committed(self, connection: Connection) -> Written | None:
         """Return the last try at a batch if it was committed, though the answer to its commit was lost."""

@@ -22,7 +22,6 @@ from leadhand.core.errors import Fenced, LeadhandError, RunOwned, StoreError, Un
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine.controller import OnState
-from leadhand.ports import DatabaseStore
 from leadhand.ports.runs import RunListing
 
 LOGGER = logging.getLogger("leadhand")
@@ -126,15 +125,6 @@ class Resumer(Periodic):
         self._refused: dict[str, int] = {}
         """Runs that cannot be resumed here, and the head of their log at that time: retried when the log grows."""
         self._warned: dict[str, str] = {}
-        self._checked = False
-
-    async def _report_damage(self) -> None:
-        """Log which runs have lost events, once after the start. Raises StoreError."""
-        store = self._runtime.store
-        if not self._checked and isinstance(store, DatabaseStore):
-            for what in await store.damage(thorough=False):
-                LOGGER.error("%s. Restore the database from a backup; leadhand doctor checks it", what)
-        self._checked = True
 
     async def look(self) -> None:
         """Resume every run that should continue and that no process drives. Raises StoreError."""
@@ -148,7 +138,6 @@ class Resumer(Periodic):
             if listing.owner is None and self._may_be_tried(listing):
                 await self._keep(listing, self._take_answered)
         self._resting = {each.run_id: self._resting[each.run_id] for each in waiting if each.run_id in self._resting}
-        await self._report_damage()
 
     def _may_be_tried(self, listing: RunListing) -> bool:
         return self._refused.get(listing.run_id) != listing.head_seq and self._driver.may_resume(listing.run_id)

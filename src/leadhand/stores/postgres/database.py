@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -18,10 +17,10 @@ from leadhand.stores.connection import (
     Connection,
     Corrupt,
     Dialect,
+    ReadOnly,
     Row,
     TryAgain,
     Unavailable,
-    close_in_forked_child,
 )
 
 from .heartbeat import HeartbeatHold
@@ -47,20 +46,16 @@ NOTICE_THE_DEAD = (
     " set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)"
 )
 
-CORRUPT = "XX00"
-
-# By the beginning of the SQLSTATE: what is wrong ({name}: the database, {error}: the server's words), and the remedy.
-EXPLAINED: tuple[tuple[str, str, str], ...] = (
-    ("53100", "the disk of {name} is full", "free some space and try again; nothing that was committed is lost"),
-    ("53300", "{name} has no connection left", "close other programs, or raise max_connections"),
-    (CORRUPT, "{name} is damaged: {error}", "restore it from a backup"),
-    ("25006", "{name} is read-only", "name the primary server, not a replica"),
-    ("42501", "{name} refused: {error}", "grant this user what it needs, or name another user"),
-    ("3F", "{name}: {error}", "make the schema first, or correct search_path in the URL"),
+# By the beginning of the SQLSTATE: the kind of the error, what is wrong ({name}: the database, {error}: the server's
+# words), and the remedy. The server's words for other errors say enough.
+EXPLAINED: tuple[tuple[str, type[StoreError], str, str], ...] = (
+    ("53300", Unavailable, "{name} has no connection left", "close other programs, or raise max_connections"),
+    ("XX00", Corrupt, "{name} is damaged: {error}", "restore it from a backup"),
+    ("25006", ReadOnly, "{name} is read-only", "name the primary server, not a replica"),
 )
 
-# A lost connection, a server that starts or stops, a statement or lock that timed out, no connection left.
-UNAVAILABLE = ("08", "57", "55P03", "53300")
+# A lost connection, a server that starts or stops, a statement or lock that timed out.
+UNAVAILABLE = ("08", "57", "55P03")
 
 # Serialisation failure, deadlock, and two sessions that insert the same row at once.
 TRY_AGAIN = frozenset({"40001", "40P01", "23505"})
@@ -113,8 +108,6 @@ class PostgresConnection(Connection):
     def __init__(self, raw: psycopg.Connection[Row], name: str) -> None:
         self._raw = raw
         self._name = name
-        self._inherited = False
-        close_in_forked_child(self)
 
     @property
     def broken(self) -> bool:
@@ -142,17 +135,7 @@ class PostgresConnection(Connection):
             self._raw.rollback()
 
     def close(self) -> None:
-        if not self._inherited:
-            self._raw.close()
-
-    def after_fork_in_child(self) -> None:
-        """Close the child's copy of the socket without ending the session, which belongs to the parent.
-
-        While the copy is open, the server does not notice the parent's death and keeps its locks.
-        """
-        self._inherited = True
-        with suppress(psycopg.Error, OSError):
-            os.close(self._raw.fileno())
+        self._raw.close()
 
 
 def explained(error: psycopg.Error, name: str) -> StoreError:
@@ -162,9 +145,8 @@ def explained(error: psycopg.Error, name: str) -> StoreError:
         return TryAgain(f"{name}: {_first_line(error)}", "try again")
     if isinstance(error, psycopg.DataError):
         return unstorable(error, name)
-    for prefix, what, how in EXPLAINED:
+    for prefix, kind, what, how in EXPLAINED:
         if state.startswith(prefix):
-            kind = Corrupt if prefix == CORRUPT else Unavailable if prefix in UNAVAILABLE else StoreError
             return kind(what.format(name=name, error=_first_line(error)), how)
     lost = state.startswith(UNAVAILABLE) or (not state and isinstance(error, psycopg.OperationalError))
     kind = Unavailable if lost else StoreError
