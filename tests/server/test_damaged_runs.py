@@ -174,25 +174,3 @@ async def test_a_damaged_run_that_was_orphaned_stops_no_start(open_door: OpenDoo
     assert (await second.get("/api/approvals")).json()["approvals"] == [card]
     assert (await second.post(f"/api/runs/{bad}/cancel")).status_code == 202
     assert (await second.get("/api/system")).status_code == 200
-
-
-async def test_missing_events_are_logged_when_a_server_starts(
-    open_door: OpenDoor, home: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    api = await open_door()
-    bad, good = await api.started("measure Rome"), await api.started("measure Oslo")
-    for run_id in (bad, good):
-        await api.post(f"/api/runs/{run_id}/cancel")
-    with sqlite3.connect(home / "leadhand.db") as database:
-        database.execute("DELETE FROM events WHERE run_id = ? AND seq = 2", (bad,))
-    caplog.clear()
-
-    second = await open_door()
-
-    def told() -> list[str]:
-        errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
-        return [each for each in errors if bad in each or good in each]
-
-    await second.seen(lambda: second.run(good), lambda _: told())
-    (said,) = told()
-    assert bad in said

@@ -100,11 +100,11 @@ class HeartbeatHold(Hold):
                     self.take()
 
     def _beat(self) -> None:
-        before, self._connection = self._connection, None
         line = ""
         if self._line is not None:
             attempts = tuple(self._doing())
             line = self._line.evolve(running=len(attempts), attempts=attempts[:MOST_SHOWN]).model_dump_json()
+        before, self._connection = self._connection, None
         connection = before or self._connect()
         try:
             for statement in () if before else (QUICK, FORGET):
