@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -23,8 +23,8 @@ from stores.contract import pauses, reasons, started
 
 from leadhand.core.errors import NoSuchRun, StoreError
 from leadhand.core.run import RunStatus
-from leadhand.stores import followers
-from leadhand.stores.connection import Connection
+from leadhand.stores import followers, threads
+from leadhand.stores.connection import Connection, Unavailable
 from leadhand.stores.opening import open_store
 from leadhand.stores.postgres.database import PostgresConnection
 from leadhand.stores.sql_store import SqlContextStore
@@ -383,6 +383,26 @@ async def test_expired_answers_are_thrown_away(store: SqlContextStore, url: str,
     await store.cache("new", 2, 60)
     keys = "SELECT cache_key FROM cache ORDER BY cache_key"
     assert run_sql(url, keys) == [("kept",), ("new",)]
+
+
+async def test_a_read_that_nobody_waits_for_is_soon_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that ends without closing its store does not wait for a database that is locked."""
+    monkeypatch.setattr(threads, "CLOSING_S", 0.2)
+    tries = 0
+
+    class Locked:
+        def connect(self, *, writes: bool = True) -> Connection:
+            nonlocal tries
+            tries += 1
+            raise Unavailable("it is locked", "wait")
+
+    reading = asyncio.create_task(threads.Readers(cast("Any", Locked()), None, 60.0).ask(lambda _: None))
+    await until(lambda: asyncio.sleep(0, tries > 0))
+    reading.cancel()
+    await asyncio.sleep(0.5)
+    made = tries
+    await asyncio.sleep(0.3)
+    assert tries == made
 
 
 # --- closing ---
