@@ -7,14 +7,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from memory_store import MemoryStore
 
-from engine.fakes import FakeModels, calls
+from engine.fakes import FakeModels, FixedClock, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.core.conversation import ToolMessage
-from leadhand.core.errors import Failure, FailureClass, Fenced
-from leadhand.core.events import AttemptReturned, RunRequested
+from leadhand.core.errors import Failure, FailureClass, Fenced, StoreError
+from leadhand.core.events import AttemptReturned, RunRequested, ToolCallBegan
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -285,6 +286,27 @@ async def test_an_attempt_that_is_over_makes_no_irreversible_call_any_more(open_
     assert refused.failure.class_ is FailureClass.LOST
     assert looked.ok
     assert bench.made == [("look", 1)]
+
+
+@pytest.mark.parametrize("effect", ["once", "idempotent"])
+async def test_a_call_with_an_effect_is_not_made_if_its_start_cannot_be_committed(open_world: Any, effect: str):
+    class Full(MemoryStore):
+        """A disk on which no start of a call can be written."""
+
+        def append(self, run_id: str, events: Any, **more: Any) -> Any:
+            if not any(isinstance(event, ToolCallBegan) for event in events):
+                return super().append(run_id, events, **more)
+            refused = asyncio.get_running_loop().create_future()
+            refused.set_exception(StoreError("the disk is full", "Make room."))
+            return refused
+
+    bench, clock = Bench(), FixedClock()
+    models = FakeModels(plan(ask("a", "send", amount=30)))
+    send = bench.send(effect=effect, approval="auto")
+    world = open_world(models, [send], clock=clock, store=Full(clock), sound=False)
+    with pytest.raises(StoreError, match="the disk is full"):
+        await world.run()
+    assert bench.made == []
 
 
 async def test_the_tools_of_a_run_that_another_process_has_taken_over_are_stopped(open_world: Any):

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from store_memory import OnlyHost, memory, transact
-from stores.contract import pauses, started
+from stores.contract import began, pauses, started, tokens, tokens_at_most
 from stores.contract.samples import ATTEMPT, lost
 
-from leadhand.core.errors import StaleAttempt
+from leadhand.core.errors import BudgetRefused, StaleAttempt
 from leadhand.core.events import AnyEvent, AttemptStarted, RunFinished, RunStatusSet
 from leadhand.core.run import RunStatus
 from leadhand.stores.codec import encode, read_entries
@@ -143,3 +143,22 @@ def test_a_transaction_without_events_is_made_again(connection: SqliteConnection
     transaction = written(connection, NOW, Release("run-1", 1))
     connection.commit()
     assert not transaction.is_committed(connection)
+
+
+# --- a budget that runs share ---
+
+
+def test_only_reservations_of_the_same_budget_in_runs_that_are_driven_are_waited_for(
+    connection: SqliteConnection,
+) -> None:
+    def refused() -> BudgetRefused:
+        (outcome,) = transact(connection, append(began("c9", tokens(41), shared=most)))
+        assert isinstance(outcome, BudgetRefused)
+        return outcome
+
+    most, others = {"all runs": tokens_at_most(100)}, {"other runs": tokens_at_most(100)}
+    transact(connection, Create("run-2", encode(started())))
+    transact(connection, Append("run-2", [encode(began("c1", tokens(60), shared=most))]))
+    assert refused().may_fit
+    transact(connection, Release("run-2", 1), append(began("c2", tokens(60), shared=others)))
+    assert not refused().may_fit
