@@ -18,6 +18,7 @@ from leadhand.core.events import AttemptReturned, AttemptStarted, RunRequested
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
+from leadhand.engine.forking import fork
 from leadhand.ports import Work
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
@@ -164,3 +165,14 @@ async def test_nothing_of_a_run_that_was_paused_runs_on_when_it_is_resumed(site:
     assert state.status is RunStatus.SUCCEEDED
     assert site.gate.made == [2, 2]
     assert await site.lost() == [INTERRUPTED]
+
+
+async def test_a_fork_does_again_what_a_living_process_carries_out_in_its_first_run(site: Site) -> None:
+    dispatcher, run_id = site.dispatcher(open_gate_of(site)), await site.world.start()
+    driving = asyncio.ensure_future(drive(site, site.dispatcher(nothing), run_id))
+    await site.world.until(lambda state: STEP in state.steps and site.gate.made == [2])
+    await fork(site.world.store, run_id, (await site.world.state()).seq, "fork")
+    state = await drive(site, dispatcher, "fork")
+    await driving
+    assert state.status is RunStatus.SUCCEEDED
+    assert site.gate.made == [2, 2]
