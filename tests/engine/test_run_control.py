@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 from typing import Any
 
@@ -11,13 +12,14 @@ from memory_store import MemoryStore
 
 from engine.fakes import FakeModels, FixedClock
 from engine.tools import Bench
-from engine.worlds import World, ask, plan
+from engine.worlds import PATIENCE_S, World, ask, plan
 from leadhand.app.clock import SystemClock
 from leadhand.core.errors import FailureClass, Fenced, StoreError
 from leadhand.core.events import (
     AttemptReturned,
     AttemptScheduled,
     AttemptStarted,
+    Entry,
     Observation,
     Request,
     RunRequested,
@@ -40,7 +42,7 @@ class Gate:
 
     @property
     def tool(self) -> Any:
-        @tool(timeout=5)
+        @tool(timeout=10 * PATIENCE_S)  # it is never stopped by its own time
         async def wait(n: int) -> ToolReturn:
             """Wait to be let through."""
             self.made.append(n)
@@ -66,12 +68,12 @@ async def until_half_done(world: World, gate: Gate) -> None:
 async def test_when_its_time_is_used_up_a_run_answers_with_what_it_has(open_world: Any):
     bench, gate = Bench(), Gate()
     models, tools = half_done(bench, gate)
-    world = open_world(models, tools, limits=Limits(timeout_s=0.15), clock=SystemClock())
+    world = open_world(models, tools, limits=Limits(timeout_s=0.6), clock=SystemClock())
     state = await world.run()
 
     assert state.status in (RunStatus.PARTIAL, RunStatus.FAILED)
     assert state.finished.failure.class_ is FailureClass.EXHAUSTED
-    assert "0.15 s" in state.finished.failure.message
+    assert "0.6 s" in state.finished.failure.message
     assert "saw 1" in state.finished.answer
     assert "b" in {gap.name for gap in state.finished.gaps}
     await world.until(lambda _: gate.stopped == [2])  # and the worker was not left running
@@ -118,6 +120,7 @@ async def test_a_paused_run_keeps_what_is_done_and_goes_on_with_the_rest_when_it
     state = await driving
     assert state.status is RunStatus.PAUSED
     assert [event.reason for event in await world.events(RunStatusSet)] == ["lunch"]
+    await world.until(lambda _: gate.stopped == [2])
 
     gate.open.set()
     await world.append(run_id, RunRequested(what="resume", by="me"))
@@ -227,7 +230,33 @@ async def test_a_process_that_lost_its_run_is_told_so_and_writes_no_decision(ope
     assert (await world.state()).finished is None
 
 
-async def test_a_process_that_lost_its_run_stops_its_workers(open_world: Any):
+async def test_a_decision_is_refused_although_its_process_has_not_read_yet_that_it_lost_its_run(open_world: Any):
+    class OneByOne(MemoryStore):
+        """Yields every entry in a batch of its own."""
+
+        async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
+            async for batch in super().follow(run_id, after):
+                for entry in batch:
+                    yield [entry]
+
+    bench, gate = Bench(), Gate()
+    models, tools = half_done(bench, gate)
+    clock = FixedClock()
+    world = open_world(models, tools, clock=clock, store=OneByOne(clock))
+    run_id = await world.start()
+    driving = world.driving(run_id)
+    await until_half_done(world, gate)
+    await world.append(run_id, RunRequested(what="pause", by="me"))
+    await world.store.release(run_id, 1)
+    await world.store.claim(run_id)
+
+    with pytest.raises(Fenced):
+        await driving
+    assert await world.events(RunStatusSet) == []
+
+
+@pytest.mark.parametrize("decides", [True, False])
+async def test_a_process_that_lost_its_run_stops_its_workers(open_world: Any, decides: bool):
     bench, gate = Bench(), Gate()
     models, tools = half_done(bench, gate)
     world = open_world(models, tools)
@@ -236,7 +265,8 @@ async def test_a_process_that_lost_its_run_stops_its_workers(open_world: Any):
     await until_half_done(world, gate)
     await world.store.release(run_id, 1)
     await world.store.claim(run_id)
-    await world.append(run_id, RunRequested(what="pause", by="me"))  # makes the old owner want to decide something
+    if decides:
+        await world.append(run_id, RunRequested(what="pause", by="me"))
     with pytest.raises(Fenced):
         await driving
 
