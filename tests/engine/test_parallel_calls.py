@@ -15,9 +15,10 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AttemptParked, ToolCallBegan, ToolCallReturned
+from leadhand.core.events import ArtifactWritten, AttemptParked, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
+from leadhand.core.tool import ToolReturn, WriteArtifact
 from leadhand.engine.forking import fork
 from leadhand.engine.session.turn import with_listed_calls
 from leadhand.ports.models import ModelRequest
@@ -308,3 +309,42 @@ async def test_a_call_that_reads_waits_for_one_of_its_toolset_that_writes_before
 
     assert state.status is RunStatus.SUCCEEDED
     assert made == ["read", "write", "read"]
+
+
+async def test_a_call_that_reads_waits_until_the_store_has_what_one_before_it_writes(open_world: Any):
+    @tool(toolset="diary", effect="idempotent")
+    async def write() -> ToolReturn:
+        """Write."""
+        return ToolReturn(raw="written", asks=(WriteArtifact(path="diary.md", content="written"),))
+
+    @tool(toolset="diary")
+    async def read() -> str:
+        """Read."""
+        return "read"
+
+    world = open_world(FakeModels(plan(ask("a")), work=[calls(("write", {}), ("read", {})), "done"]), [write, read])
+    await world.run()
+    events = [entry.event for entry in await world.entries()]
+    (written,) = [n for n, event in enumerate(events) if isinstance(event, ArtifactWritten)]
+    (reads,) = [n for n, event in enumerate(events) if isinstance(event, ToolCallBegan) and event.tool == "read"]
+    assert written < reads
+
+
+async def test_calls_that_cannot_change_what_another_one_sees_are_made_at_once(open_world: Any):
+    all_begun = asyncio.Barrier(4)
+
+    @tool(toolset="board", effect="idempotent")
+    async def put(n: int) -> str:
+        """Put something on the board."""
+        await all_begun.wait()
+        return "put"
+
+    @tool(toolset="diary")
+    async def read(n: int) -> str:
+        """Read a page."""
+        await all_begun.wait()
+        return "read"
+
+    wanted = [("put", {"n": 1}), ("put", {"n": 2}), ("read", {"n": 1}), ("read", {"n": 2})]
+    world = open_world(FakeModels(plan(ask("a")), work=[calls(*wanted), "done"]), [put, read])
+    assert (await world.run()).status is RunStatus.SUCCEEDED

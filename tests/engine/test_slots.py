@@ -47,6 +47,18 @@ async def test_a_small_run_does_not_wait_behind_a_large_one() -> None:
     await asyncio.gather(*large)
 
 
+async def test_runs_that_hold_equally_many_slots_take_turns() -> None:
+    slots, done = Queue(1), list[str]()
+
+    async def work(run_id: str) -> None:
+        async with slots.slot(run_id):
+            await turns(2)
+            done.append(run_id)
+
+    await asyncio.gather(*(work(run_id) for run_id in "aaabbbccc"))
+    assert done == list("abcabcabc")
+
+
 async def test_a_run_of_a_higher_priority_gets_the_next_free_slots() -> None:
     slots, done = Queue(2), list[str]()
 
