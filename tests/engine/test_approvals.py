@@ -130,6 +130,17 @@ async def test_a_person_may_change_the_arguments_and_the_call_is_made_with_their
     assert began.args == {"amount": 3}
 
 
+async def test_arguments_of_a_person_are_checked_as_those_of_a_model_are(open_world: Any):
+    bench = Bench()
+    world = open_world(sending(), [bench.send()])
+    await world.run()
+    await world.answer("run_1", args={"amount": "all of it"})
+    state = await world.take_over("run_1")
+
+    assert bench.made == []
+    assert "amount" in state.finished.gaps[0].reason
+
+
 async def test_a_yes_to_other_arguments_than_those_shown_is_no_yes(open_world: Any):
     bench = Bench()
     world = open_world(sending(), [bench.send()])

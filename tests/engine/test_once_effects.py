@@ -288,6 +288,23 @@ async def test_an_attempt_that_is_over_makes_no_irreversible_call_any_more(open_
     assert bench.made == [("look", 1)]
 
 
+@pytest.mark.parametrize(
+    ("args", "reply"),
+    [({"amount": 5}, calls(("send", {"amount": 5}))), ({}, calls(("send", {"amount": 5}), ("send", {"amount": 6})))],
+    ids=["after the call of the subtask", "beside another"],
+)
+async def test_a_subtask_makes_its_irreversible_call_once_although_nobody_is_asked(
+    open_world: Any, args: dict[str, Any], reply: Any
+):
+    bench = Bench()
+    pay = {**ask("pay", "send", **args), "needs": [0], "expected_output": "a receipt"}
+    models = FakeModels(plan(ask("a", "look", n=5), pay), work=[reply, "Receipt: 5."])
+    state = await open_world(models, [bench.look, bench.send(approval="auto")]).run()
+
+    assert bench.made == [("look", 5), ("send", 5)]
+    assert state.status is RunStatus.SUCCEEDED
+
+
 @pytest.mark.parametrize("effect", ["once", "idempotent"])
 async def test_a_call_with_an_effect_is_not_made_if_its_start_cannot_be_committed(open_world: Any, effect: str):
     class Full(MemoryStore):
