@@ -117,6 +117,20 @@ async def test_a_hook_can_ask_a_person_about_a_call_that_needs_no_approval(home:
         assert PAID == [("Ann", 100)]
 
 
+async def test_a_hook_asks_about_a_call_although_its_tool_is_approved_for_the_whole_run(home: Path) -> None:
+    payments = plans(subtask("Ann", "pay", to="Ann", amount=20), subtask("Ben", "pay", needs=[0], to="Ben", amount=100))
+    models = ScriptedModel(plan=[payments], lenient=True)
+    async with Leadhand(models=models, tools=[pay], home=home, hooks=[AskAbove]) as lead:
+        run = await lead.start("pay Ann, then Ben")
+        await run.wait()
+        (first,) = await lead.approvals()
+        await lead.approve(first, always=True)
+        await run.wait()
+        (second,) = await lead.approvals()
+    assert second.approval.args["to"] == "Ben"
+    assert PAID == [("Ann", 20)]
+
+
 async def test_a_person_approves_what_the_hooks_made_of_a_call(home: Path) -> None:
     async with Leadhand(models=payer(), tools=[pay], home=home, hooks=[cap, AskAbove]) as lead:
         run = await lead.start("pay Ann")

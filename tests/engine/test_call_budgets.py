@@ -95,7 +95,7 @@ async def test_a_worker_that_asks_for_more_calls_all_the_same_is_stopped(open_wo
 
 
 async def test_the_budget_holds_after_a_crash_wherever_it_happens(open_world: Any):
-    steps = [look(1, 2), calls(("peek", {}), ("look", {"n": 3})), look(4), "saw three"]
+    steps = [look(1, 2), calls(("peek", {}), ("look", {"n": 3})), look(4), look(5), "saw three"]
     bench = Bench()
     world = open_world(models(*steps), [bench.look, task])
     whole = await world.run()

@@ -305,6 +305,15 @@ async def test_a_subtask_makes_its_irreversible_call_once_although_nobody_is_ask
     assert state.status is RunStatus.SUCCEEDED
 
 
+async def test_a_subtask_may_make_a_call_again_that_can_be_repeated(open_world: Any):
+    bench = Bench()
+    pay = {**ask("pay", "send", amount=5), "expected_output": "a receipt"}
+    models = FakeModels(plan(pay), work=[calls(("send", {"amount": 6})), "Receipt: 11."])
+    await open_world(models, [bench.send(effect="idempotent", approval="auto")]).run()
+
+    assert bench.made == [("send", 5), ("send", 6)]
+
+
 @pytest.mark.parametrize("effect", ["once", "idempotent"])
 async def test_a_call_with_an_effect_is_not_made_if_its_start_cannot_be_committed(open_world: Any, effect: str):
     class Full(MemoryStore):
