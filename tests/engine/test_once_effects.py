@@ -305,6 +305,24 @@ async def test_a_subtask_makes_its_irreversible_call_once_although_nobody_is_ask
     assert state.status is RunStatus.SUCCEEDED
 
 
+async def test_an_irreversible_call_that_its_tool_refused_may_be_made_with_other_arguments(open_world: Any):
+    made: list[int] = []
+
+    @tool(effect="once", approval="auto")
+    async def send(amount: int) -> str:
+        """Send at most 10."""
+        made.append(amount)
+        if amount > 10:
+            raise refusal("that is too much")
+        return "sent"
+
+    models = FakeModels(plan(ask("pay", "send", amount=50)), work=[calls(("send", {"amount": 5})), "paid"])
+    state = await open_world(models, [send]).run()
+
+    assert made == [50, 5]
+    assert state.status is RunStatus.SUCCEEDED
+
+
 async def test_a_subtask_may_make_a_call_again_that_can_be_repeated(open_world: Any):
     bench = Bench()
     pay = {**ask("pay", "send", amount=5), "expected_output": "a receipt"}
