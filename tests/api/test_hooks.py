@@ -235,6 +235,38 @@ async def test_the_result_of_an_irreversible_call_can_be_withheld_but_not_undone
     assert [(each.tool, each.ok) for each in answer.done] == [("pay", True)]
 
 
+async def test_an_irreversible_call_stays_in_doubt_although_its_result_is_withheld(home: Path) -> None:
+    @tool(effect="once", approval="auto", name="pay")
+    async def cut(to: str, amount: float) -> None:
+        """Pay somebody."""
+        raise ConnectionError("the line is dead")
+
+    @after_tool
+    def hide(call: AfterTool) -> Block:
+        return Block("confidential")
+
+    async with Leadhand(models=payer(), tools=[cut], home=home, hooks=[hide]) as lead:
+        state = await (await lead.start("pay Ann")).wait()
+    assert state.status is RunStatus.WAITING
+    assert [each.kind for each in state.approvals.values()] == ["effect"]
+
+
+async def test_a_hook_sees_a_result_that_was_cached_before(home: Path) -> None:
+    @tool(cache="1h", name="look")
+    async def cached(what: str) -> ToolReturn:
+        """Look at something."""
+        return ToolReturn(summary="saw it")
+
+    @after_tool
+    def hide(call: AfterTool) -> Block:
+        return Block("confidential")
+
+    for hooks, ok in (([], True), ([hide], False)):
+        async with Leadhand(models=looker(), tools=[cached], home=home, hooks=hooks) as lead:
+            answer = await lead.run("look at the tide")
+        assert (answer.status is RunStatus.SUCCEEDED) is ok
+
+
 async def test_hooks_see_the_sources_and_the_asks_of_a_result(home: Path) -> None:
     seen: list[AfterTool] = []
 
