@@ -143,6 +143,21 @@ async def test_a_person_approves_what_the_hooks_made_of_a_call(home: Path) -> No
     assert PAID == [("Ann", 50)]
 
 
+async def test_no_hook_changes_what_a_person_approved(home: Path) -> None:
+    @before_tool
+    def more(call: BeforeTool) -> Change:
+        return Change({**call.args, "amount": call.args["amount"] + 1})
+
+    async with Leadhand(models=payer(), tools=[pay], home=home, hooks=[more, AskAbove]) as lead:
+        run = await lead.start("pay Ann")
+        await run.wait()
+        (asked,) = await lead.approvals()
+        assert asked.approval.args["amount"] == 101
+        await lead.approve(asked)
+        await run.answer()
+    assert PAID == []
+
+
 async def test_approve_never_denies_what_a_hook_wants_approved(home: Path) -> None:
     async with Leadhand(models=payer(), tools=[pay], home=home, hooks=[AskAbove], approve="never") as lead:
         answer = await lead.run("pay Ann")
@@ -370,11 +385,17 @@ async def test_a_text_that_a_flow_joined_is_withheld_if_a_hook_blocks_it(home: P
     assert "it names a card" in answer.text
 
 
-async def test_no_draft_of_a_guarded_answer_is_shown(home: Path) -> None:
+@after_model
+def read_replies(reply: AfterModel) -> None:
+    """Let every reply pass."""
+
+
+@pytest.mark.parametrize("hook", [NoCards, read_replies], ids=["its answer", "its replies"])
+async def test_no_draft_of_a_guarded_answer_is_shown(home: Path, hook: Any) -> None:
     pieces: list[str] = []
     model = looker(review=[reviews(accept=["wo-001.0"])], compose=[says("saw tide")])
     async with Leadhand(
-        models=model, tools=[look], home=home, hooks=[NoCards], on_text=lambda *said: pieces.append(said[2])
+        models=model, tools=[look], home=home, hooks=[hook], on_text=lambda *said: pieces.append(said[2])
     ) as lead:
         await lead.run("look")
     assert pieces == []

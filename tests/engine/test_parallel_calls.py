@@ -348,3 +348,15 @@ async def test_calls_that_cannot_change_what_another_one_sees_are_made_at_once(o
     wanted = [("put", {"n": 1}), ("put", {"n": 2}), ("read", {"n": 1}), ("read", {"n": 2})]
     world = open_world(FakeModels(plan(ask("a")), work=[calls(*wanted), "done"]), [put, read])
     assert (await world.run()).status is RunStatus.SUCCEEDED
+
+
+async def test_a_delegated_task_is_carried_out_although_a_call_beside_it_waits_for_a_person(open_world: Any):
+    def work(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        beside = calls(("helper", {"what": "look"}), ("send", {"amount": 1}))
+        return beside if facts.get("subtask", {}).get("name") == "a" else "looked"
+
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a")), work=work), [helper, bench.send()])
+    state = await world.run()
+    assert state.status is RunStatus.WAITING
+    assert [step.data.summary for step in state.steps.values() if step.step.parent and step.data] == ["looked"]
