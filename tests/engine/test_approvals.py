@@ -138,6 +138,7 @@ async def test_arguments_of_a_person_are_checked_as_those_of_a_model_are(open_wo
     state = await world.take_over("run_1")
 
     assert bench.made == []
+    assert await world.events(ToolCallBegan) == []
     assert "amount" in state.finished.gaps[0].reason
 
 

@@ -326,10 +326,10 @@ async def test_an_irreversible_call_that_its_tool_refused_may_be_made_with_other
 async def test_a_subtask_may_make_a_call_again_that_can_be_repeated(open_world: Any):
     bench = Bench()
     pay = {**ask("pay", "send", amount=5), "expected_output": "a receipt"}
-    models = FakeModels(plan(pay), work=[calls(("send", {"amount": 6})), "Receipt: 11."])
+    models = FakeModels(plan(pay), work=[calls(("send", {"amount": 6}), ("send", {"amount": 7})), "Receipt: 18."])
     await open_world(models, [bench.send(effect="idempotent", approval="auto")]).run()
 
-    assert bench.made == [("send", 5), ("send", 6)]
+    assert bench.made == [("send", 5), ("send", 6), ("send", 7)]
 
 
 @pytest.mark.parametrize("effect", ["once", "idempotent"])
