@@ -12,7 +12,7 @@ from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import NoteEmitted
-from leadhand.core.limits import Limits
+from leadhand.core.limits import Limits, Usage
 from leadhand.core.run import RunStatus
 from leadhand.engine.calls.model_calls import MOST_INTERRUPTED
 from leadhand.ports import ModelError
@@ -82,3 +82,13 @@ async def test_a_call_that_crashes_its_server_is_not_made_for_ever(open_world: A
     assert state.status is not RunStatus.SUCCEEDED
     tries = sum(each.attempts for key, each in state.steps.items() if not key.startswith("plan"))
     assert len(models.probes) <= (MOST_INTERRUPTED + 1) * tries
+
+
+async def test_a_budget_that_is_used_up_does_not_say_that_the_server_is_back(open_world: Any):
+    clock = FixedClock()
+    models = AbsentModels(clock, 0, 10_000.0, ModelError(REFUSED.failure, usage=Usage()))
+    world = open_world(models, [Bench().measure], clock=clock, limits=Limits(model_patience_s=300.0, max_requests=8))
+    await world.run()
+
+    assert 0 < models.probes[-1] < 300, "it is given up for want of budget, and not of patience"
+    assert [note.message for note in await world.events(NoteEmitted) if "answers again" in note.message] == []
