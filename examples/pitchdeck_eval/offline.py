@@ -18,10 +18,11 @@ def orchestrate(facts: Mapping[str, Any], request: OfflineRequest) -> Call | str
     """List the decks, make an evaluator, call it on every deck, improve it once, and report."""
     made = [json.loads(message.content) for message in results(request, "worker_create")]
     listed = results(request, "list_decks")
-    rounds = [json.loads(message.content) for message in results(request, "parallel_tool_call")]
     if not listed:
         return Call("list_decks", {})
     decks: list[str] = json.loads(listed[0].content)["raw"]
+    called = [json.loads(message.content) for message in results(request, "worker_call")]
+    rounds = [called[at : at + len(decks)] for at in range(0, len(called), len(decks))]
     if made and made[-1].get("isError"):
         if "a worker of the project" not in made[-1]["message"]:
             return request.give_up(made[-1]["message"])

@@ -178,6 +178,9 @@ def in_database(home: Path, sql: str) -> None:
         database.execute(sql)
 
 
+AN_OLD_STORE = "UPDATE blobs SET used_at = 0"
+
+
 async def test_what_a_run_may_read_outlives_the_run_that_wrote_it(home: Path) -> None:
     async with notes(home) as lead:
         first = await lead.start("one", flow="notes")
@@ -186,14 +189,14 @@ async def test_what_a_run_may_read_outlives_the_run_that_wrote_it(home: Path) ->
         await run.answer()
         (file,) = run.state.definition.earlier
         runtime = await lead.runtime()
-        in_database(home, "DELETE FROM cache")  # the content is older than that whose event may still follow
+        in_database(home, AN_OLD_STORE)  # the content is older than that whose event may still follow
         await delete_runs(runtime, [first.run_id])
         assert await runtime.store.blob(file.digest) == b"one"
         third = await lead.start("three", flow="notes")
         assert files(third.state.definition) == [("memory/b.md", run.run_id)], "the deleted run offers nothing"
         await third.answer()
         await delete_runs(runtime, [run.run_id])
-        in_database(home, "DELETE FROM cache")
+        in_database(home, AN_OLD_STORE)
         await delete_runs(runtime, [third.run_id])
         assert not await runtime.store.keep_blobs([file.digest])
 

@@ -349,7 +349,15 @@ TOLD = "what the run itself says"
 
 def test_only_questions_are_counted_as_waiting_for_an_answer() -> None:
     second = QUESTION.evolve(approval_id="wo-001.0/t0/c1")
-    asked = [ASSIGNED_FIRST, ev.ApprovalRequested(approval=QUESTION), ev.ApprovalRequested(approval=second)]
+    calls = tuple(OpenCall(call_id=each.approval_id, kind="approval", tool="pay_tool") for each in (QUESTION, second))
+    asked = [
+        ASSIGNED_FIRST,
+        ev.AttemptScheduled(attempt=QUESTION.attempt),
+        ev.AttemptStarted(attempt=QUESTION.attempt, host="h"),
+        ev.AttemptParked(attempt=QUESTION.attempt, open_calls=calls),
+        ev.ApprovalRequested(approval=QUESTION),
+        ev.ApprovalRequested(approval=second),
+    ]
     yes = ev.ApprovalAnswered(approval_id=QUESTION.approval_id, approve=True, args_hash=args_hash(ARGS), by="Ann")
     left = ev.StepSettled(step="wo-001.0", ok=False, by="Ann", failure=skipped("Ann", ""))
     answers = {(): 2, (yes,): 1, (yes.evolve(args_hash="other"),): 2, (yes.evolve(always=True),): None, (left,): None}

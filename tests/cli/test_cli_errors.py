@@ -148,7 +148,7 @@ OTHERS = (
     ("configuration", "serve --offline --host 0.0.0.0", "0.0.0.0", "leadhand keys create"),
     ("configuration", "serve --offline --require-key", "--require-key", "leadhand keys create"),
     ("configuration", "work", "--database postgresql://"),
-    ("store", "run --offline --database /nope/x.db x", "/nope/x.db", "mkdir -p /nope", "--database"),
+    ("store", "run --offline --database /nope/x.db x", "/nope/x.db", "directory", "--database"),
     ("store", "runs list --database sqlite:////nope/x.db", "/nope/x.db", "--home", "--database"),
     ("store", "backup /nope/copy.db", "/nope/copy.db"),
 )

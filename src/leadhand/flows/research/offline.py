@@ -9,7 +9,7 @@ from typing import Any
 from leadhand.core.artifact import MEMORY
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.text import line
-from leadhand.core.value import list_of, object_of, objects_of, text_of
+from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.flows.offline.reading import content_of
 from leadhand.flows.offline.rule import Call, OfflineRequest, Reply, Rules, decoded
 from leadhand.flows.report import offline as report
@@ -30,8 +30,8 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
     if not content_of(question) and "earlier" not in facts:
         return NOTHING_ASKED
     earlier = text_of(object_of(facts.get("earlier")).get("request")).strip()[:LONGEST]
-    returned = [list_of(decoded(each.content)) for each in request.messages if isinstance(each, ToolMessage)]
-    results = [object_of(decoded(each)) for each in (returned[0][1:] if returned else [])]
+    returned = [each for each in request.messages if isinstance(each, ToolMessage)]
+    results = [object_of(decoded(each.content)) for each in returned if each.name == RUN]
     runs, todos, blocks = list[dict[str, Any]](), list[dict[str, str]](), list[str]()
     parts = [part for part in re.split(r"(?<=[?!;])\s+|\n+", question) if content_of(part)][:MOST_PARTS] or [question]
     for at, part in enumerate(parts):
@@ -47,7 +47,7 @@ def lead(facts: Mapping[str, Any], request: OfflineRequest) -> Reply:
         gap = UNANSWERED if why.startswith(NO_SOURCE) else f"This was not finished: {why}."
         text = gap if failed else text_of(object_of(said).get("detail"))
         blocks.append(f"## {heading}\n\n{text}" if len(parts) > 1 else text)
-    if len(returned) < 2:
+    if sum(each.name != RUN for each in returned) < 2:  # the todos are written before and after
         return Call(PARALLEL, {"calls": [{"tool": TODOS, "args": {"todos": todos}}, *([] if returned else runs)]})
     if all(said.get("isError") is True for said in results):
         return request.give_up(f"{NO_SOURCE}{question}")
