@@ -1,4 +1,4 @@
-"""What people, hooks and models change about a call is what everybody is shown afterwards."""
+"""After a person or a hook changed a call, everybody is shown what was sent, and a model is told who changed it."""
 
 from __future__ import annotations
 
@@ -40,6 +40,13 @@ def shown_call(request: ModelRequest) -> tuple[list[dict[str, Any]], list[dict[s
     return [call.arguments or {} for message in said for call in message.tool_calls], results
 
 
+def change_of(result: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Who changed the arguments of a call, and the arguments that were sent, as the beginning of its result says."""
+    assert next(iter(result)) == "note"
+    by, args = result["note"].split(" changed the arguments of this call to ")
+    return by, json.loads(args)
+
+
 async def test_after_an_approval_with_other_arguments_everybody_is_shown_what_was_sent(tmp_path: Path) -> None:
     post = Post()
     plan = plans(subtask("answer_eve", "send_mail", **ACCEPTED))
@@ -53,10 +60,11 @@ async def test_after_an_approval_with_other_arguments_everybody_is_shown_what_wa
         entries = await (await lead.runtime()).store.read(answer.run_id)
 
     assert post.sent == [DECLINED]
+    assert model.asked("work")
     for request in model.asked("work"):
-        made, results = shown_call(request)
-        assert made == [DECLINED], "the worker is shown what was sent"
-        assert results[0]["note"]
+        made, (result,) = shown_call(request)
+        assert made == [ACCEPTED], "the call is shown as it was planned"
+        assert change_of(result) == ("a person", DECLINED)
     (event,) = answer.document["context_store"]["events"]
     assert {name: event["content"][name] for name in DECLINED} == DECLINED
     material = json.dumps([brief_of(request) for request in model.requests if request.worker != "work"][-1])
@@ -81,9 +89,10 @@ async def test_a_call_of_a_model_that_a_person_changed_is_shown_as_it_was_made(t
         await run.approve(asked, args=DECLINED)
         await run.answer()
 
-    made, results = shown_call(model.asked("work")[-1])
-    assert made == [DECLINED]
-    assert results[0]["note"]
+    assert post.sent == [DECLINED]
+    made, (result,) = shown_call(model.asked("work")[-1])
+    assert made == [ACCEPTED]
+    assert change_of(result) == ("a person", DECLINED)
 
 
 async def test_a_call_that_a_hook_changed_is_shown_as_it_was_made(tmp_path: Path) -> None:
@@ -101,8 +110,8 @@ async def test_a_call_that_a_hook_changed_is_shown_as_it_was_made(tmp_path: Path
 
     assert post.sent == [DECLINED]
     (request, *_) = model.asked("work")
-    made, results = shown_call(request)
-    assert made == [DECLINED]
-    assert "hook" in results[0]["note"]
+    made, (result,) = shown_call(request)
+    assert made == [ACCEPTED]
+    assert change_of(result) == (f"the hook {declined.name}", DECLINED)
     (event,) = answer.document["context_store"]["events"]
     assert event["content"]["body"] == DECLINED["body"]
