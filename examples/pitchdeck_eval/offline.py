@@ -21,6 +21,8 @@ def orchestrate(facts: Mapping[str, Any], request: OfflineRequest) -> Call | str
     if not listed:
         return Call("list_decks", {})
     decks: list[str] = json.loads(listed[0].content)["raw"]
+    if not decks:
+        return "There are no pitch decks."
     called = [json.loads(message.content) for message in results(request, "worker_call")]
     rounds = [called[at : at + len(decks)] for at in range(0, len(called), len(decks))]
     if made and made[-1].get("isError"):
