@@ -195,10 +195,7 @@ def test_errors_of_a_disk_are_explained(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t (x)")
     full = "PRAGMA max_page_count = 2", "INSERT INTO t VALUES (zeroblob(100000))"
     assert texts_of(f"file:{path}?mode=ro", "INSERT INTO t VALUES (1)") == texts["SQLITE_READONLY"]
-    assert texts_of(f"file:{path}", *full) == (
-        f"{path}: database or disk is full",
-        "check the disk and its free space; `leadhand doctor` checks the database",
-    )
+    assert texts_of(f"file:{path}", *full) == texts["SQLITE_FULL"]
     with closing(sqlite3.connect(path, isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
         assert texts_of(f"file:{path}", "PRAGMA busy_timeout = 0", "BEGIN IMMEDIATE") == texts["SQLITE_BUSY"]

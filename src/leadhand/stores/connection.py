@@ -16,6 +16,8 @@ from leadhand.core.errors import StoreError
 from leadhand.ports.hosts import HostLine
 
 Row = tuple[Any, ...]
+DISK_IS_FULL = "the disk of {name} is full", "free some space and try again; nothing that was committed is lost"
+"""What is wrong with a full disk, and what to do."""
 T = TypeVar("T")
 
 

@@ -14,6 +14,7 @@ from psycopg.types.numeric import Int8Dumper
 from leadhand.core.errors import StoreError
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
 from leadhand.stores.connection import (
+    DISK_IS_FULL,
     Connection,
     Corrupt,
     Dialect,
@@ -49,6 +50,7 @@ NOTICE_THE_DEAD = (
 # By the beginning of the SQLSTATE: the kind of the error, what is wrong ({name}: the database, {error}: the server's
 # words), and the remedy. The server's words for other errors say enough.
 EXPLAINED: tuple[tuple[str, type[StoreError], str, str], ...] = (
+    ("53100", StoreError, *DISK_IS_FULL),
     ("53300", Unavailable, "{name} has no connection left", "close other programs, or raise max_connections"),
     ("XX00", Corrupt, "{name} is damaged: {error}", "restore it from a backup"),
     ("25006", ReadOnly, "{name} is read-only", "name the primary server, not a replica"),

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from leadhand.core.errors import StoreError
-from leadhand.stores.connection import Absent, Connection, Corrupt, Dialect, ReadOnly, Row, Unavailable
+from leadhand.stores.connection import DISK_IS_FULL, Absent, Connection, Corrupt, Dialect, ReadOnly, Row, Unavailable
 from leadhand.stores.ownership import LockFileHold
 
 PATIENCE_S = 2.0
@@ -50,6 +50,8 @@ EXPLAINED: tuple[tuple[str, type[StoreError], str, str], ...] = (
         "cannot open {name}",
         "check that its directory exists and can be written, or choose another path with --database",
     ),
+    ("SQLITE_FULL", StoreError, *DISK_IS_FULL),
+    ("SQLITE_IOERR", StoreError, "the disk of {name} failed: {error}", "check the disk, then retry the run"),
     ("SQLITE_READONLY", ReadOnly, "{name} is read-only", "make the file and its directory writable"),
     (
         "SQLITE_BUSY",
@@ -199,4 +201,4 @@ def explained(error: sqlite3.Error, name: str) -> StoreError:
     for prefix, kind, what, how in EXPLAINED:
         if code.startswith(prefix):
             return kind(what.format(name=name, error=error), how.format(name=name))
-    return StoreError(f"{name}: {error}", "check the disk and its free space; `leadhand doctor` checks the database")
+    return StoreError(f"{name}: {error}", "`leadhand doctor` checks the database")
