@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from leadhand.core.tool import ToolSpec
 from leadhand.core.value import DEEPEST, LARGEST, TOO_DEEP, json_problem
 
 
@@ -42,3 +43,10 @@ def test_what_json_does_not_have_is_refused() -> None:
     cycle.append(cycle)
     for value in (float("nan"), float("inf"), object(), {1, 2}, b"x", 10**5_000, cycle):
         assert json_problem(value)
+
+
+def test_what_a_value_keeps_beside_its_fields_is_no_field_of_it():
+    tool = ToolSpec(name="look", description="Look.", parameters={"type": "object", "properties": {}})
+    fields = dict(tool)
+    assert tool.size > 0
+    assert dict(tool) == fields

@@ -202,6 +202,9 @@ class Value(BaseModel):
             raise AttributeError(f"{type(self).__name__} is read-only")
         super().__setattr__(name, value)
 
+    def __iter__(self) -> Iterator[tuple[str, Any]]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return ((name, self.__dict__[name]) for name in type(self).__pydantic_fields__)  # no cached properties
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         changes = {name: frozen(value) for name, value in (update or {}).items()}
         fields = {name: self.__dict__[name] for name in type(self).__pydantic_fields__}
