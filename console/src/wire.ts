@@ -1853,7 +1853,6 @@ export interface components {
     readonly Worker: {
       readonly budget: number | null;
       readonly code?: string;
-      readonly continues?: boolean;
       readonly counts: boolean;
       readonly declared?: boolean;
       readonly delegates?: readonly string[];
