@@ -91,7 +91,7 @@ async def test_a_run_whose_server_stays_away_says_so_and_the_retry_that_it_names
     (gap,) = run.json["gaps"]
     assert "was away for 1 s" in gap["reason"]
     assert "retry the run" in gap["next_action"]
-    assert f"waiting for {MODEL}: away" in run.err
+    assert f"waiting for {MODEL}: away" in run.err.lower()
 
     own_server.start()
     again = await leadhand("runs", "retry", run.json["run_id"], "--flows", FLOWS, "--json")
