@@ -24,7 +24,7 @@ P = ParamSpec("P")
 
 LOGGER = logging.getLogger("leadhand")
 
-READERS = 3
+READERS = 2
 """Queries at once; one of the threads is often busy with the heads of the runs that are followed."""
 TRIES = 5
 """Maximum attempts at a transaction that conflicts with another."""
