@@ -25,7 +25,7 @@ P = ParamSpec("P")
 LOGGER = logging.getLogger("leadhand")
 
 READERS = 2
-"""Queries at once; one of the threads is often busy with the heads of the runs that are followed."""
+"""Queries at once, those for the heads of the runs that are followed included."""
 TRIES = 5
 """Maximum attempts at a transaction that conflicts with another."""
 CONFLICT_S = 0.01
