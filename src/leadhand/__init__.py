@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leadhand.core.work_result import Claim
     from leadhand.flows.seam.function import Worker
     from leadhand.ports import ToolContext
-    from leadhand.runs import Answer, Run
+    from leadhand.runs import Answer, Run, TextPiece, TextRestarted
     from leadhand.tools.decorator import Tool, tool
     from leadhand.verify.judge import ClaimDoubt, MissingPart, Verdicts, Verifier
 
@@ -46,7 +46,7 @@ _WHERE = {
     "leadhand.core.tool": "Effect Source ToolReturn",
     "leadhand.flows.seam.function": "Worker",
     "leadhand.ports": "ToolContext",
-    "leadhand.runs": "Answer Run",
+    "leadhand.runs": "Answer Run TextPiece TextRestarted",
     "leadhand.tools.decorator": "Tool tool",
     "leadhand.verify.judge": "ClaimDoubt MissingPart Verdicts Verifier",
 }
@@ -71,6 +71,8 @@ __all__ = [
     "RunStatus",
     "Source",
     "StoreError",
+    "TextPiece",
+    "TextRestarted",
     "Tool",
     "ToolContext",
     "ToolError",

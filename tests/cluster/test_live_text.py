@@ -86,7 +86,7 @@ class Bus:
         self.said: list[str] = []
         self.loses: Callable[[str], bool] = lambda _: False
 
-    def process(self, on_text: Callable[[str, str, str], None] | None = None) -> LiveText:
+    def process(self, on_text: Callable[[str, str, str], None] = lambda *_: None) -> LiveText:
         return LiveText(cast("DatabaseStore", Ear(self)), on_text)
 
 

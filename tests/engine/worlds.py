@@ -105,7 +105,7 @@ class World:
             limiter=limiter,
         )
         models = ModelCalls(self.models, self.store, self.clock, limiter)
-        host = Host(self.store, models, tools, self.redactor, lambda *piece: self.written.append(piece))
+        host = Host(self.store, models, tools, self.redactor, lambda _: lambda *piece: self.written.append(piece))
         return LocalDispatcher(host, self.clock)
 
     # --- driving -----------------------------------------------------------------------------------------------------

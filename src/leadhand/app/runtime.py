@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -96,7 +97,9 @@ class Runtime:
         if self._tracing is not None:
             self.watchers.append(self._tracing.watch)
             self.on_release.append(self._tracing.release)
-        self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, on_text)
+        self._on_text = on_text
+        self._listeners: dict[str, list[OnText]] = {}
+        self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, self._pass_on)
         """This process among those that share its database; None if they are all on this machine."""
         limiter = Limiter(self.store, self._clock)  # by all calls of the process, also with other processes
         self.tool_calls = ToolCalls(
@@ -110,8 +113,7 @@ class Runtime:
             limiter=limiter,
         )
         self._model_calls = ModelCalls(self.models, self.store, self._clock, limiter)
-        live = on_text if self.cluster is None else self.cluster.live.write
-        self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, live)
+        self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, self._listener)
         self.dispatcher: Dispatcher = LocalDispatcher(self._host, self._clock, self.settings.concurrency)
         if self.cluster is not None:
             self.dispatcher = self.cluster.dispatcher(self._host, self._clock)
@@ -281,6 +283,39 @@ class Runtime:
             if last.orders:
                 write_work_order(self.settings.home, last)
             await self.store.release(state.run_id, state.epoch)
+
+    # --- live text ---------------------------------------------------------------------------------------------------
+
+    def _listener(self, run_id: str) -> OnText | None:
+        """What receives the text that is written here for a run; None if nobody listens, so that no model streams."""
+        if self.cluster is not None:
+            return self.cluster.live.write
+        return self._pass_on if self._on_text is not None or run_id in self._listeners else None
+
+    def _pass_on(self, run_id: str, attempt: str, piece: str) -> None:
+        for listener in (*filter(None, [self._on_text]), *self._listeners.get(run_id, ())):
+            listener(run_id, attempt, piece)
+
+    @property
+    def shows_text(self) -> bool:
+        """Whether the live text of every run is shown."""
+        return self._on_text is not None
+
+    @contextmanager
+    def listening(self, run_id: str, listener: OnText) -> Generator[None]:
+        """Give the live text of a run to a listener, wherever it is written."""
+        listeners, live = self._listeners.setdefault(run_id, []), self.cluster and self.cluster.live
+        listeners.append(listener)
+        if live is not None:
+            live.watch(run_id)
+        try:
+            yield
+        finally:
+            listeners.remove(listener)
+            if not listeners:
+                self._listeners.pop(run_id, None)
+            if live is not None:
+                live.unwatch(run_id)
 
     def forget(self, run_id: str) -> None:
         """Forget what is kept in memory of a run that has nothing to do here."""

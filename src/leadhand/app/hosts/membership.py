@@ -30,7 +30,7 @@ class Membership:
     """The place of a process in a cluster."""
 
     def __init__(
-        self, store: DatabaseStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, on_text: OnText | None
+        self, store: DatabaseStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, on_text: OnText
     ) -> None:
         from leadhand.dispatch.cluster.live_text import LiveText  # only hosts that share a store send it
 
@@ -80,7 +80,7 @@ class Membership:
 
 
 def membership(
-    store: ContextStore, settings: Settings, flows: FlowRegistry, toolbox: Toolbox, on_text: OnText | None
+    store: ContextStore, settings: Settings, flows: FlowRegistry, toolbox: Toolbox, on_text: OnText
 ) -> Membership | None:
     """Return the place of a process in the cluster of its store, None if processes on other machines cannot use it.
 

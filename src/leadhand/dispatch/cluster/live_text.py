@@ -35,7 +35,7 @@ class LiveText:
     Belongs to one event loop.
     """
 
-    def __init__(self, store: DatabaseStore, on_text: OnText | None) -> None:
+    def __init__(self, store: DatabaseStore, on_text: OnText) -> None:
         self._store = store
         self._on_text = on_text
         self._written: dict[str, dict[str, _Written]] = {}
@@ -83,8 +83,7 @@ class LiveText:
 
     def write(self, run_id: str, attempt: str, piece: str) -> None:
         """Add a piece of a text that is written here: an :data:`leadhand.engine.session.host.OnText`."""
-        if self._on_text is not None:
-            self._on_text(run_id, attempt, piece)
+        self._on_text(run_id, attempt, piece)
         texts = self._written.setdefault(run_id, {})
         if attempt not in texts:
             texts[attempt] = _Written()
@@ -100,8 +99,6 @@ class LiveText:
 
     def watch(self, run_id: str) -> None:
         """Pass on the text of a run, wherever it is written, until as many calls of :meth:`unwatch`."""
-        if self._on_text is None:
-            return
         self.start()
         self._watching[run_id] = self._watching.get(run_id, 0) + 1
         self._ask([run_id], whole=True)
@@ -146,7 +143,6 @@ class LiveText:
         self._run()
 
     def _take(self, run_id: str, attempt: str, version: int, start: int, text: str) -> None:
-        assert self._on_text is not None
         heard = self._heard.setdefault(run_id, {})
         known, length = heard.get(attempt, (version, 0))
         if known != version:

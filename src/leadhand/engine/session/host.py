@@ -41,13 +41,14 @@ class Host:
         models: ModelCalls,
         tools: ToolCalls,
         redactor: Redactor,
-        on_text: OnText | None = None,
+        listener: Callable[[str], OnText | None] = lambda _run_id: None,
     ) -> None:
+        """``listener`` returns what receives the live text of a run; None if nobody listens."""
         self._store = store
         self._models = models
         self._tools = tools
         self._redactor = redactor
-        self._on_text = on_text
+        self._listener = listener
 
     async def carry_out(self, work: Work) -> None:
         """Carry out an attempt; its result is in the log when this returns.
@@ -116,9 +117,9 @@ class Host:
 
     async def _result(self, work: Work, log: RunLog) -> AttemptReturned:
         work = await with_payloads(work, log)
-        draft = None
-        if self._on_text is not None:
-            draft = DraftWriter(self._redactor, partial(self._on_text, work.run_id, work.attempt.attempt))
+        draft, listener = None, self._listener(work.run_id)
+        if listener is not None:
+            draft = DraftWriter(self._redactor, partial(listener, work.run_id, work.attempt.attempt))
         if work.details.code is None or work.worker.loop != "code":
             return await Session(work, log, self._models, self._tools, draft).carry_out()
         from leadhand.engine.session.code import CodeSession  # few flows have code
