@@ -238,6 +238,7 @@ class Leadhand(InSync):
         tools: Iterable[RunTool] | None = None,
         plan_only: bool = False,
         approve_plan: bool = False,
+        deps: Any = None,
         **options: Any,
     ) -> Run[ValueT]:
         """Start a run and return at once; the run continues in the background of this event loop.
@@ -250,6 +251,10 @@ class Leadhand(InSync):
         all workers, by name or as an adapter; a ``budget`` in dollars, at most that of this Leadhand; ``tools``, the
         only ones that it may use of those registered here, by name or as they are. The log records them, so that a
         resumed run has the same.
+
+        ``deps`` are what the tools and workers of this run find in place of ``Leadhand(deps=…)``, such as the session
+        of a user. No log has them, so this process alone carries the run out, and one that continues it gives it
+        others: ``lead.resume(run_id, deps=…)``.
 
         A ``worker``, or one of the project by name, carries the request out by itself. ``limits`` and ``check`` are
         those of this run, where it has others.
@@ -266,7 +271,7 @@ class Leadhand(InSync):
         _ = answer_worker(shape, ())
         asked_for: Any = {"name": name, "tags": tags, "priority": priority, "instructions": instructions}
         asked_for |= {"tools": tools, "plan_only": plan_only, "approve_plan": approve_plan}
-        own = NewRun(**asked_for, output=shape, worker=own_worker)
+        own = NewRun(**asked_for, output=shape, worker=own_worker, deps=deps)
         found: Any = {"model": model, "budget": budget, "bounded": self._bounded, "check": check, "more": limits}
         asked, adapter = asked_settings(self._settings, **found)
         if own_worker is not None:
@@ -329,47 +334,55 @@ class Leadhand(InSync):
         arguments.check_filters(limit, filters)
         return await (await self.runtime(reading=True)).store.runs(limit=limit, before=before, **filters)
 
-    async def get(self, run_id: str) -> Run:
+    async def get(self, run_id: str, *, deps: Any = None) -> Run:
         """Return a run to look at; it is not taken over, even if no process drives it. Raises NoSuchRun.
 
-        See :meth:`attach` to continue a run whose process died."""
+        See :meth:`attach` to continue a run whose process died. ``deps`` are for what you have it do, such as a retry.
+        """
         runtime = await self.runtime(reading=True)
+        runtime.give(run_id, deps)
         return Run(runtime, await runtime.load(arguments.run_id(run_id)), drive=False)
 
-    async def attach(self, run_id: str) -> Run:
+    async def attach(self, run_id: str, *, deps: Any = None) -> Run:
         """Return a run: follow it while another process drives it, or resume it if its process died.
 
-        A paused run stays paused; see :meth:`resume`. Raises NoSuchRun.
+        A paused run stays paused; see :meth:`resume`. ``deps`` are those of a run that was started with its own.
+        Raises NoSuchRun.
         """
         runtime, run_id = await self.runtime(), arguments.run_id(run_id)
+        runtime.give(run_id, deps)
         listing = await runtime.store.run(run_id)
         if listing.orphan:
             return self._run(runtime, await runtime.take_over(run_id))
         return self._run(runtime, await runtime.load(run_id), drive=False)
 
-    async def resume(self, run_id: str, **limits: Unpack[NewLimits]) -> Run:
+    async def resume(self, run_id: str, *, deps: Any = None, **limits: Unpack[NewLimits]) -> Run:
         """Resume a run that is paused, waiting or orphaned, with other ``limits`` if some are given: ``budget``,
         ``timeout``, ``max_requests``, ``max_tokens``, each for the run as a whole, and ``max_turns`` of the lead of a
         research run.
 
-        With other limits, a finished run is reopened: what failed is retried, a lead that a limit stopped continues
-        where it stopped, and the answer is written again. Raises NoSuchRun, RunOwned while another process drives it,
-        and UsageError if it has ended.
+        ``deps`` are those of a run that was started with its own. With other limits, a finished run is reopened: what
+        failed is retried, a lead that a limit stopped continues where it stopped, and the answer is written again.
+        Raises NoSuchRun, RunOwned while another process drives it, and UsageError if it has ended.
         """
         runtime, limits = await self.runtime(), known_limits(limits)
+        runtime.give(run_id, deps)
         return self._run(runtime, await operator.resume(runtime, arguments.run_id(run_id), by=user(), **limits))
 
     async def follow_up(self, run_id: str, request: str, **options: Any) -> Run:
         """Start a run that follows up an earlier one. See :meth:`Run.follow_up`, which has the same ``options``."""
         return await (await self.get(run_id)).follow_up(request, **options)
 
-    async def fork(self, run_id: str, at: int, *, confirmed: bool = False, **limits: Unpack[NewLimits]) -> Run:
+    async def fork(
+        self, run_id: str, at: int, *, confirmed: bool = False, deps: Any = None, **limits: Unpack[NewLimits]
+    ) -> Run:
         """Fork a run: a new run copies its events up to event ``at`` and continues independently in this process.
 
         The first run does not change. Raises NoSuchRun, and UsageError for an event from which a run cannot continue,
         and, unless ``confirmed``, after irreversible calls that the fork may repeat. See :meth:`resume` for ``limits``.
         """
         runtime, run_id, limits = await self.runtime(), arguments.run_id(run_id), known_limits(limits)
+        runtime.give(run_id, deps)
         return self._run(runtime, await operator.fork(runtime, run_id, at, confirmed=confirmed, **limits))
 
     async def reply(self, run_id: str, text: str) -> Run:

@@ -30,7 +30,7 @@ class InSync(Answering):
     async def start(self, request: str, **given: Any) -> Run[Any]:
         raise NotImplementedError
 
-    async def resume(self, run_id: str, **limits: Unpack[NewLimits]) -> Run[Any]:
+    async def resume(self, run_id: str, *, deps: Any = None, **limits: Unpack[NewLimits]) -> Run[Any]:
         raise NotImplementedError
 
     async def follow_up(self, run_id: str, request: str, **options: Any) -> Run[Any]:
@@ -76,9 +76,9 @@ class InSync(Answering):
         """Call :meth:`research` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
         return self._sync(self.start(question, flow=RESEARCH, output=output, **options))
 
-    def resume_sync(self, run_id: str, **limits: Unpack[NewLimits]) -> Answer:
+    def resume_sync(self, run_id: str, *, deps: Any = None, **limits: Unpack[NewLimits]) -> Answer:
         """Resume a run and return its answer, from code without an event loop. Ctrl-C pauses the run."""
-        return self._sync(self.resume(run_id, **limits))
+        return self._sync(self.resume(run_id, deps=deps, **limits))
 
     def _sync(self, starting: Coroutine[Any, Any, Driven[T]]) -> T:
         """Drive a run to its rest. On KeyboardInterrupt it is paused, and the error says how to resume it."""

@@ -124,6 +124,8 @@ class Run(Answering, Generic[ValueT]):
         self._asked: dict[tuple[str, str], asyncio.Task[None]] = {}
         """The calls of ``on_approval``, by the id of the approval and its attempt."""
         self._drives = drive
+        self._deps = runtime.toolbox.deps_of_runs.get(state.run_id)
+        """Objects of this run alone: it may be continued after its end."""
         self._driving = runtime.driving(state, self._note) if drive else None
         if self._driving is not None and runtime.cluster is not None and runtime.shows_text:
             live = runtime.cluster.live
@@ -283,6 +285,7 @@ class Run(Answering, Generic[ValueT]):
             return False
         if not due(await self._runtime.load(self.run_id)):
             return False
+        self._runtime.give(self.run_id, self._deps)
         try:
             state = await self._runtime.take_over(self.run_id)
         except RunOwned:
@@ -319,21 +322,22 @@ class Run(Answering, Generic[ValueT]):
         name: str = "",
         tags: Mapping[str, str] | None = None,
         priority: int = 0,
+        deps: Any = None,
         **options: Any,
     ) -> Run[Any]:
         """Start a run that follows up this one, and return at once; it continues in the background of this loop.
 
         It has the flow, the options, the models, the documents, the limits, the output and the tags of this run, where
         you give no others: ``flow``, ``options`` of the flow, one ``model`` for all workers, ``limits`` by the names
-        that :class:`~leadhand.Leadhand` gives them, an ``output``, and ``tags``. It has a ``name`` and a ``priority``
-        of its own. Its planner receives this run's request, answer and sources. Raises UsageError while this run has
-        not ended, and otherwise as :meth:`Leadhand.start` does.
+        that :class:`~leadhand.Leadhand` gives them, an ``output``, and ``tags``. It has a ``name``, a ``priority``
+        and ``deps`` of its own. Its planner receives this run's request, answer and sources. Raises UsageError while
+        this run has not ended, and otherwise as :meth:`Leadhand.start` does.
         """
         checked, runtime = check_request(request, example='run.follow_up("And tomorrow?")'), self._runtime
         earlier = await follow_ups.load_earlier(runtime, self.run_id)
         settings = follow_ups.continued(earlier.definition, runtime.settings, model=model, limits=limits)
         output = self._output if output is None else output
-        run = NewRun(name=name, tags=tags, priority=priority, output=output)
+        run = NewRun(name=name, tags=tags, priority=priority, output=output, deps=deps)
         state = await follow_ups.start(
             runtime, earlier, checked, flow=flow, options=options, settings=settings, run=run
         )
@@ -407,6 +411,7 @@ class Run(Answering, Generic[ValueT]):
 
     async def _want(self, request: ev.StepRequested, limits: NewLimits | None = None) -> None:
         """Submit a person's request, and drive the run if no other process does."""
+        self._runtime.give(self.run_id, self._deps)
         state = await operator.want(self._runtime, self.run_id, request, limits)
         if state is not None:
             self._state = state

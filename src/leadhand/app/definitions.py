@@ -110,6 +110,7 @@ async def definition_of_new(
         earlier=earlier,
         tags=dict(run.tags or {}),
         only_tools=run.tools,
+        own_deps=run.deps is not None,
         hooks=parts.hooks.names,
     )
 

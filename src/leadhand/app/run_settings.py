@@ -56,7 +56,8 @@ class NewRun:
     registered). With ``plan_only``, the run stops when its plan is complete, until a person resumes it. With
     ``approve_plan``, a person has to approve the plan first. ``output`` is the type of the answer, ``worker`` one of
     the program that carries the run out. ``detached``: it outlives its process. ``by`` starts it, ``key_id`` is the API
-    key that it belongs to, ``traceparent`` the span of its caller, "" for none. Raises UsageError.
+    key that it belongs to, ``traceparent`` the span of its caller, "" for none. ``deps`` are what its tools and workers
+    find in place of those of the program (None: those). Raises UsageError.
     """
 
     name: str = ""
@@ -72,6 +73,7 @@ class NewRun:
     by: str = ""
     key_id: str = ""
     traceparent: str = ""
+    deps: Any = None
 
     def __post_init__(self) -> None:
         run_priority(self.priority)

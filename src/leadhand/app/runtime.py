@@ -162,6 +162,7 @@ class Runtime:
         entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)), **jobs)
         if isinstance(run.output, type):
             self._outputs[run_id] = run.output
+        self.give(run_id, run.deps)
         return start(run_id, entry)
 
     async def load(self, run_id: str, known: RunState | None = None) -> RunState:
@@ -215,7 +216,13 @@ class Runtime:
         return state
 
     def check_resumable(self, state: RunState) -> None:
-        """Raise ConfigurationError when this process lacks the flow, a tool or a model of the run, or is offline."""
+        """Raise ConfigurationError when this process lacks the flow, a tool, a model or the objects of the run, or is
+        offline."""
+        if state.definition.own_deps and state.run_id not in self.toolbox.deps_of_runs:
+            raise ConfigurationError(
+                f"run {state.run_id} was started with deps of its own, which this process does not have",
+                f"Continue it in Python: lead.resume({state.run_id!r}, deps=…).",
+            )
         self.flows.check_code(state.definition, ended=state.finished is not None)
         check_tools(needed_tools(state), self.toolbox)
         check_hooks(self.hooks, state.definition)
@@ -262,7 +269,7 @@ class Runtime:
             hooks=self.hooks,
             fits=fits_of(self._outputs.get(state.run_id), state.definition.worker(state.definition.shape)),
             verifier=self.verifier,
-            deps=self.toolbox.deps,
+            deps=self.toolbox.deps_of(state.run_id),
         )
         self._held[state.run_id] = state
         try:
@@ -279,6 +286,7 @@ class Runtime:
             self._remember(last)
             if last.finished is not None:
                 self._outputs.pop(state.run_id, None)
+                self.toolbox.deps_of_runs.pop(state.run_id, None)
             self.forget(state.run_id)
             if last.orders:
                 write_work_order(self.settings.home, last)
@@ -316,6 +324,11 @@ class Runtime:
                 self._listeners.pop(run_id, None)
             if live is not None:
                 live.unwatch(run_id)
+
+    def give(self, run_id: str, deps: Any) -> None:
+        """Give the tools and workers of a run objects of its own, which the log does not have; None: nothing."""
+        if deps is not None:
+            self.toolbox.deps_of_runs[run_id] = deps
 
     def forget(self, run_id: str) -> None:
         """Forget what is kept in memory of a run that has nothing to do here."""

@@ -88,6 +88,7 @@ class RunDefinition(Value):
     result of every subtask. Waiting runs of the highest ``priority`` begin first. ``instructions`` are those that the
     run alone was given, by worker (``"*"``: every one), ``only_tools`` the tools to which it was restricted. A run
     that is ``plan_only`` stops when it has a plan; with ``approve_plan``, it waits until a person approves the plan.
+    With ``own_deps``, its program gave it objects that no log and no other process has.
     """
 
     request: str
@@ -130,6 +131,7 @@ class RunDefinition(Value):
     plan_only: bool = Field(default=False, exclude_if=operator.not_)
     approve_plan: bool = Field(default=False, exclude_if=operator.not_)
     traceparent: str = Field(default="", exclude_if=operator.not_)
+    own_deps: bool = Field(default=False, exclude_if=operator.not_)
 
     def worker(self, name: str) -> Worker | None:
         """Return the worker with this name."""

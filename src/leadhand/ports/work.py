@@ -341,8 +341,8 @@ class ToolContext:
     the directory of the run's documents ("" for none), ``library`` finds and reads documents. ``todos`` and ``files``
     are the todo list and the artifacts of the run, as they were when the worker made the call. ``caller`` returns
     that worker, ``workshop`` keeps the workers that it makes (None: it cannot make any). ``deps`` is what the program
-    gave ``Leadhand(deps=…)``. All of it works on any thread; a tool that is not a coroutine function calls coroutine
-    methods with ``asyncio.run(…)``.
+    gave the run or, without that, ``Leadhand(deps=…)``. All of it works on any thread; a tool that is not a coroutine
+    function calls coroutine methods with ``asyncio.run(…)``.
     """
 
     run_id: str
@@ -388,10 +388,11 @@ class BoundTool(Protocol):
 
 
 class Toolbox(Protocol):
-    """The tools of this process. ``deps`` is what the program gives them besides their arguments."""
+    """The tools of this process."""
 
-    @property
-    def deps(self) -> Any: ...
+    def deps_of(self, run_id: str) -> Any:
+        """Return what the program gives the tools of a run besides their arguments."""
+        ...
 
     def specs(self) -> tuple[ToolSpec, ...]: ...
 

@@ -65,7 +65,7 @@ class ClusterHost:
         flow = self._runtime.flows.of(state.definition)
         fits = fits_of(None, state.definition.worker(state.definition.shape))
         runtime = self._runtime
-        given = {"fits": fits, "verifier": runtime.verifier, "deps": runtime.toolbox.deps}
+        given = {"fits": fits, "verifier": runtime.verifier, "deps": runtime.toolbox.deps_of(run_id)}
         policy = policy_of(flow, state.definition, **given)
         return HostedRun(state, policy, self._runtime.log(run_id).unpack)
 

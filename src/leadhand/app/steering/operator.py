@@ -352,6 +352,7 @@ async def fork(
         )
     runtime.check_resumable(there.state)
     fork_id = new_run_id()
+    runtime.give(fork_id, runtime.toolbox.deps_of_runs.get(run_id))
     definition = there.state.definition
     asked = limits_changed(there.state, given, by)
     limits = asked.limits or definition.limits

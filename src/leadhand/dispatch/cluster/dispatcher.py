@@ -50,9 +50,9 @@ class DrivenRun:
         self.elsewhere.discard(attempt)
 
     def others(self, hosts: Iterable[HostLine]) -> list[HostLine]:
-        """Return those of the hosts that can take attempts: none if the run has hooks, which are in this process."""
+        """Return those of the hosts that can take attempts: none if hooks or objects of its program are only here."""
         run = self.definition
-        return [] if run.hooks else [line for line in hosts if line.has(run.flow, self._tools)]
+        return [] if run.hooks or run.own_deps else [line for line in hosts if line.has(run.flow, self._tools)]
 
     def divided(self, here: int, others: int, free: int) -> tuple[list[Work], list[Work]]:
         """Return which of the attempts that wait to start here and which to offer, as many as may run at once.

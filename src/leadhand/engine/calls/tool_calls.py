@@ -117,7 +117,7 @@ class ToolCalls:
             documents=documents,
             library=library and cast("Any", OnLoop(library)),
             workshop=self._workshop and cast("Any", OnLoop(self._workshop)),
-            deps=self._toolbox.deps,
+            deps=self._toolbox.deps_of(run_id),
             **more,
         )
 
