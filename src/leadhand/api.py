@@ -47,9 +47,10 @@ class Leadhand(InSync):
     """Runs requests with a set of tools, models and limits.
 
     ``model`` names the model of every worker (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``; not given, the
-    environment decides); ``lead_model``, ``worker_model`` and ``review_model`` those for single uses; ``models`` is a
-    port of your own, such as ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name beside the built-in
-    ones: ``models={"mine": adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``),
+    environment decides), ``base_url`` and ``api_key`` the address and the key of its provider; ``lead_model``,
+    ``worker_model`` and ``review_model`` those for single uses; ``models`` is a port of your own, such as
+    ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name beside the built-in ones: ``models={"mine":
+    adapter}, model="mine"``. ``flows`` are flows of your own (see ``leadhand.flows``),
     ``agents`` stages of your own for reports (see ``leadhand.report``), and ``store`` a context store of your own in
     place of the database. ``tools`` are functions, plain or decorated with ``@tool``; by default the built-in ones.
     ``budget`` is in dollars (None: no limit), ``timeout`` in seconds (None: no limit), ``attempt_timeout`` that of one
@@ -90,6 +91,8 @@ class Leadhand(InSync):
         lead_model: str | None = None,
         worker_model: str | None = None,
         review_model: str | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
         offline: bool = False,
         documents: Path | str | None = None,
         only_documents: bool = False,
@@ -128,6 +131,8 @@ class Leadhand(InSync):
             home=home,
             database=database,
             model=model,
+            base_url=base_url,
+            api_key=api_key,
             models={use: name for use, name in by_use.items() if name is not None},
             documents=documents,
             project=project,

@@ -113,14 +113,17 @@ def settings(
     concurrency: int | None = None,
     check: Check | None = None,
     worker_calls: WorkerCalls | None = None,
+    base_url: str | None = None,
+    api_key: str | None = None,
     **others: Any,
 ) -> Settings:
     """Return settings from the arguments, else the environment, else the defaults. ``others`` are fields of Settings.
 
     Raises UsageError for a name that is empty or not text, for a concurrency out of range, for ``documents`` that are
-    not a directory, and for an unknown ``check`` or ``worker_calls``.
+    not a directory, for an unknown ``check`` or ``worker_calls``, and for a ``base_url`` or an ``api_key``, which are
+    those of the provider of the ``model``, that cannot be used.
     """
-    env = os.environ
+    env = _with_server(os.environ, model, base_url, api_key)
     for each, given in {"model": model, **{f"{use}_model": named for use, named in (models or {}).items()}}.items():
         name(given, each, "Pass provider:name or offline, or omit it.")
     home = name(str(home) if isinstance(home, Path) else home, "home", "Pass a directory, or omit it.")
@@ -140,6 +143,31 @@ def settings(
         environment=env,
         **others,
     )
+
+
+def _with_server(
+    env: Mapping[str, str], model: str | None, base_url: str | None, api_key: str | None
+) -> Mapping[str, str]:
+    """Return the environment with the address and the key of a model's provider. Raises UsageError."""
+    if base_url is None and api_key is None:
+        return env
+    from leadhand.models.providers import ANY_SERVER, OWN_PROTOCOLS, PROVIDERS
+    from leadhand.models.server_settings import checked_base_url, checked_key
+
+    provider_name = (model or env.get("LEADHAND_MODEL") or ANY_SERVER.name).partition(":")[0]
+    provider = {**PROVIDERS, **OWN_PROTOCOLS}.get(provider_name, ANY_SERVER)
+    changed = dict(env)
+    try:
+        if base_url is not None:
+            changed[provider.url_variables[0]] = checked_base_url(base_url, setting="base_url")
+        if api_key is not None and not provider.key_variables:
+            how = f"Leave it out, or use the model openai_compatible:NAME with base_url={provider.base_url!r}."
+            raise UsageError(f"{provider.title} takes no api_key", how)
+        if api_key is not None:
+            changed[provider.key_variables[0]] = checked_key(api_key, "api_key")
+    except ConfigurationError as error:
+        raise UsageError(error.what, error.how) from error
+    return changed
 
 
 def _said(setting: str, given: object, env: Mapping[str, str]) -> tuple[str, object]:
