@@ -244,6 +244,7 @@ class Leadhand(InSync):
         plan_only: bool = False,
         approve_plan: bool = False,
         deps: Any = None,
+        messages: Iterable[Mapping[str, str]] = (),
         **options: Any,
     ) -> Run[ValueT]:
         """Start a run and return at once; the run continues in the background of this event loop.
@@ -259,7 +260,8 @@ class Leadhand(InSync):
 
         ``deps`` are what the tools and workers of this run find in place of ``Leadhand(deps=…)``, such as the session
         of a user. No log has them, so this process alone carries the run out, and one that continues it gives it
-        others: ``lead.resume(run_id, deps=…)``.
+        others: ``lead.resume(run_id, deps=…)``. ``messages`` are those of the conversation that led to the request, the
+        oldest first: ``[{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}]``.
 
         A ``worker``, or one of the project by name, carries the request out by itself. ``limits`` and ``check`` are
         those of this run, where it has others.
@@ -276,7 +278,7 @@ class Leadhand(InSync):
         _ = answer_worker(shape, ())
         asked_for: Any = {"name": name, "tags": tags, "priority": priority, "instructions": instructions}
         asked_for |= {"tools": tools, "plan_only": plan_only, "approve_plan": approve_plan}
-        own = NewRun(**asked_for, output=shape, worker=own_worker, deps=deps)
+        own = NewRun(**asked_for, output=shape, worker=own_worker, deps=deps, messages=messages)
         found: Any = {"model": model, "budget": budget, "bounded": self._bounded, "check": check, "more": limits}
         asked, adapter = asked_settings(self._settings, **found)
         if own_worker is not None:

@@ -111,6 +111,7 @@ async def definition_of_new(
         tags=dict(run.tags or {}),
         only_tools=run.tools,
         own_deps=run.deps is not None,
+        messages=run.messages,
         hooks=parts.hooks.names,
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
+
+from pydantic import ValidationError
 
 from leadhand.app.arguments import (
     LIMITS,
@@ -25,7 +27,7 @@ from leadhand.app.settings import Settings
 from leadhand.app.typed_answers import Output
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import usd
-from leadhand.core.run import RunDefinition
+from leadhand.core.run import RunDefinition, Said
 from leadhand.core.text import check_names, did_you_mean
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import shown
@@ -57,7 +59,8 @@ class NewRun:
     ``approve_plan``, a person has to approve the plan first. ``output`` is the type of the answer, ``worker`` one of
     the program that carries the run out. ``detached``: it outlives its process. ``by`` starts it, ``key_id`` is the API
     key that it belongs to, ``traceparent`` the span of its caller, "" for none. ``deps`` are what its tools and workers
-    find in place of those of the program (None: those). Raises UsageError.
+    find in place of those of the program (None: those). ``messages`` are those of the conversation that led to the
+    request, each with a ``role`` and its ``content``, the oldest first. Raises UsageError.
     """
 
     name: str = ""
@@ -74,6 +77,7 @@ class NewRun:
     key_id: str = ""
     traceparent: str = ""
     deps: Any = None
+    messages: Any = ()
 
     def __post_init__(self) -> None:
         run_priority(self.priority)
@@ -81,6 +85,7 @@ class NewRun:
         checked = {"name": run_name(self.name), "tags": run_tags(self.tags)}
         names = None if self.tools is None else tuple(_names(self.tools))
         checked |= {"instructions": _instructions(self.instructions), "tools": names}
+        checked |= {"messages": tuple(_messages(self.messages))}
         for field, value in checked.items():
             object.__setattr__(self, field, value)
 
@@ -93,6 +98,7 @@ class NewRun:
             instructions=self.instructions or earlier.instructions,
             tools=earlier.only_tools if self.tools is None else self.tools,
             tags={**earlier.tags, **(self.tags or {})},
+            messages=self.messages or earlier.messages,
             approve_plan=self.approve_plan or (earlier.approve_plan and flow.plans),
         )
 
@@ -122,6 +128,20 @@ def _instructions(given: object) -> dict[str, str]:
             raise UsageError(what, "Give shorter ones, or put the material into files that tools read.")
         found |= {text(worker, "the name of a worker", _INSTRUCTIONS): written} if written else {}
     return found
+
+
+def _messages(given: object) -> Iterator[Said]:
+    how = 'Pass a list such as [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}].'
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise UsageError(f"invalid value for messages: {shown(cast('object', given))}", how)
+    for each in cast("Iterable[object]", given):
+        try:
+            said = Said.model_validate(each)
+        except ValidationError as error:
+            if isinstance(each, Mapping) and cast("Any", each).get("role") == "system":
+                how = "Give the rules of a conversation as instructions=…"
+            raise UsageError(f"invalid message: {shown(cast('object', each))}", how) from error
+        yield said.evolve(content=text(said.content, "a message", how))
 
 
 def _names(given: object) -> Iterable[str]:

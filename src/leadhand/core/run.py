@@ -72,6 +72,13 @@ class Follows(Value):
     sources: tuple[Source, ...] = ()
 
 
+class Said(Value):
+    """A message of a conversation that led to a request."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
 class RunDefinition(Value):
     """Everything that is fixed when a run starts. Resuming the run uses these values, even if newer ones exist.
 
@@ -88,7 +95,8 @@ class RunDefinition(Value):
     result of every subtask. Waiting runs of the highest ``priority`` begin first. ``instructions`` are those that the
     run alone was given, by worker (``"*"``: every one), ``only_tools`` the tools to which it was restricted. A run
     that is ``plan_only`` stops when it has a plan; with ``approve_plan``, it waits until a person approves the plan.
-    With ``own_deps``, its program gave it objects that no log and no other process has.
+    With ``own_deps``, its program gave it objects that no log and no other process has. ``messages`` led to the
+    request.
     """
 
     request: str
@@ -132,6 +140,7 @@ class RunDefinition(Value):
     approve_plan: bool = Field(default=False, exclude_if=operator.not_)
     traceparent: str = Field(default="", exclude_if=operator.not_)
     own_deps: bool = Field(default=False, exclude_if=operator.not_)
+    messages: tuple[Said, ...] = Field(default=(), exclude_if=operator.not_)
 
     def worker(self, name: str) -> Worker | None:
         """Return the worker with this name."""

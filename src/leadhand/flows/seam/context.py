@@ -75,6 +75,8 @@ class FlowContext(Waits):
         self.request: str = run.request
         self.earlier: Follows | None = run.follows
         """The run that this one follows up; what it answered was not checked in this run."""
+        self.messages = run.messages
+        """What was said before the request, the oldest first: each has a ``role`` and its ``content``."""
         self.today: date = of.state.created_at.date()
         """The day on which the run was started, in UTC."""
         self.deps, self.fits, self.verifier = provided.deps, provided.fits, provided.verifier
