@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from leadhand.core import decide as do
 from leadhand.core.errors import FlowError
@@ -28,12 +28,14 @@ from .function import FunctionFlow, Worker, fingerprinted, name_in
 from .orders import WORK, asked_order
 from .outcomes import answer_of
 from .passes import Pass
-from .pending import PLAIN, Asking, Details, Join, Pending
+from .pending import PLAIN, Asking, Details, Join, Pending, Waited
 from .results import FlowMisuse, Result, StepFailed, digested, encoded, sha
 from .waits import Waits
 
 if TYPE_CHECKING:
     from leadhand.verify.judge import Verifier
+
+_T = TypeVar("_T")
 
 
 class Ending(Protocol):
@@ -158,8 +160,8 @@ class FlowContext(Waits):
         )
 
     def gather(
-        self, parts: Iterable[Pending[Any] | Coroutine[Any, Any, Any]], *, return_failures: bool = False
-    ) -> Join:
+        self, parts: Iterable[Pending[_T] | Coroutine[Any, Any, _T]], *, return_failures: bool = False
+    ) -> Waited[list[_T]]:
         """Wait for steps and for coroutines of the flow, which run side by side; await it for a list, in order.
 
         When all have ended, the first failure is raised. With ``return_failures``, failed steps are results that are
