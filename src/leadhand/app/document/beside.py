@@ -95,4 +95,4 @@ def _done(done: Sequence[DoneCall]) -> Iterator[str]:
         yield "Nothing was sent, paid or changed."
     for word, ok in (("Done", True), ("Tried", False)):
         if some := [label(each.tool, each.args) for each in done if each.ok is ok]:
-            yield f"{word}: {'; '.join(some)}."
+            yield f"{word}: {'; '.join(some).rstrip('.')}."
