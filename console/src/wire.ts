@@ -1115,6 +1115,7 @@ export interface components {
       readonly judging?: readonly string[];
       readonly key_id?: string;
       readonly limits: components["schemas"]["Limits"];
+      readonly messages?: readonly components["schemas"]["Said"][];
       readonly models: components["schemas"]["ModelChoice"];
       readonly name?: string;
       readonly needs_prices?: boolean;
@@ -1124,6 +1125,7 @@ export interface components {
       readonly options: {
         readonly [key: string]: unknown;
       };
+      readonly own_deps?: boolean;
       readonly plan_only?: boolean;
       readonly priority?: number;
       readonly request: string;
@@ -1194,6 +1196,7 @@ export interface components {
       readonly task: components["schemas"]["Task"] | null;
       readonly todos: readonly components["schemas"]["Todo"][];
       readonly tools: readonly string[];
+      readonly trace_id: string;
       readonly usage: components["schemas"]["RunUsage"];
       readonly value: unknown;
       readonly waits_for: string;
@@ -1332,6 +1335,11 @@ export interface components {
       readonly input_tokens: number;
       readonly output_tokens: number;
       readonly requests: number;
+    };
+    readonly Said: {
+      readonly content: string;
+      /** @enum {string} */
+      readonly role: "user" | "assistant";
     };
     /** @enum {string} */
     readonly Scope: "read" | "read:all" | "run" | "approve" | "admin";
@@ -2093,6 +2101,7 @@ export type RunStarted = components["schemas"]["RunStarted"];
 export type RunStatus = components["schemas"]["RunStatus"];
 export type RunStatusSet = components["schemas"]["RunStatusSet"];
 export type RunUsage = components["schemas"]["RunUsage"];
+export type Said = components["schemas"]["Said"];
 export type Scope = components["schemas"]["Scope"];
 export type Section = components["schemas"]["Section"];
 export type SentMessage = components["schemas"]["SentMessage"];

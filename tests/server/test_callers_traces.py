@@ -7,7 +7,7 @@ from server.doors import Door
 from tracing.trees import Spans
 
 from leadhand.app.telemetry.spans import outermost
-from leadhand.app.telemetry.tracing import callers_span
+from leadhand.app.telemetry.traces import callers_span
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 SENT = f"00-{TRACE}-{SPAN}-01"

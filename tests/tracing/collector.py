@@ -1,4 +1,4 @@
-"""A collector such as operators run: it takes spans over HTTP, and says what it got."""
+"""A collector such as operators run: it takes spans and metrics over HTTP, and says what it got."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
@@ -19,10 +20,27 @@ class Collector:
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, ExportTraceServiceRequest]] = []
+        self.metrics: list[ExportMetricsServiceRequest] = []
         self.bodies: list[bytes] = []
         self.answers = threading.Event()
         self.answers.set()
         self.url = ""
+
+    def points(self, metric: str) -> list[dict[str, str | float]]:
+        """The last points of a metric: the attributes of each, and its ``sum`` and ``count``."""
+        found: dict[str, list[dict[str, str | float]]] = {}
+        for request in self.metrics:
+            for scope in (scope for resource in request.resource_metrics for scope in resource.scope_metrics):
+                for each in scope.metrics:
+                    found[each.name] = [
+                        {
+                            **{one.key: one.value.string_value for one in point.attributes},
+                            "sum": point.sum,
+                            "count": point.count,
+                        }
+                        for point in each.histogram.data_points
+                    ]
+        return found.get(metric, [])
 
     @property
     def spans(self) -> list[Span]:
@@ -51,7 +69,10 @@ def collecting() -> Generator[Collector]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             collector.answers.wait(60)
             collector.bodies.append(body)
-            collector.requests.append((self.path, ExportTraceServiceRequest.FromString(body)))
+            if self.path.endswith("/v1/metrics"):
+                collector.metrics.append(ExportMetricsServiceRequest.FromString(body))
+            else:
+                collector.requests.append((self.path, ExportTraceServiceRequest.FromString(body)))
             answer = ExportTraceServiceResponse().SerializeToString()
             self.send_response(200)
             self.send_header("Content-Type", "application/x-protobuf")

@@ -17,7 +17,7 @@ from engine.worlds import ask, plan
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
 from leadhand.app.telemetry import tracing as tracing_module
 from leadhand.app.telemetry.spans import outermost
-from leadhand.app.telemetry.tracing import tracing
+from leadhand.app.telemetry.tracing import telemetry
 
 from .collector import collecting
 
@@ -93,7 +93,7 @@ def test_without_a_place_for_traces_nothing_of_opentelemetry_is_imported(
     ],
 )
 def test_nobody_takes_traces_who_is_not_named_or_is_switched_off(environment: dict[str, str]) -> None:
-    assert tracing(environment) is None
+    assert telemetry(environment) is None
 
 
 # --- over HTTP -------------------------------------------------------------------------------------------------------
@@ -125,6 +125,7 @@ async def test_python_s_door_sends_to_the_endpoint_for_traces_alone_and_under_th
 ) -> None:
     with collecting() as collector:
         monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:9")
+        monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
         monkeypatch.setenv(TRACES_ENDPOINT, f"{collector.url}/custom")
         monkeypatch.setenv("OTEL_SERVICE_NAME", "travel-desk")
         async with Leadhand(offline=True, home=tmp_path) as lead:
@@ -157,6 +158,45 @@ async def test_a_secret_of_request_and_result_is_in_nothing_that_is_sent(
         assert word not in sent
 
 
+async def test_figures_of_calls_reach_a_collector_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with collecting() as collector:
+        monkeypatch.setenv(ENDPOINT, collector.url)
+        async with Leadhand(offline=True, home=tmp_path) as lead:
+            answer = await lead.run(ASK)
+    calls = {each["gen_ai.operation.name"]: each for each in collector.points("gen_ai.client.operation.duration")}
+    assert calls["execute_tool"]["gen_ai.tool.name"] == "weather_tool"
+    assert (calls["chat"]["count"], calls["chat"]["gen_ai.provider.name"]) == (answer.usage.requests, "leadhand")
+    tokens = {each["gen_ai.token.type"]: each["sum"] for each in collector.points("gen_ai.client.token.usage")}
+    assert tokens == {"input": answer.usage.input_tokens, "output": answer.usage.output_tokens}
+    assert b"Paris" not in b"".join(collector.bodies)
+
+
+async def test_one_signal_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with collecting() as collector:
+        monkeypatch.setenv(ENDPOINT, collector.url)
+        monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
+        async with Leadhand(offline=True, home=tmp_path) as lead:
+            await lead.run(ASK)
+    assert collector.spans
+    assert not collector.metrics
+
+
+async def test_a_process_says_when_its_runs_begin_and_how_they_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "leadhand.runs"):
+        async with Leadhand(offline=True, home=tmp_path) as lead:
+            answer = await lead.run(ASK)
+            failed = await lead.run("qwertz")
+    fields = [(record.getMessage(), record.__dict__["leadhand_fields"]) for record in caplog.records]
+    assert [said for said, _ in fields] == ["run started", "run ended"] * 2
+    assert [about["run_id"] for _, about in fields] == [answer.run_id] * 2 + [failed.run_id] * 2
+    assert {about["trace_id"] for _, about in fields[:2]} == {answer.document["trace_id"]}
+    assert [fields[n][1]["status"] for n in (1, 3)] == [answer.status.value, failed.status.value]
+    assert "Paris" not in str(fields)
+    assert "qwertz" not in str(fields)
+
+
 async def test_a_collector_that_hangs_does_not_hold_up_the_end_of_a_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -179,7 +219,7 @@ async def test_a_collector_that_hangs_does_not_hold_up_the_end_of_a_process(
 def _join() -> None:
     """Wait for the thread that still sends."""
     for thread in threading.enumerate():
-        if thread.name == "leadhand-traces":
+        if thread.name == "leadhand-telemetry":
             thread.join(60)
 
 
@@ -214,7 +254,7 @@ assert "after" in {span.name for span in exporter.get_finished_spans()}, "the pr
 @pytest.mark.slow
 def test_a_provider_that_the_program_has_set_is_used_and_left_alone(tmp_path: Path) -> None:
     """The span it was in when it started the run is linked; an endpoint in the environment does not come before it."""
-    ran = python(OWN, tmp_path, **{ENDPOINT: "http://127.0.0.1:9"})
+    ran = python(OWN, tmp_path, **{TRACES_ENDPOINT: "http://127.0.0.1:9"})
     assert ran.returncode == 0, ran.stderr
 
 
@@ -224,7 +264,7 @@ def test_a_provider_that_the_program_has_set_is_used_and_left_alone(tmp_path: Pa
 async def test_a_missing_extra_is_said_once_with_the_command_and_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:9")
+    monkeypatch.setenv(TRACES_ENDPOINT, "http://127.0.0.1:9")
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     for _ in range(2):
         async with Leadhand(offline=True, home=tmp_path) as lead:
@@ -238,7 +278,7 @@ async def test_a_missing_extra_is_said_once_with_the_command_and_the_run_goes_on
 async def test_settings_that_the_sdk_refuses_are_said_without_what_they_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:9")
+    monkeypatch.setenv(TRACES_ENDPOINT, "http://127.0.0.1:9")
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "-4711")
     async with Leadhand(offline=True, home=tmp_path) as lead:
         assert (await lead.run(ASK)).status is RunStatus.SUCCEEDED

@@ -18,7 +18,8 @@ from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.requests import Requests
 from leadhand.app.run_settings import NewRun
 from leadhand.app.settings import Settings, make_home
-from leadhand.app.telemetry.tracing import tracing
+from leadhand.app.telemetry.run_lines import note_begin, note_end
+from leadhand.app.telemetry.tracing import telemetry
 from leadhand.app.toolsets import check_hooks, check_tools, needed_tools
 from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
@@ -93,10 +94,10 @@ class Runtime:
         self._sleep = SleepWatch()
         self._watching: asyncio.Task[None] | None = None
         self._reported: set[tuple[str, str]] = set()
-        self._tracing = tracing(self.settings.environment)
-        if self._tracing is not None:
-            self.watchers.append(self._tracing.watch)
-            self.on_release.append(self._tracing.release)
+        self._telemetry = telemetry(self.settings.environment)
+        for observer in () if self._telemetry is None else self._telemetry.observers:
+            self.watchers.append(observer.watch)
+            self.on_release.append(observer.release)
         self._on_text = on_text
         self._listeners: dict[str, list[OnText]] = {}
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, self._pass_on)
@@ -272,6 +273,7 @@ class Runtime:
             deps=self.toolbox.deps_of(state.run_id),
         )
         self._held[state.run_id] = state
+        note_begin(state)
         try:
             if self.cluster is not None:
                 await self.cluster.join(HostKind.RUN)
@@ -282,6 +284,7 @@ class Runtime:
             return state
         finally:
             last = self._held.pop(state.run_id)
+            note_end(last)
             self._notify(self.on_release, last)
             self._remember(last)
             if last.finished is not None:
@@ -373,8 +376,8 @@ class Runtime:
         await asyncio.gather(*driving, return_exceptions=True)
         if self._watching is not None:
             self._watching.cancel()
-        if self._tracing is not None:
-            await self._tracing.aclose()
+        if self._telemetry is not None:
+            await self._telemetry.aclose()
         await self.dispatcher.aclose()
         for part in (self.web, self.models, self.store):
             await part.aclose()

@@ -20,6 +20,7 @@ import structlog
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from leadhand.app.telemetry.run_lines import FIELDS
 from leadhand.core.errors import ConfigurationError
 from leadhand.engine.redaction import Redactor
 
@@ -43,7 +44,6 @@ OnRequest = Callable[[str, str | None, int, float], None]
 _ERRORS = 400
 """The first status that is an error."""
 _UVICORN = ("uvicorn", "uvicorn.error", "uvicorn.asgi", "uvicorn.access")
-_FIELDS = "leadhand_fields"
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 
 
@@ -82,12 +82,12 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
 
 def log_start(**about: str) -> None:
     """Log that the server starts, and where."""
-    logging.getLogger("leadhand.server").info("serving", extra={_FIELDS: about})
+    logging.getLogger("leadhand.server").info("serving", extra={FIELDS: about})
 
 
 def _is_news(record: logging.LogRecord) -> bool:
     """Whether a line is worth showing on a terminal: an open console polls continuously."""
-    fields: Mapping[str, object] = getattr(record, _FIELDS, {})
+    fields: Mapping[str, object] = getattr(record, FIELDS, {})
     return record.name != ACCESS or fields.get("method") != "GET" or cast("int", fields["status"]) >= _ERRORS
 
 
@@ -186,7 +186,7 @@ def _named(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         "logger": record.name,
         "event": event.pop("event", ""),
         **event,
-        **getattr(record, _FIELDS, {}),
+        **getattr(record, FIELDS, {}),
     }
 
 
@@ -234,7 +234,7 @@ class AccessLog:
             principal = scope["state"].get("principal")
             if principal is not None:
                 fields["principal"] = getattr(principal, "name", principal)
-            self._logger.log(level, "request", extra={_FIELDS: fields})
+            self._logger.log(level, "request", extra={FIELDS: fields})
 
 
 def _template(scope: Scope) -> str | None:

@@ -24,6 +24,7 @@ UNMATCHED = "unmatched"
 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _CALLS_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+_RUNS_S = (1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 21_600, 86_400)
 _REQUESTS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
@@ -49,6 +50,12 @@ class Metrics:
             "leadhand_runs_finished_total",
             "Runs that ended in this process. A reopened run is counted again when it ends.",
             ["flow", "status"],
+        )
+        self._run_seconds = histogram(
+            "leadhand_run_duration_seconds",
+            "Duration of runs that ended in this process in seconds, without the time in which they rested.",
+            ["flow", "status"],
+            buckets=_RUNS_S,
         )
         gauge("leadhand_runs_driving", "Runs that this process is driving.").set_function(lambda: len(self._driven))
         self._subtasks = counter(
@@ -133,7 +140,10 @@ class Metrics:
     def _count(self, state: RunState, event: AnyEvent) -> None:
         match event:
             case RunFinished():
-                self._finished.labels(state.definition.flow, str(event.status)).inc()
+                labels = state.definition.flow, str(event.status)
+                self._finished.labels(*labels).inc()
+                took = (state.finished_at or state.created_at) - state.created_at - state.rested
+                self._run_seconds.labels(*labels).observe(took.total_seconds())
             case StepSettled(final=True) if state.steps[event.step].counts:
                 self._subtasks.labels(_outcome(event)).inc()
             case ModelCallReturned():

@@ -11,6 +11,7 @@ from leadhand.app.document.work_state import WorkState
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.hosts.membership import host_wait
 from leadhand.app.new_limits import proposed_limits
+from leadhand.app.telemetry.traces import span_above
 from leadhand.core.ids import attempt_id, event_id
 from leadhand.core.limits import usd
 from leadhand.core.relations import open_question, parent_of
@@ -103,6 +104,7 @@ def run_document(
         },
         "proposed_limits": proposed,
         "tools": tuple(tool.name for tool in definition.tools),
+        "trace_id": span_above(state.run_id, definition.traceparent)[0],
         "model": definition.models.default,
         "models": definition.models.by_use,
         "follows": None if follows is None else {"run_id": follows.run_id, "request": follows.request},

@@ -170,6 +170,7 @@ class RunDocument(Document):
     approve_plan: bool = Field(
         default=False, description="Whether a person has to approve the plan before work begins."
     )
+    trace_id: str = Field(description="The run's trace, 32 hexadecimal digits, where traces are sent.")
     model: str
     models: dict[str, str] = Field(
         description="The models by use (`plan`, `work`, `review`, `compose`), where they differ from `model`."

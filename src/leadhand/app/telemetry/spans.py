@@ -12,7 +12,6 @@ The attributes are those of https://github.com/open-telemetry/semantic-conventio
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -34,6 +33,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.util.types import AttributeValue
 
+from leadhand.app.telemetry.traces import span_above
 from leadhand.core import events as ev
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass
 from leadhand.core.events import Entry
@@ -108,7 +108,8 @@ class _RunSpans:
         around = get_current_span().get_span_context()
         flow = state.definition.flow
         about: Attributes = {"gen_ai.workflow.name": flow, "leadhand.run.epoch": state.epoch}
-        above, links = NonRecordingSpan(_parent(state)), [Link(around)] if around.is_valid else []
+        above = NonRecordingSpan(outermost(state.run_id, state.definition.traceparent))
+        links = [Link(around)] if around.is_valid else []
         self._span = self._start("invoke_workflow", flow, above, began, about, links=links)
 
     def take(self, state: RunState, entry: Entry) -> None:
@@ -180,11 +181,8 @@ class _RunSpans:
     def _start_call(self, event: _OfCall, at: datetime) -> Span:
         parent = self._attempts.get(event.attempt, self._span)
         if isinstance(event, ev.ModelCallBegan | ev.ModelCallReturned):
-            provider, colon, model = event.model.partition(":")
-            model = model or event.model
-            attributes: dict[str, AttributeValue] = {"gen_ai.request.model": model, "leadhand.call.id": event.call_id}
-            if colon or event.model in PROVIDERS:  # the name of a model adapter of the program names no provider
-                attributes["gen_ai.provider.name"] = PROVIDERS.get(provider, provider)
+            attributes: dict[str, AttributeValue] = {**model_attributes(event.model), "leadhand.call.id": event.call_id}
+            model = str(attributes["gen_ai.request.model"])
             return self._start("chat", model, parent, at, attributes, event.attempt, kind=SpanKind.CLIENT)
         attributes = {"gen_ai.tool.name": event.tool, "gen_ai.tool.call.id": event.call_id}
         attributes["gen_ai.tool.type"] = "function"
@@ -205,23 +203,24 @@ class _RunSpans:
         )
 
 
-def _parent(state: RunState) -> SpanContext:
+def model_attributes(name: str) -> dict[str, AttributeValue]:
+    """Return what the conventions say of a model, by its full name."""
+    provider, colon, model = name.partition(":")
+    attributes: dict[str, AttributeValue] = {"gen_ai.request.model": model or name}
+    if colon or name in PROVIDERS:  # the name of a model adapter of the program names no provider
+        attributes["gen_ai.provider.name"] = PROVIDERS.get(provider, provider)
+    return attributes
+
+
+def error_type(failure: Failure) -> str:
+    """Return the type of a failure if it is one word, else its class: anything longer may be text of the run."""
+    return failure.type if _KIND.fullmatch(failure.type) else str(failure.class_)
+
+
+def outermost(run_id: str, traceparent: str = "") -> SpanContext:
     """Return the span of the caller that started a run, if it sent one, else the outermost span of the run."""
-    if not state.definition.traceparent:
-        return outermost(state.run_id)
-    _, trace, span, flags = state.definition.traceparent.split("-")
+    trace, span, flags = span_above(run_id, traceparent)
     return SpanContext(int(trace, 16), int(span, 16), is_remote=True, trace_flags=TraceFlags(int(flags, 16)))
-
-
-def outermost(run_id: str) -> SpanContext:
-    """Return the outermost span of a run: the same in every process, from the SHA-256 of the run's id."""
-    digest = hashlib.sha256(run_id.encode()).digest()
-    return SpanContext(
-        trace_id=int.from_bytes(digest[:16]),
-        span_id=int.from_bytes(digest[16:24]),
-        is_remote=True,
-        trace_flags=TraceFlags(TraceFlags.SAMPLED),
-    )
 
 
 def _agent(state: RunState, step: str) -> str:
@@ -259,7 +258,7 @@ def _end(span: Span, at: datetime, failure: Failure | None, attributes: Attribut
     """End a span. A failure sets its type and class, but not its message, which may quote the run's content."""
     span.set_attributes(attributes)
     if failure is not None:
-        kind = failure.type if _KIND.fullmatch(failure.type) else str(failure.class_)
+        kind = error_type(failure)
         span.set_attributes({"error.type": kind, "leadhand.failure.class": str(failure.class_)})
         span.set_status(Status(StatusCode.ERROR, kind))
     span.end(_ns(at))

@@ -8,7 +8,7 @@ from fastapi import Depends, Path, Query, Request
 from pydantic import StringConstraints
 
 from leadhand.app.steering.access import Scope
-from leadhand.app.telemetry.tracing import callers_span
+from leadhand.app.telemetry.traces import callers_span
 from leadhand.server.access import Access, Principal, allowed
 from leadhand.server.service import Service
 
