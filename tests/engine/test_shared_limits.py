@@ -220,7 +220,7 @@ async def test_a_wait_for_a_rate_says_what_the_rate_is(store: Any, open_world: A
         await asyncio.sleep(0.005)
     driving.cancel()
     noted = (await world.events(NoteEmitted))[0]
-    assert noted.message == "waiting for the rate limit of the tool `count`: 10/min"
+    assert noted.message.startswith("waiting for the rate limit of the tool `count` (10/min): ")
 
 
 def shown(entries: Any) -> list[str]:

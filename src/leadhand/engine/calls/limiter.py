@@ -34,7 +34,7 @@ class Limiter:
         self._store = store
         self._clock = clock
         self._queues: dict[str, Queue] = {}
-        self._turns: dict[tuple[str, str], Queue] = {}
+        self._turns: dict[str, Queue] = {}
         self.waits = Counter[tuple[str, str]]()
         """How many calls and attempts of a run wait for the same reason."""
 
@@ -59,15 +59,12 @@ class Limiter:
 
     async def pass_rate(self, tool: ToolSpec, run_id: str, priority: int) -> None:
         """Wait for the next time at which a call of a tool with a rate may begin."""
-        turn = self._turns.get((tool.name, tool.rate))
+        name, reason = f"rate of the tool {tool.name}", f"the rate limit of the tool `{tool.name}` ({tool.rate})"
+        turn = self._turns.get(reason)
         if turn is None:
-            turn = self._turns[tool.name, tool.rate] = Queue(1, f"the rate limit of the tool `{tool.name}`", tool.rate)
-        async with turn.permit(
-            run_id, priority=priority
-        ):  # what is reserved and not used is lost, so only the next one
-            await rest(
-                self._clock, await self._store.pass_gate(f"rate of the tool {tool.name}", tool.interval_s), turn.name
-            )
+            turn = self._turns[reason] = Queue(1, reason, "other calls are first")
+        async with turn.permit(run_id, priority=priority):  # one call at a time: what is reserved may not be used
+            await rest(self._clock, await self._store.pass_gate(name, tool.interval_s), reason)
 
     async def aclose(self) -> None:
         """Stop. The places of a process that has closed the store are free."""
