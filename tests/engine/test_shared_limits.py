@@ -202,7 +202,7 @@ async def test_a_wait_for_a_place_is_shown_until_nobody_waits(
     while not await world.events(NoteEmitted):  # noqa: ASYNC110
         await asyncio.sleep(0.005)
     (noted,) = await world.events(NoteEmitted)
-    assert all(each in noted.message for each in ("`count`", "1 of 1"))
+    assert all(each in noted.message for each in ("`count`", "all 1"))
     assert shown(await world.entries()) == [noted.message]
     counted.may.set()
     await driving
@@ -220,7 +220,7 @@ async def test_a_wait_for_a_rate_says_what_the_rate_is(store: Any, open_world: A
         await asyncio.sleep(0.005)
     driving.cancel()
     noted = (await world.events(NoteEmitted))[0]
-    assert noted.message == "waiting for the rate limit of the tool `count`: 10/min"
+    assert noted.message.startswith("waiting for the rate limit of the tool `count` (10/min): ")
 
 
 def shown(entries: Any) -> list[str]:
@@ -291,15 +291,12 @@ class Spied(MemoryStore):
         self.called: list[str] = []
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("queue_up", "places", "cached", "cache", "pass_gate"):
+        if name in ("share", "cached", "cache", "pass_gate"):
             self.called.append(name)
         return super().__getattribute__(name)
 
-    async def queue_up(self, *_: Any, **__: Any) -> None:
-        """Keep no queue."""
-
-    async def places(self, *_: Any) -> None:
-        """Keep no queue."""
+    async def share(self, *_: Any, **__: Any) -> None:
+        """Share nothing."""
 
 
 async def test_what_has_no_limit_asks_the_store_for_nothing(open_world: Any):
@@ -319,7 +316,11 @@ async def test_places_that_a_failing_store_keeps_are_given_back_later(
     monkeypatch.setattr(limiter, "RETRY_S", 0.05)
     limit = SharedLimit(scope="the tool `count`", most=1)
     async with aclosing(await open_store(sqlite_url)) as store:
-        limits, works, failures = Limiter(store, SystemClock()), store.queue_up, 0
+        limits, works, failures = Limiter(store, SystemClock()), store.share, 0
+
+        async def held() -> int:
+            ((count,),) = await store._rows("SELECT coalesce(sum(held), 0) FROM places")
+            return count
 
         async def fails(*args: Any, **more: Any) -> None:
             nonlocal failures
@@ -327,20 +328,20 @@ async def test_places_that_a_failing_store_keeps_are_given_back_later(
                 await works(*args, **more)
             failures += 1
             if failures == 2:
-                monkeypatch.setattr(store, "queue_up", works)
+                monkeypatch.setattr(store, "share", works)
             raise StoreError("the database does not answer", "check it")
 
         if answer_lost:
-            monkeypatch.setattr(store, "queue_up", fails)
+            monkeypatch.setattr(store, "share", fails)
             with pytest.raises(StoreError):
                 async with limits.permit(limit, "run-1"):
                     pass
         else:
             async with limits.permit(limit, "run-1"):
-                monkeypatch.setattr(store, "queue_up", fails)
+                monkeypatch.setattr(store, "share", fails)
         async with asyncio.timeout(10):
-            while failures < 2 or (await store.places(limit.scope, 1)).in_use:  # noqa: ASYNC110
+            while failures < 2 or await held():  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             async with limits.permit(limit, "run-2"):
-                assert (await store.places(limit.scope, 1)).in_use == 1
+                assert await held() == 1
         await limits.aclose()

@@ -18,7 +18,6 @@ from .stores import VERSION as VERSION
 from .stores import ContextStore as ContextStore
 from .stores import DatabaseStore as DatabaseStore
 from .stores import Job as Job
-from .stores import Places as Places
 from .stores import Record as Record
 from .stores import in_database as in_database
 from .work import BoundTool as BoundTool

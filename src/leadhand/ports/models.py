@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pydantic import Field
@@ -24,14 +25,14 @@ class OutputSpec(Value):
     schema_: dict[str, Any] = Field(alias="schema")
 
 
-class ModelRequest(Value):
+@dataclass(frozen=True, kw_only=True)
+class ModelRequest:
     """One call of a model, with everything that an adapter needs.
 
     ``model`` is the full name (``openai_compatible:llama3.1``). ``max_tokens`` limits the answer. A text that was cut
-    off there is an error. ``temperature`` and
-    ``reasoning_effort`` (minimal, low, medium, high) are sent if they are set. ``deadline_s`` is
-    the time for the whole call in seconds, ``patience_s`` until the answer begins. ``key`` is the id of the call in the
-    log, ``worker`` the name of the worker that asks, ``flow`` that of the flow of its run.
+    off there is an error. ``temperature`` and ``reasoning_effort`` (minimal, low, medium, high) are sent if they are
+    set. ``deadline_s`` is the time for the whole call in seconds, ``patience_s`` until the answer begins. ``key`` is
+    the id of the call in the log, ``worker`` the name of the worker that asks, ``flow`` that of the flow of its run.
     """
 
     model: str
@@ -46,6 +47,10 @@ class ModelRequest(Value):
     key: str = ""
     worker: str = ""
     flow: str = ""
+
+    def evolve(self, **changes: Any) -> ModelRequest:
+        """Return a copy with ``changes``."""
+        return replace(self, **changes)
 
 
 class ModelReply(Value):
@@ -90,7 +95,7 @@ class ModelProfile(Value):
             return request
         room = REASONING_TOKENS * (2 if request.reasoning_effort in ("medium", "high") else 1)
         room = room if self.window is None else min(room, self.window // 8)
-        return request.model_copy(update={"max_tokens": request.max_tokens + room})
+        return request.evolve(max_tokens=request.max_tokens + room)
 
     def cost(self, usage: Usage) -> int | None:
         """Return the cost of ``usage``, in nano-dollars; None if a price is unknown.

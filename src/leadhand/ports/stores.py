@@ -176,17 +176,6 @@ class ContextStore(Protocol):
         ...
 
 
-class Places(NamedTuple):
-    """The places of a limit as they are.
-
-    ``held`` are the tickets of this process that hold a place, ``in_use`` counts all that do, ``waiting`` all others.
-    """
-
-    held: frozenset[int] = frozenset()
-    in_use: int = 0
-    waiting: int = 0
-
-
 class Record(NamedTuple):
     """A small document of a ``kind``, as JSON. No two of a kind have the same ``key``, or the same ``name``."""
 
@@ -211,9 +200,6 @@ class DatabaseStore(ContextStore, Protocol):
     Its ``append`` also takes ``begins``, an attempt that must neither have begun nor ended: StaleAttempt. Its
     ``create`` takes ``jobs``, which are committed with the new run: then no process owns it.
     Deliveries to webhooks are written with their event.
-
-    A place of a limit that is free goes to the ticket of the highest priority, and among equals to the first. A ticket
-    that has a place keeps it until the ticket is removed. The tickets of a process that dies are removed.
     """
 
     # Search and upkeep
@@ -265,18 +251,13 @@ class DatabaseStore(ContextStore, Protocol):
 
     # Places of limits
 
-    async def queue_up(
-        self, name: str, most: int, *, want: Sequence[int], held: Collection[int] = (), done: Sequence[int] = ()
-    ) -> Places:
-        """Remove the tickets ``done``, and have a ticket of each priority in ``want`` besides those that are ``held``.
+    async def share(self, name: str, most: int, *, held: int, wanted: int = 0, priority: int = 0) -> int:
+        """Return how many of the ``most`` places of a limit this process has from now on.
 
-        What is missing is added behind the others of its priority, what is too much is removed from there. Then give
-        the places of ``most`` that are free. Doing it twice does no more than doing it once.
+        These are the ``held`` ones that it uses, and those of the ``wanted`` ones that are free: unless another process
+        is first, whose priority is higher, or the same and it has waited longer. The others of a process are given
+        back, and so are those of one that dies. Doing it twice does no more than doing it once.
         """
-        ...
-
-    async def places(self, name: str, most: int) -> Places:
-        """Return how it is in a queue. Writes nothing."""
         ...
 
     # Messages to webhooks

@@ -1,88 +1,70 @@
-"""The queues of limits that all processes of a database share: a ticket is a row, which waits or holds a place.
+"""The places of limits that the processes of a database share: a row is what one of them has, and wants.
 
-Every write gives the places that are free to the tickets of the highest priority, and among equals to the first, under
-the lock of the queue. A ticket that holds a place keeps it until its row is deleted, by its process or by another one
-once that process is dead. Nothing here depends on a clock.
+Each process asks for itself, under the lock of the limit. A free place is left to the process that is first: by
+priority, and among equals by how long it has waited. The row of a process that died is deleted by the next one that
+waits. Nothing here depends on a clock.
 """
+
+# ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from leadhand.ports import Places
+from .connection import Connection, Dialect, Hold, Table
 
-from .connection import Connection, Hold, Table
-
-TICKETS = Table("places", "name, ticket, host, priority, held")
+PLACES = Table("places", "name, host, held, wanted, priority, since", key=2)
 LOOKING_S = 1.0
-"""Seconds between two checks that the processes in a queue are alive."""
-# Locks the queue until the commit, so that no ticket is committed after a later one.
-NUMBER = (
-    "INSERT INTO gates (name, free_at, last_ticket) VALUES (?, 0, ?)"
-    " ON CONFLICT (name) DO UPDATE SET last_ticket = gates.last_ticket + ? RETURNING last_ticket"
-)
-GIVE = (
-    "UPDATE places SET held = 1 WHERE name = ? AND held = 0 AND ticket IN"
-    " (SELECT ticket FROM places WHERE name = ? ORDER BY held DESC, priority DESC, ticket LIMIT ?)"
-)
+"""Seconds between two checks that the processes that share a limit are alive."""
 
 
-def places(connection: Connection, host: str, name: str) -> Places:
-    """Return the tickets of a host that hold a place of a queue, and how many others there are."""
-    holding = connection.execute("SELECT ticket, host FROM places WHERE name = ? AND held = 1", (name,))
-    ((waiting,),) = connection.execute("SELECT count(*) FROM places WHERE name = ? AND held = 0", (name,))
-    mine = frozenset(ticket for ticket, owner in holding if owner == host)
-    return Places(held=mine, in_use=len(holding), waiting=waiting)
+class _Share(NamedTuple):
+    """What one process has of a limit. The smaller ``since`` is, the longer it has waited."""
+
+    held: int
+    wanted: int
+    priority: int
+    since: int
 
 
-class Queues:
-    """Writes the tickets of one process."""
+class Places:
+    """Takes places for one process, and gives them back."""
 
-    def __init__(self, hold: Hold) -> None:
+    def __init__(self, hold: Hold, dialect: Dialect) -> None:
         self._hold = hold
+        self._for_update = dialect.for_update
         self._looked: dict[str, float] = {}
 
-    def queue_up(
-        self,
-        connection: Connection,
-        name: str,
-        most: int,
-        want: Sequence[int],
-        held: Collection[int],
-        done: Sequence[int],
-    ) -> Places:
-        """Change the tickets of this process, and give the places that are free: see the port."""
-        host, gate = self._hold.host, f"places of {name}"
-        ((last,),) = connection.execute(NUMBER, (gate, len(want), len(want)))
-        missing, unwanted = Counter(want), list(done)
-        mine = "SELECT ticket, priority FROM places WHERE name = ? AND host = ? ORDER BY held DESC, ticket"
-        for ticket, priority in connection.execute(mine, (name, host)):
-            if ticket in held or ticket in done:
-                continue
-            if missing[priority]:
-                missing[priority] -= 1
-            else:
-                unwanted.append(ticket)
-        TICKETS.delete(connection, "name, ticket, host", [(name, ticket, host) for ticket in unwanted])
-        new = enumerate(missing.elements())
-        TICKETS.insert(connection, [(name, last - number, host, priority, 0) for number, priority in new])
-        connection.execute(GIVE, (name, name, most))
-        found = places(connection, host, name)
-        if found.waiting and self._delete_dead(connection, name):
-            connection.execute(GIVE, (name, name, most))
-            found = places(connection, host, name)
-        return found
+    def share(self, connection: Connection, name: str, most: int, held: int, wanted: int, priority: int) -> int:
+        """Return how many places this process has from now on: see the port."""
+        gate, host = f"places of {name}", self._hold.host
+        connection.execute("INSERT INTO gates (name, free_at) VALUES (?, 0) ON CONFLICT (name) DO NOTHING", (gate,))
+        connection.execute(f"SELECT free_at FROM gates WHERE name = ?{self._for_update}", (gate,))  # until the commit
+        rows = PLACES.find(connection, "name", [(name,)])
+        others = {owner: _Share(*share) for _, owner, *share in rows}
+        mine, last = others.pop(host, None), max((each.since for each in others.values()), default=0)
+        if wanted:
+            self._delete_dead(connection, name, others)
+        waits = mine is not None and mine.wanted and mine.priority == priority
+        last = max(last, mine.since if mine is not None else 0)
+        now = _Share(held, wanted, priority, mine.since if mine is not None and waits else last + 1)
+        ahead = (each.wanted for each in others.values() if (-each.priority, each.since) < (-priority, now.since))
+        free = most - held - sum(each.held for each in others.values()) - sum(ahead)
+        if (more := min(wanted, free)) > 0:  # the others are next
+            now = _Share(held + more, wanted - more, priority, last + 1)
+        if not now.held and not now.wanted:
+            PLACES.delete(connection, "name, host", [(name, host)])
+        elif now != mine:
+            PLACES.put(connection, [(name, host, *now)])
+        return now.held
 
-    def _delete_dead(self, connection: Connection, name: str) -> bool:
-        """Delete the tickets of dead processes, if they were not looked for a moment ago; return whether any were."""
+    def _delete_dead(self, connection: Connection, name: str, others: dict[str, _Share]) -> None:
+        """Delete the rows of dead processes, unless they were looked for a moment ago."""
         now = time.monotonic()
         if now < self._looked.get(name, now):
-            return False
+            return
         self._looked[name] = now + LOOKING_S
-        rows = connection.execute("SELECT DISTINCT host FROM places WHERE name = ?", (name,))
-        hosts = {host for (host,) in rows}
-        dead = hosts - self._hold.living(hosts, connection) - {self._hold.host}
-        TICKETS.delete(connection, "name, host", [(name, host) for host in sorted(dead)])
-        return bool(dead)
+        for host in others.keys() - self._hold.living(others.keys(), connection):
+            del others[host]
+            PLACES.delete(connection, "name, host", [(name, host)])

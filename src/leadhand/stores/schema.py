@@ -26,7 +26,7 @@ def _amounts(*names: str, null: str = " NOT NULL") -> str:
 # events: only those that end an attempt are looked up by subject, so only they need an index.
 # reservations: ``scopes`` are what a reservation was taken from, besides the run: a JSON list, empty text for none.
 # blobs: ``used_at`` is when content was last written, or asked for by a run that will name it.
-# places: the queues of shared limits: a ticket holds a place or waits for one; see places.py.
+# places: what each process has of a shared limit, and how much more it waits for; see places.py.
 # records: API keys, whose ``record_key`` is the SHA-256 of the key and whose name is NULL once they are revoked, and
 # webhooks, with secrets as they are, since they sign.
 # shared_accounts: budgets that span runs. Their ceilings are in the calls, as each run was started with.
@@ -62,10 +62,10 @@ CREATE TABLE reservations (
     PRIMARY KEY (run_id, attempt, call_id)
 );
 CREATE TABLE blobs (digest TEXT NOT NULL PRIMARY KEY, used_at BIGINT NOT NULL, body BYTES NOT NULL);
-CREATE TABLE gates (name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL, last_ticket BIGINT NOT NULL DEFAULT 0);
+CREATE TABLE gates (name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL);
 CREATE TABLE places (
-    name TEXT NOT NULL, ticket BIGINT NOT NULL, host TEXT NOT NULL, priority BIGINT NOT NULL, held BIGINT NOT NULL,
-    PRIMARY KEY (name, ticket)
+    name TEXT NOT NULL, host TEXT NOT NULL, held BIGINT NOT NULL, wanted BIGINT NOT NULL, priority BIGINT NOT NULL,
+    since BIGINT NOT NULL, PRIMARY KEY (name, host)
 );
 CREATE TABLE cache (cache_key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL, expires_at BIGINT NOT NULL);
 CREATE INDEX cache_expiry ON cache (expires_at);

@@ -18,7 +18,7 @@ from leadhand.core.artifact import FileVersion, digest_of
 from leadhand.core.errors import StoreError
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.value import Json
-from leadhand.ports import Job, Places, Record
+from leadhand.ports import Job, Record
 from leadhand.ports.heads import RunHead
 from leadhand.ports.hosts import HostLine, QueueInfo
 from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
@@ -29,7 +29,7 @@ from .codec import encode, microseconds, read_entries, stored
 from .connection import Database, ReadOnly, Row, Unavailable, batched
 from .followers import Followers
 from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
-from .places import Queues, places
+from .places import Places
 from .postgres.job_queue import defer, queue_info
 from .postgres.messages import Hear, MessageBus
 from .schema import is_created
@@ -73,7 +73,7 @@ class SqlContextStore:
         self._patience_s = patience_s
         self._hold = database.hold()
         self._now = now
-        self._queues = Queues(self._hold)
+        self._places = Places(self._hold, database.dialect)
         self._set_up(None)
 
     def _set_up(self, closed: StoreError | None) -> None:
@@ -227,13 +227,9 @@ class SqlContextStore:
     async def hold_gate(self, name: str, seconds: float) -> None:
         await self._write_beside(f"2 {name}", side_tables.hold_gate, self._database.dialect, name, seconds)
 
-    async def queue_up(
-        self, name: str, most: int, *, want: Sequence[int], held: Collection[int] = (), done: Sequence[int] = ()
-    ) -> Places:
-        return await self._write_beside(f"2 places of {name}", self._queues.queue_up, name, most, want, held, done)
-
-    async def places(self, name: str, most: int) -> Places:
-        return await self._readers.ask(places, self._hold.host, name)
+    async def share(self, name: str, most: int, *, held: int, wanted: int = 0, priority: int = 0) -> int:
+        given = name, most, held, wanted, priority
+        return await self._write_beside(f"2 places of {name}", self._places.share, *given)
 
     async def cached(self, key: str) -> Json | None:
         return await self._readers.ask(side_tables.cached, self._database.dialect, key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
@@ -174,10 +174,11 @@ class Queue:
     these to the one whose last turn was longest ago, so that a large run does not keep a small one waiting.
     """
 
-    def __init__(self, most: int, name: str = "") -> None:
-        """``name`` says what a place is, in the record of a long wait."""
+    def __init__(self, most: int, name: str = "", text: str = "") -> None:
+        """``name`` says what a place is, in the record of a long wait, and ``text`` why there is none."""
         self.most = self.free = most
-        self.name = name
+        self.in_use = 0
+        self.name, self._text = name, text
         self._served = 0
         self._runs: dict[str, _Run] = {}
 
@@ -190,18 +191,21 @@ class Queue:
         return Slot(self, run_id, most, priority)
 
     @property
-    def in_use(self) -> int:
-        return self.most - self.free
-
-    @property
     def waits(self) -> bool:
         """Whether anyone waits for a place and could use one."""
-        return any(run.usable > 0 for run in self._runs.values())
+        return self.wanted[1] > 0
 
-    def wanted(self) -> Iterator[int]:
-        """Return the priorities of those who wait for a place and could use one, the highest first."""
-        runs = sorted(self._runs.values(), key=lambda run: -run.priority)
-        return (run.priority for run in runs for _ in range(run.usable))
+    @property
+    def wanted(self) -> tuple[int, int]:
+        """The highest priority that waits for a place and could use one, and how many of that priority could."""
+        usable = Counter[int]()
+        for run in self._runs.values():
+            usable[run.priority] += max(run.usable, 0)
+        return max(((priority, count) for priority, count in usable.items() if count), default=(0, 0))
+
+    def text(self) -> str:
+        """Return why a permit has to wait."""
+        return self._text or f"all {self.most:,} are in use"
 
     def resize(self, most: int) -> None:
         """Change how many places there are; those in use stay."""
@@ -247,6 +251,7 @@ class Queue:
         """Take the place of a permit."""
         run = self._runs[permit.run_id]
         run.held -= 1
+        self.in_use -= 1
         self._forget(permit.run_id, run)
         self.returned()
 
@@ -264,6 +269,7 @@ class Queue:
 
     def _give(self, run: _Run) -> None:
         run.held += 1
+        self.in_use += 1
         self._served += 1
         run.served = self._served
         self.free -= 1
@@ -300,8 +306,7 @@ class Permit:
         self.is_held = True
 
     async def _wait(self, turn: asyncio.Future[None]) -> None:
-        queue = self._queue
-        async with outside(queue.name, lambda: f"{queue.in_use:,} of {queue.most:,} in use"):
+        async with outside(self._queue.name, self._queue.text):
             await turn
 
     def _leave(self) -> None:

@@ -131,27 +131,23 @@ class CodeSession(Attempt):
             self._loop.call_soon_threadsafe(self._log.note, self._work.attempt.attempt, message)
 
     async def ask(self, prompt: str | Mapping[str, Any], output: Any = None) -> Any:
-        schema, rejected = output_schema(output), list[Json]()
+        schema, problem = output_schema(output), ""
         asked: dict[str, Json] = {"prompt": plain_json(prompt if isinstance(prompt, str) else dict(prompt))}
         messages: list[Message] = [SystemMessage(text=self._work.instructions)] if self._work.instructions else []
         messages.append(UserMessage(text=prompt if isinstance(prompt, str) else compact_json(asked["prompt"])))
         if schema is None:
             return (await self._awaited(self._turn(asked, messages, None))).message.text.strip()
         asked["output"] = schema
-        while True:
+        for _ in range(self._work.definition.limits.max_repairs + 1):
             turn = await self._awaited(self._turn(asked, messages, schema))
             try:
                 return _read(turn.value, schema, output)
             except (Unfit, ValidationError) as error:
                 logged = self._log.redacted_value(turn.value)
                 problem = one_line(error) if logged == turn.value else OF_A_SECRET
-            if len(rejected) >= self._work.definition.limits.max_repairs:
-                raise ModelError(malformed(problem))
             said = turn.message.text if logged is None else json.dumps(logged, ensure_ascii=False)
-            why = write_again(problem, as_json=True)
-            rejected.append({"answer": said, "why": why})
-            asked = {**asked, "rejected": [*rejected]}
-            messages += [AssistantMessage(text=said), UserMessage(text=why)]
+            messages += [AssistantMessage(text=said), UserMessage(text=write_again(problem, as_json=True))]
+        raise ModelError(malformed(problem))
 
     async def _turn(self, asked: Json, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> ModelTurn:
         self._count += 1

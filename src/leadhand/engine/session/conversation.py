@@ -11,7 +11,7 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.ids import place_of
 from leadhand.core.state import Compacted, ModelTurn
 from leadhand.core.tool import OF_RUN, CallState, Effect
-from leadhand.core.value import Json, compact_json
+from leadhand.core.value import Json
 from leadhand.core.work_order import resolved
 from leadhand.engine.log import RunLog
 from leadhand.engine.session.turn import Turn, with_listed_calls
@@ -95,10 +95,14 @@ def idle_turns(work: Work, turns: Sequence[Turn]) -> int:
 
 
 def messages_of(
-    work: Work, turns: Sequence[Turn], compacted: Compacted, objection: Callable[[Turn], str]
+    work: Work,
+    first: Sequence[Message],
+    turns: Sequence[Turn],
+    compacted: Compacted,
+    objection: Callable[[Turn], str],
 ) -> tuple[Message, ...]:
-    """Return all messages so far. ``objection`` returns why a reply that ended a turn was not accepted."""
-    said: list[Message] = [*_beginning(work.instructions, compact_json(work.brief))]
+    """Return all messages so far, after the ``first``. ``objection`` returns why a reply was not accepted."""
+    said: list[Message] = [*first]
     if work.attempt.feedback:
         said.append(UserMessage(text=f"An earlier answer was not accepted: {asked_again(work)}"))
     if compacted.left_out:
@@ -151,6 +155,6 @@ def _left_out(work: Work, last: int) -> str:
 
 
 @lru_cache(maxsize=8)
-def _beginning(instructions: str, facts: str) -> tuple[SystemMessage, UserMessage]:
+def beginning(instructions: str, facts: str) -> tuple[SystemMessage, UserMessage]:
     """Return the first messages of a conversation, which are often the same for all workers of a run."""
     return SystemMessage(text=instructions), UserMessage(text=facts)

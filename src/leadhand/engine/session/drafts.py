@@ -12,11 +12,8 @@ from leadhand.engine.redaction import Redactor
 
 LONGEST = 200_000
 """Maximum characters of one text; further pieces are not passed on."""
-
-_LONG = 500
-_GROWTH = 16
-"""A text longer than ``_LONG`` that cannot be shown yet, such as one without spaces, is read again once it is longer by
-one part in this many: each reading takes as long as the text."""
+LONGEST_WORD = 2_000
+"""Characters that cannot be shown yet, after which the rest of a text is shown at its end only."""
 
 
 class DraftWriter:
@@ -39,13 +36,12 @@ class DraftWriter:
         elif self._length < LONGEST:
             self._length += len(piece)
             self._unsettled += piece
-            if len(self._unsettled) < self._next:
+            if len(self._unsettled) > LONGEST_WORD + len(piece):
                 return
             shown, rest = self._redactor.unfinished(self._unsettled)
             self._pass_on(shown)
             if len(rest) < len(self._unsettled):
                 self._unsettled, self._passed = rest, 0
-            self._next = len(rest) + (len(rest) // _GROWTH if len(rest) > _LONG else 0)
 
     def end(self) -> None:
         """Pass on what is left: the model has written all of its text."""
@@ -53,7 +49,7 @@ class DraftWriter:
             self._pass_on(self._redactor.text(self._unsettled))
 
     def _start_again(self) -> None:
-        self._length = self._passed = self._next = 0
+        self._length = self._passed = 0
         self._unsettled = ""
 
     def _pass_on(self, shown: str) -> None:

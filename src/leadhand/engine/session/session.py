@@ -10,8 +10,10 @@ import re
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
+from functools import cached_property
 from itertools import count
 
+from leadhand.core.conversation import Message
 from leadhand.core.errors import Failure, FailureClass, FlowError
 from leadhand.core.events import (
     AttemptReturned,
@@ -99,6 +101,11 @@ class Session(Attempt):
                 message = f"no result after {replies:,} {'turn' if replies == 1 else 'turns'}"
                 return self._no_answer(answers.too_many_turns(message))
             await self._ask()
+
+    @cached_property
+    def _beginning(self) -> tuple[Message, ...]:
+        """The first messages of the conversation."""
+        return conversation.beginning(self._work.instructions, compact_json(self._work.brief))
 
     @property
     def _replies(self) -> int:
@@ -232,7 +239,7 @@ class Session(Attempt):
         """
         work, number = self._work, self._turns[-1].number + 1 if self._turns else 1
         while True:
-            messages = conversation.messages_of(work, self._turns, self._compacted, self._objection)
+            messages = conversation.messages_of(work, self._beginning, self._turns, self._compacted, self._objection)
             is_text = work.step.final and work.output is None
             on_text = self._on_text if is_text else self._on_structured()
             try:

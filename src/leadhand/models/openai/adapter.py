@@ -166,7 +166,7 @@ class OpenAICompatible:
         if usage is None:
             usage = assumed_usage(request, self.profile(request.model))
         elif self._costs is not None:
-            usage = usage.evolve(nanousd=self._costs(request.model, usage))
+            usage = usage.model_copy(update={"nanousd": self._costs(request.model, usage)})
         return reply_of(document, request, form, adapter=self.name, usage=usage)
 
     async def _explained(self, error: ModelError, model: str) -> ModelError:

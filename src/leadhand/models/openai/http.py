@@ -64,7 +64,7 @@ class ChatServer:
         url = f"{self.base_url}/chat/completions"
         try:
             session = await self._open()
-            async with session.post(url, data=body, allow_redirects=False) as response:
+            async with session.post(url, data=aiohttp.BytesPayload(body), allow_redirects=False) as response:
                 begun = True
                 if not 200 <= response.status < 300:
                     text = (await self._read(response, patience, partly=True)).decode("utf-8", "replace")

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from leadhand.core.conversation import AssistantMessage, Message, ToolMessage, UserMessage
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import object_of
 from leadhand.models.answers import object_schema
@@ -76,15 +76,11 @@ def _function(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _message(message: Message, adapter: str, model: str) -> dict[str, Any]:
-    match message:
-        case SystemMessage():
-            return {"role": "system", "content": message.text}
-        case UserMessage():
-            return {"role": "user", "content": message.text}
-        case ToolMessage():
-            return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
-        case AssistantMessage():
-            return _assistant(message, adapter, model)
+    if message.role == "tool":  # to look at the class of a value takes longer
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
+    if message.role == "assistant":
+        return _assistant(message, adapter, model)
+    return {"role": message.role, "content": message.text}
 
 
 def _assistant(message: AssistantMessage, adapter: str, model: str) -> dict[str, Any]:
