@@ -97,9 +97,10 @@ async def _planned(run: FlowContext, number: int, heard: Mapping[str, Any]) -> t
         step = _page(run, number, pages, whole.subtasks, heard)
         async with run.reading(step, "subtasks") as written:
             async for value in written:
+                if step.done:  # the order follows at once
+                    break
                 subtask = issue((Subtask.model_validate(value),), order_id(1), "-").subtasks[0]
-                if not step.done:
-                    run.begin_subtask(len(whole.subtasks) + written.index, subtask)
+                run.begin_subtask(len(whole.subtasks) + written.index, subtask)
         pages.append(await step)
         if (failure := pages[-1].failure) is not None:
             rest = f"the rest of the request, after its first {len(whole.subtasks)} subtasks"
