@@ -112,7 +112,6 @@ def looking() -> History:
     history = history_of(Worker(name="work", tools=("look",)))
     order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=(Subtask(name="a", tool="look", args={"n": 1}),))
     assert history.command(do.IssueOrder(order))
-    assert history.command(do.Start(KEY))
     assert (history.state.tools["look"].retries, history.state.definition.limits.max_retries) == (1, 2)
     return history
 

@@ -21,6 +21,7 @@ from leadhand.core.events import (
     AttemptStarted,
     Entry,
     Observation,
+    OrderIssued,
     Request,
     RunRequested,
     RunStatusSet,
@@ -305,6 +306,7 @@ async def test_every_attempt_is_started_once(open_world: Any):
 
     started = [event.attempt for event in await world.events(AttemptStarted)]
     issued = [f"{event.step.step_id}/a1" for event in await world.events(StepIssued)]
+    issued += [f"{key}/a1" for event in await world.events(OrderIssued) for key in event.order.subtask_keys]
     issued += [event.attempt for event in await world.events(AttemptScheduled)]
     assert sorted(started) == sorted(issued)
 

@@ -57,8 +57,8 @@ class Money:
         return self.requests, self.tokens, self.nanousd
 
     def __post_init__(self) -> None:
-        for name, each in zip(("requests", "tokens", "nanousd"), self.row, strict=True):
-            if not 0 <= each <= LARGEST:
+        if not (0 <= self.requests <= LARGEST and 0 <= self.tokens <= LARGEST and 0 <= self.nanousd <= LARGEST):
+            for name, each in zip(("requests", "tokens", "nanousd"), self.row, strict=True):
                 object.__setattr__(self, name, min(max(each, 0), LARGEST))
 
     def __add__(self, other: "Money") -> "Money":

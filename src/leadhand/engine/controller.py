@@ -16,7 +16,7 @@ from typing import Any
 from leadhand.core import decide as do
 from leadhand.core.decide import due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced, FlowError, Refused
-from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, StepIssued
+from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, OrderIssued, StepIssued
 from leadhand.core.evolve import apply_entry, draft, fold
 from leadhand.core.ids import step_of
 from leadhand.core.outcome import FlowAnswer
@@ -239,8 +239,13 @@ class Controller:
             )
         self._dispatcher.note(self._state, entries)
         for event in (entry.event for entry in entries):
-            if isinstance(event, AttemptScheduled | StepIssued):
-                self._to_start[step_of(event.attempt) if isinstance(event, AttemptScheduled) else event.subject] = None
+            match event:
+                case OrderIssued():
+                    self._to_start |= dict.fromkeys(event.order.subtask_keys)
+                case AttemptScheduled() | StepIssued():
+                    self._to_start[step_of(event.subject) or event.subject] = None
+                case _:
+                    pass
         self._start()
         if self._on_entries is not None:
             self._on_entries(self._state, entries)

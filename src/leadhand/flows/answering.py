@@ -63,10 +63,10 @@ async def judged(run: FlowContext, answer: FlowAnswer, choices: Mapping[str, Jso
     """
     if run.state.definition.check == "off" or not _claims_of(answer) or not found_out(run.state):
         return Judged(answer)
-    answering = _Answering(run, answer, choices)
-    if answering.of not in run.judged:
-        run.judged[answering.of] = await answering.judged()
-    found: Judged = run.judged[answering.of]
+    of = sha([answer.text, answer.value, [*(answer.uses or ())]])
+    if of not in run.judged:
+        run.judged[of] = await _Answering(run, answer, choices).judged()
+    found: Judged = run.judged[of]
     said = found.answer
     changed = {name: getattr(said, name) for name in ("text", "value", "sources", "judgement")}
     return found._replace(answer=answer._replace(**changed))

@@ -73,7 +73,8 @@ class Request(EventBase):
 
 
 class OrderIssued(EventBase):
-    """An order was accepted, and is immutable."""
+    """An order was accepted, and is immutable. The first attempts (``…/a1``) at the subtasks that need no other may
+    start, unless subtasks start in groups (``batch_size``)."""
 
     about: ClassVar[str] = "order.work_order_id"
     order: WorkOrder

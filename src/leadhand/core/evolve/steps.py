@@ -157,6 +157,8 @@ def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> Non
             repaired = state.steps[repairs]
             put(state, repaired, superseded_by=key)
             put(state, state.steps[key], by_hand=repaired.by_hand)
+        if state.definition.limits.batch_size is None:  # else they start in groups
+            _schedule_first(state, key, entry.seq)
 
 
 def _void(state: RunState, changed: StepState) -> None:
@@ -209,8 +211,7 @@ def issued(state: RunState, entry: ev.Entry, event: ev.StepIssued) -> None:
         add(state, event.step)
         if event.step.kind == "flow":  # its own steps carry it out
             put(state, state.steps[key], status=StepStatus.RUNNING)
-    if key in state.ready:  # without needs, the same event schedules its first attempt
-        _schedule(state, state.steps[key], AttemptState(attempt=f"{key}/a1", number=1), entry.seq)
+    _schedule_first(state, key, entry.seq)
 
 
 def add(state: RunState, step: Step, order: str = "", position: int = 0) -> None:
@@ -220,6 +221,12 @@ def add(state: RunState, step: Step, order: str = "", position: int = 0) -> None
     put(state, StepState(step=step, order=order, position=position))
     if (parent := parent_of(step)) is not None:
         state.children[parent] = state.children.get(parent, 0) + 1
+
+
+def _schedule_first(state: RunState, key: str, seq: int) -> None:
+    """Schedule the first attempt at a step with the event that issues it, unless the step needs others."""
+    if key in state.ready:
+        _schedule(state, state.steps[key], AttemptState(attempt=f"{key}/a1", number=1), seq)
 
 
 def _schedule(state: RunState, step: StepState, attempt: AttemptState, seq: int, **changes: Any) -> None:

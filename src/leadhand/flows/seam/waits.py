@@ -158,11 +158,5 @@ def denial(reason: str, by: str, number: int, *, late: bool) -> Failure | None:
     return _failure(f"{what}: {reason} ({number} plans were denied)", "say in the request how to do it")
 
 
-def made_again() -> Failure:
-    """Return why a run ends that has made a plan again which a person had denied."""
-    message = "the lead made the plan again that a person had denied"
-    return _failure(message, "say in the request what it should do instead")
-
-
 def _failure(message: str, how: str) -> Failure:
     return Failure.of(message, PLAN_DENIED, FailureClass.REJECTED, how)

@@ -16,7 +16,7 @@ from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.orders import issue, order_problems
 from leadhand.flows.seam.pending import Details, Pending
 from leadhand.flows.seam.results import Approved, Result
-from leadhand.flows.seam.waits import DENIED, denial, made_again, page_id
+from leadhand.flows.seam.waits import DENIED, denial, page_id
 
 from . import briefs
 from .roles import PLANNER, Plan, RoleName, instructions, parse, proposed, with_role
@@ -50,8 +50,6 @@ async def plan(run: FlowContext) -> tuple[Plan, Result] | FlowAnswer:
         if not whole.subtasks or not is_gated(run.state):
             return whole, first
         shown = shown_plan(run, whole, order_id(1), whole.subtasks)
-        if any(each["plan"] == shown for each in denied):
-            raise FlowError(made_again())
         said = await run.approve(shown, key=page_id(1, number), of=first)
         if isinstance(said, Approved):
             return whole, first
@@ -97,9 +95,10 @@ async def _planned(run: FlowContext, number: int, heard: Mapping[str, Any]) -> t
         step = _page(run, number, pages, whole.subtasks, heard)
         async with run.reading(step, "subtasks") as written:
             async for value in written:
+                if step.done:  # the order follows at once
+                    break
                 subtask = issue((Subtask.model_validate(value),), order_id(1), "-").subtasks[0]
-                if not step.done:
-                    run.begin_subtask(len(whole.subtasks) + written.index, subtask)
+                run.begin_subtask(len(whole.subtasks) + written.index, subtask)
         pages.append(await step)
         if (failure := pages[-1].failure) is not None:
             rest = f"the rest of the request, after its first {len(whole.subtasks)} subtasks"
