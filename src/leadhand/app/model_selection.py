@@ -81,7 +81,7 @@ class NamedModels:
         if (found := self.added.get(model, self.own)) is not None:
             return found
         name = model.partition(":")[0]
-        if name not in self._adapters:
+        if name not in self._adapters and name != "offline":
             for point in entry_points(GROUP):
                 if point.name == name:
                     self._adapters[name] = point.load()()

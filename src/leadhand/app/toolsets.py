@@ -23,12 +23,12 @@ GROUP = "leadhand.tools"
 
 def entry_points(group: str) -> metadata.EntryPoints:
     """Return the entry points of a group. The packages are searched once for each state of ``sys.path``."""
-    return _entry_points(group, tuple(sys.path))
+    return _entry_points(tuple(sys.path)).select(group=group)
 
 
 @cache
-def _entry_points(group: str, path: tuple[str, ...]) -> metadata.EntryPoints:
-    return metadata.entry_points(group=group)
+def _entry_points(path: tuple[str, ...]) -> Any:
+    return metadata.entry_points()
 
 
 def loaded(point: metadata.EntryPoint, what: str, made: Callable[[Any], Any] = lambda found: found) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import islice
 from typing import Any, cast
 
@@ -34,6 +33,8 @@ def listed(names: Sequence[str]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean weather_tool?`` for a name that is not ``known``; "" if none of those is near."""
+    from difflib import get_close_matches  # only messages need it
+
     near = get_close_matches(name, list(known), 1)
     return f" Did you mean {near[0]}?" if near else ""
 

@@ -16,6 +16,8 @@ ALL_TOOLS = "*"
 """In a worker's ``tools``: every tool of the run."""
 OWN_TOOLS = "*own"
 """In a worker's ``tools``: the tools that the run was given and that only read, none of Leadhand's own."""
+TOOLSET = "toolset:"
+"""In the ``tools`` of a worker that a file defines: the prefix of the name of a toolset."""
 WILDCARDS = frozenset({ALL_TOOLS, OWN_TOOLS})
 EVERY_WORKER = "*"
 """In the instructions of a run: those of every worker."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import linecache
 import math
 from collections.abc import Callable
 from copy import deepcopy
 from datetime import timedelta
 from functools import cached_property
+from types import CodeType
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -360,8 +362,21 @@ def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
 def fingerprint(user_code: Callable[..., Any]) -> str:
     """A digest of a function or class, so that a resumed run can report that it has changed."""
     try:
-        source = inspect.getsource(user_code)
+        source = _source(user_code)
     except (OSError, TypeError):
         code = getattr(user_code, "__code__", None)
         source = repr(code.co_code) if code is not None else repr(user_code)
     return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def _source(user_code: Callable[..., Any]) -> str:
+    """Return the source of a function or class. ``inspect`` would parse the file of a function to find its end."""
+    code = getattr(inspect.unwrap(user_code), "__code__", None)
+    if isinstance(code, CodeType) and (lines := linecache.getlines(code.co_filename)):
+        return "".join(lines[code.co_firstlineno - 1 : _last_line(code)])
+    return inspect.getsource(user_code)
+
+
+def _last_line(code: CodeType) -> int:
+    own = (number for start, end, _, _ in code.co_positions() for number in (start, end) if number)
+    return max(*own, *(_last_line(each) for each in code.co_consts if isinstance(each, CodeType)), 0, 0)

@@ -12,7 +12,7 @@ from pydantic import Field
 from leadhand.app.project.config_files import fault, line_in, read_text, validated
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.value import Value, is_object, one_line
-from leadhand.core.worker import WORKER_NAME, CallSettings
+from leadhand.core.worker import TOOLSET, WORKER_NAME, CallSettings
 from leadhand.core.worker import Worker as Recorded
 from leadhand.engine.gate import schema_flaw
 from leadhand.flows.seam.function import Worker
@@ -20,8 +20,6 @@ from leadhand.flows.seam.function import Worker
 SUFFIX = ".worker"
 FENCE = "---"
 EXAMPLE = "Begin it with:\n---\nname: my_worker\ndescription: What it does.\n---\nIts instructions, as Markdown."
-TOOLSET = "toolset:"
-"""In the ``tools`` of a worker that a file defines: the prefix of the name of a toolset."""
 
 
 ModelName = Annotated[str, Field(min_length=1, max_length=200)]

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from leadhand.app.flows import MAP, SOLO
-from leadhand.app.project.worker_files import TOOLSET
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
 from leadhand.core.value import Json, compact_json, list_of
-from leadhand.core.worker import ALL_TOOLS, WILDCARDS, Worker
+from leadhand.core.worker import ALL_TOOLS, TOOLSET, WILDCARDS, Worker
 from leadhand.engine.gate import input_of
 from leadhand.flows.seam.function import Worker as ProgramWorker
 from leadhand.flows.seam.function import as_tool, with_tools
