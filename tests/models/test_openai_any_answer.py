@@ -38,29 +38,12 @@ BODIES = (
     ("text/event-stream", b"".join((_PIECE % b"{", _PIECE % b"}", b"data: [DONE]\n\n"))),
     ("text/html", b"<html>no</html>"),
 )
-STATUSES = (
-    b"200 OK",
-    b"200 OK",
-    b"200 OK",
-    b"202 Accepted",
-    b"302 Found",
-    b"401 No",
-    b"404 No",
-    b"429 Slow",
-    b"500 Oh",
-)
+STATUSES = ("200 OK",) * 3 + ("202 Accepted", "302 Found", "401 No", "404 No", "429 Slow", "500 Oh")
 INSERTED = (
-    b"null",
-    b"[]",
-    b"{}",
     b"\xef\xbb\xbf",
-    b'"error":',
     b"data: ",
-    b"\\ud83d",
-    b"NaN",
-    b"9" * 20,
     b"\r\n",
-    b"<think>",
+    *b'null [] {} "error": \\ud83d NaN 99999999999999999999 <think>'.split(),
 )
 
 
@@ -86,7 +69,7 @@ def answer(chance: random.Random) -> bytes:
     content_type, body = chance.choice(BODIES)
     body = spoiled(chance, body, 3)
     head = b"HTTP/1.1 %s\r\nContent-Type: %s\r\nLocation: http://x/\r\nRetry-After: 3\r\nContent-Length: %d" % (
-        chance.choice(STATUSES),
+        chance.choice(STATUSES).encode(),
         content_type.encode(),
         len(body),
     )

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 import ssl
-import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -79,46 +75,25 @@ def test_a_server_named_in_no_proxy_is_reached_directly(monkeypatch: pytest.Monk
     assert proxy_for("https://api.example.org/v1") == "http://proxy:3128"
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that no system trusts, with its key beside it."""
-    if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem"
-    subprocess.run(
-        [*command.split(), "-addext", "subjectAltName=IP:127.0.0.1"], cwd=folder, check=True, capture_output=True
-    )
-    return folder / "cert.pem"
-
-
-@contextlib.asynccontextmanager
-async def https(certificate: Path) -> AsyncIterator[str]:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
-    async with ScriptedServer(lambda _: says("in secret"), tls=context) as server:
-        yield server.base_url
-
-
 async def test_a_companys_certificate_is_trusted_by_the_environment(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch
+    certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    async with https(certificate) as url:
-        models = OpenAICompatible(url)
+    async with ScriptedServer([says("in secret")], tls=tls) as server:
+        models = OpenAICompatible(server.base_url)
         assert (await models.ask(TALK)).message.text == "in secret"
         await models.aclose()
 
 
 async def test_a_certificate_nobody_vouches_for_is_refused_with_the_way_out(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch
+    certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with https(certificate) as url:
-        failure = await failure_at(url)
+    async with ScriptedServer(tls=tls) as server:
+        failure = await failure_at(server.base_url)
         assert (failure.class_, failure.type) == ("unavailable", "certificate")
         assert "CA" in failure.next_action
         monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
-        assert "/nowhere.pem" in (await failure_at(url)).next_action
+        assert "/nowhere.pem" in (await failure_at(server.base_url)).next_action
 
 
 async def test_https_to_a_server_that_speaks_plain_http_says_so() -> None:

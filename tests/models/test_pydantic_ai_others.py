@@ -169,13 +169,6 @@ class TestBedrock:
         await router.aclose()
         assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.UNAVAILABLE, "bad_key")
 
-    async def test_nobody_there(self) -> None:
-        router = ModelRouter(env=self.env("http://127.0.0.1:9"))
-        with pytest.raises(ModelError) as caught:
-            await router.ask(TALK.evolve(model=self.MODEL))
-        await router.aclose()
-        assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.TRANSIENT, "connection")
-
 
 class TestCohere:
     MODEL = "cohere:command-a-03-2025"
