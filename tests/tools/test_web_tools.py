@@ -13,7 +13,7 @@ from leadhand.core.tool import ToolReturn, message_of
 from leadhand.ports import ToolContext
 from leadhand.tools.sample_service import SampleWeb
 from leadhand.tools.web import web_fetch, web_search
-from leadhand.tools.web.bundled import SAMPLES, documentation
+from leadhand.tools.web.bundled import SAMPLES
 from leadhand.tools.web.library import OfflineLibrary
 
 
@@ -105,7 +105,3 @@ def test_every_sample_document_has_a_title_a_date_and_enough_text() -> None:
         assert title.startswith("# ")
         assert dated.startswith("Published: 20")
         assert 300 <= len(text.split()) <= 700, file.name
-
-
-def test_the_documentation_is_there() -> None:
-    assert (documentation() / "how-to" / "resume-a-run.md").is_file()
