@@ -10,6 +10,7 @@ from asking import asking
 from native_servers import MODELS, SERVERS, Answer
 
 from leadhand.core.errors import Failure
+from leadhand.core.limits import Usage
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
 
@@ -48,7 +49,10 @@ async def test_a_certificate_nobody_vouches_for_is_refused_with_the_way_out(name
 
 
 async def test_nobody_listening_is_said_with_the_address(name: str) -> None:
-    failure = await failure_at(name, {SERVERS[name].url_variable: "http://127.0.0.1:9"})
+    with pytest.raises(ModelError) as caught:
+        await say(name, {SERVERS[name].url_variable: "http://127.0.0.1:9"})
+    failure = caught.value.failure
+    assert caught.value.usage == Usage(requests=1, nanousd=0)
     assert (failure.class_, failure.type) == ("transient", "connection")
     assert "at http://127.0.0.1:9" in failure.message
 
