@@ -36,18 +36,12 @@ def in_words(request: str, tools: Tools = SHIPPED) -> str:
 
 PLANS = r"""
 What's the weather in Paris tomorrow? -> Paris tomorrow
-Paris's weather -> Paris today
 Will it rain in Paris? -> Paris today
-Is Paris sunny? -> Paris today
 Do I need an umbrella in Paris? -> Paris today
 What should I wear in Paris? -> Paris today
-Give me the forecast for Paris -> Paris today
 In Paris, what's the weather? -> Paris today
 I live in Paris. Do I need an umbrella? -> Paris today
-Please tell me the weather in Paris. Thanks! -> Paris today
-tell me if it will rain in oslo tomorrow -> Oslo tomorrow
 Do I need an umbrella if I go to Oslo in 3 days? -> Oslo 2026-11-24
-I'm flying to Oslo on Friday, will it snow? -> Oslo friday
 weather rome milan -> Rome today; Milan today
 paris: weather? -> Paris today
 Is Paris warmer than Rome tomorrow? -> Paris tomorrow; Rome tomorrow
@@ -57,7 +51,6 @@ Springfield, Illinois, USA weather -> Springfield, Illinois, USA today
 Weather for Portland, OR and Seattle -> Portland, OR today; Seattle today
 weather in portland, or seattle -> Portland today; Seattle today
 weather in London, Ontario, Canada and in Birmingham, AL -> London, Ontario, Canada today; Birmingham, AL today
-weather in Tbilisi, Georgia; Atlanta, Georgia, USA -> Tbilisi, Georgia today; Atlanta, Georgia, USA today
 What's the weather in Paris (Texas)? -> Paris, Texas today
 weather in Trinidad and Tobago -> Trinidad and Tobago today
 Weather in Stoke-on-Trent and Frankfurt am Main please -> Stoke-on-Trent today; Frankfurt am Main today
@@ -66,38 +59,30 @@ Weather in:\n- Paris\n- Rio de Janeiro -> Paris today; Rio de Janeiro today
 What is the weather in 東京? -> 東京 today
 weather in Paris; weather in Paris; weather in paris -> Paris today
 1. weather in Paris 2. weather in Rome -> Paris today; Rome today; ? 2
-Please provide:\n1) weather in Paris\n2) weather in Rome -> Paris today; Rome today
 weather in Paris and Lyon tomorrow -> Paris tomorrow; Lyon tomorrow
-weather in Paris today and Lyon tomorrow -> Paris today; Lyon tomorrow
 weather today and tomorrow in Paris -> Paris today; Paris tomorrow
 weather in paris today, lyon tomorrow, nice friday -> Paris today; Lyon tomorrow; Nice friday
 Will it rain on Friday in Oslo or Bergen? -> Oslo friday; Bergen friday
 What's the weather in Paris tomorrow? And in Lyon? -> Paris tomorrow; Lyon tomorrow
 I'm going to Paris tomorrow. What's the weather there? -> Paris tomorrow
 Berlin, Friday: rain? -> Berlin friday
-Paris weather and Lyon weather for tomorrow -> Paris tomorrow; Lyon tomorrow
 I'm in Rome on Friday and in Oslo on Sunday. What's the weather? -> Rome friday; Oslo sunday
 directions to the Louvre from Orly -> drive Orly > Louvre
 How far is Versailles from the Louvre? -> drive Louvre > Versailles
-How far is it from Paris to Lyon? -> drive Paris > Lyon
 between Paris and Lyon: distance? -> drive Paris > Lyon
 Paris to Lyon by bike -> bicycle Paris > Lyon
 Can I walk from the Louvre to Notre-Dame? -> walk Louvre > Notre-Dame
 How long does it take to walk from Times Square to Central Park? -> walk Times Square > Central Park
-What's the fastest way to Orly from the Louvre? -> drive Louvre > Orly
 I'm in Paris. How do I get to Orly? -> drive Paris > Orly
-directions from the Louvre to Orly and from Orly to Versailles -> drive Louvre > Orly; drive Orly > Versailles
 walk from the Louvre to the Eiffel Tower and drive from Paris to Lyon -> walk Louvre > Eiffel Tower; drive Paris > Lyon
 Directions from Paris to Lyon, Nice and Cannes -> drive Paris > Lyon; drive Paris > Nice; drive Paris > Cannes
 Directions from Paris, Lyon and Nice to Bonn -> drive Paris > Bonn; drive Lyon > Bonn; drive Nice > Bonn
 Directions from Paris to Lyon to Nice -> drive Paris > Lyon; drive Lyon > Nice
 cycle from Bonn to Amsterdam, then walk to Orly -> bicycle Bonn > Amsterdam; walk Amsterdam > Orly
-Directions from Paris, France to Lyon, France -> drive Paris, France > Lyon, France
 route from "Gare du Nord" to "Gare de Lyon" -> drive Gare du Nord > Gare de Lyon
 directions from St. Louis to Fort Worth -> drive St. Louis > Fort Worth
 lyon from paris -> drive Paris > Lyon
 directions from Paris to Lyon tomorrow -> drive Paris > Lyon
-Directions from Paris to Lyon. What's the weather there? -> drive Paris > Lyon; Lyon today
 Vienna to Prague tomorrow: what is the route and the weather in Prague? -> drive Vienna > Prague; Prague tomorrow
 Paris to Lyon, Lyon to Nice. Also the weather in Nice. -> drive Paris > Lyon; drive Lyon > Nice; Nice today
 weather in Paris next week -> Paris today; ? next week
@@ -105,27 +90,22 @@ weather in Paris from Monday to Friday -> Paris friday; ? Monday
 weather in Paris in Fahrenheit -> Paris today; ? Fahrenheit
 weather in Paris on Sat -> Paris today; ? Sat
 Book me a table: weather in Paris -> Paris today; ? Book me a table
-What's the weather in Paris, my favourite city? -> Paris today; ? my favourite city
 weather in Oslo, and in Paris tomorrow for my wedding -> Oslo tomorrow; Paris tomorrow; ? wedding
 weather in Paris, which hotels are cheap -> Paris today; ? which hotels are cheap
 weather in Paris but not in Lyon -> Paris today; ? not in Lyon
 weather in paris, but not today, tomorrow -> Paris tomorrow; ? not today
 weather in Paris unless it is a Sunday -> Paris today; ? unless it is a Sunday
-hourly weather in Paris -> Paris today; ? hourly
 5 day forecast for Rome -> Rome today; ? 5
 directions from Paris to Lyon without tolls -> drive Paris > Lyon; ? without tolls
-weather in oslo and book me a table on friday -> Oslo today; ? book me a table on friday
 Directions from Paris to Lyon via Dijon -> drive Paris > Lyon; ? via Dijon
 from paris to lyon by train -> drive Paris > Lyon; ? train
 hello -> ? hello
 Paris -> ? Paris
 Météo à Paris -> ? Météo à Paris
 Convert 5 USD to EUR -> ? Convert 5 USD to EUR
-What time is it in Tokyo? -> ? What time is it in Tokyo
 book a flight from Paris to Rome -> ? book a flight from Paris to Rome
 How do I get there? -> ? How do I get there?
 What's the weather? -> ? What's the weather
-I need directions -> ? I need directions
 nice weather -> ? nice weather
 weather in xyzzy -> ? weather in xyzzy
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from pathlib import Path
 
@@ -19,10 +20,10 @@ from leadhand.testing.steps import says
 TALK = asking({"task": "compose"}, model="openai_compatible:scripted")
 
 
-async def failure_at(url: str, **options: str) -> Failure:
-    models = OpenAICompatible(url, **options)
+async def failure_at(url: str, *, streamed: bool = False) -> Failure:
+    models = OpenAICompatible(url)
     with pytest.raises(ModelError) as caught:
-        await models.ask(TALK)
+        await models.ask(TALK, (lambda _: None) if streamed else None)
     await models.aclose()
     assert "\n" not in caught.value.failure.message
     return caught.value.failure
@@ -105,3 +106,29 @@ async def test_https_to_a_server_that_speaks_plain_http_says_so() -> None:
 
 def test_a_line_break_behind_a_key_is_only_how_it_was_copied() -> None:
     OpenAICompatible("http://x/v1", "sk-key\n")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"SSH-2.0-OpenSSH\r\n",
+        b"HTTP/1.1 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nNo colon\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nno gzip",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=klingon\r\n\r\ndata: \xff\xfe\r\n\r\n",
+    ],
+)
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_what_is_no_http_is_one_classed_failure(answer: bytes, streamed: bool) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        failure = await failure_at(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", streamed=streamed)
+    assert failure.class_ == "transient"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import tracemalloc
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from aiohttp import web
 from asking import asking, planning
-from http_client import client, failure_of
+from http_client import answering, client, failure_of
 
 from leadhand.models import failures
 from leadhand.models.failures import LARGEST_BODY
@@ -24,20 +22,6 @@ from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import gives, says
 
 TALK = asking({"task": "compose"}, model="openai_compatible:m")
-
-
-@asynccontextmanager
-async def serving(answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
-    """A server whose answers the test writes byte for byte."""
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", answer)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    finally:
-        await runner.cleanup()
 
 
 @pytest.mark.parametrize(
@@ -76,8 +60,8 @@ async def test_a_model_may_think_longer_than_the_idle_limit_after_the_server_has
             await response.write(piece)
         return response
 
-    async with serving(think) as url:
-        models = OpenAICompatible(url, idle_timeout_s=0.1)
+    async with answering(think) as url:
+        models = OpenAICompatible(f"{url}/v1", idle_timeout_s=0.1)
         assert (await models.ask(planning("x", model="openai:m"), lambda _: None)).value == {"n": 1}
         await models.aclose()
 
