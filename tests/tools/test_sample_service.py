@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import leadhand.tools
 from leadhand.core.errors import ToolError
 from leadhand.ports import ToolContext
-from leadhand.tools.gazetteer import known_at, sights_named, towns_beginning, towns_named
-from leadhand.tools.geography import distance_km, fold
+from leadhand.tools.gazetteer import sights_named, towns_beginning, towns_named
 from leadhand.tools.places import resolve_town
 from leadhand.tools.replies import is_sample
 from leadhand.tools.sample_service import SampleWeb, sample_day
@@ -179,22 +178,6 @@ def test_the_packed_towns_stay_small_and_name_their_licence() -> None:
     assert "CC BY 4.0" in first
     assert towns > 33_000
     assert "creativecommons.org/licenses/by/4.0" in (DATA / "ATTRIBUTION.md").read_text()
-
-
-def test_every_sight_is_folded_near_its_town_and_in_a_time_zone() -> None:
-    lines = (DATA / "sights.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    assert len(lines) > 150
-    for line in lines:
-        keys, name, *_ = line.split("\t")
-        spellings = keys.strip("|").split("|")
-        assert spellings == [fold(spelling) for spelling in spellings], name
-        assert fold(name) == spellings[0]
-        (sight,) = [found for found in sights_named(name) if found.name == name]
-        (town, *_) = [town for town in towns_named(sight.city) if town.country_code == sight.country_code]
-        assert distance_km(sight, town) < 60, name
-        known = known_at(sight.latitude, sight.longitude)
-        assert known is not None
-        assert known.timezone == town.timezone
 
 
 def test_towns_come_with_the_most_people_first() -> None:

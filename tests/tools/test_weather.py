@@ -160,14 +160,6 @@ async def test_coordinates_need_no_geocoder(web: Any, context: ToolContext) -> N
     assert (found.raw["location"]["latitude"], found.raw["location"]["timezone"]) == (48.8606, "Europe/Paris")
 
 
-async def test_another_server_is_asked_when_a_setting_says_so(
-    paris: Any, context: ToolContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LEADHAND_OPEN_METEO_URL", "http://weather.local/")
-    await weather_tool("Paris", context=context)
-    assert paris.asked[-1][1] == "http://weather.local/v1/forecast"
-
-
 async def test_a_place_found_in_openstreetmap_credits_it_too(web: Any, context: ToolContext) -> None:
     web.says("open-meteo-geocoding", {"generationtime_ms": 0.2})
     web.says("nominatim", [{"lat": "48.8606", "lon": "2.3376", "name": "Louvre Museum", "importance": 0.6}])
