@@ -201,6 +201,10 @@ class TestProbe:
         async with answering(answer) as url:
             assert await first_model(url) is None
 
+    @pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", "no address"])
+    async def test_nobody_listening_is_nobody(self, address: str) -> None:
+        assert await first_model(address) is None
+
     async def test_a_server_that_says_nothing_is_given_up_soon(self) -> None:
         async with answering(None) as url:
             assert await first_model(url) is None

@@ -15,7 +15,7 @@ from leadhand.core.limits import Usage
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.faults import broken_off, fault, status, web_page
+from leadhand.testing.faults import broken_off, drip, fault, status, web_page
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import says
 
@@ -30,6 +30,10 @@ class TestAnswers:
         assert server.bodies[0]["model"] == "scripted"
         assert server.bodies[0]["max_tokens"] == 2_000
         assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+    async def test_a_slow_answer_that_keeps_coming_is_waited_for(self) -> None:
+        async with ScriptedServer([drip(says("slowly"), pause_s=0.001)]) as server, client(server) as models:
+            assert (await models.ask(TALK)).message.text == "slowly"
 
     async def test_a_price_is_put_on_what_was_used(self) -> None:
         profile = ModelProfile(name=MODEL, input_nanousd=2, output_nanousd=10)
