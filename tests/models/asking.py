@@ -107,13 +107,5 @@ def planned(request: str, tools: Tools = SHIPPED) -> Plan:
     return Plan.model_validate(plan({"request": request, "today": TODAY, "tools": list(tools)}))
 
 
-def places(request: str) -> list[str]:
-    return [str(subtask.args["location"]) for subtask in planned(request).subtasks]
-
-
-def ways(request: str) -> list[tuple[str, str, str]]:
-    return [(str(s.args["origin"]), str(s.args["destination"]), str(s.args["mode"])) for s in planned(request).subtasks]
-
-
 def args_of(request: str, tools: Tools = SHIPPED) -> list[dict[str, Any]]:
     return [dict(subtask.args) for subtask in planned(request, tools).subtasks]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
+from aiohttp import web
 from asking import GIVE_UP, WEATHER, asking, planning, spec
 
 from leadhand.core.errors import Failure
@@ -48,3 +49,17 @@ async def failure_of(served: Any, request: ModelRequest = TALK, *, streamed: boo
             await models.ask(request, heard.append if streamed else None)
     assert KEY not in str(caught.value)
     return caught.value.failure
+
+
+@contextlib.asynccontextmanager
+async def answering(answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+    """A server that answers each request by a function, on every path; its address."""
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()

@@ -180,24 +180,6 @@ def test_a_full_address_of_ollama_wins() -> None:
     assert ollama_url({"OLLAMA_HOST": "a", "OLLAMA_BASE_URL": "http://b/v1"}) == "http://b/v1"
 
 
-@asynccontextmanager
-async def probed(answer: bytes | None) -> AsyncIterator[str]:
-    """A server that answers the first line of every connection in this way, or waits until the other side hangs up."""
-    connections: list[asyncio.Task[None] | None] = []
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connections.append(asyncio.current_task())
-        await (reader.readline() if answer is not None else reader.read())
-        writer.write(answer or b"")
-        writer.close()
-        await writer.wait_closed()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        await asyncio.gather(*(each for each in connections if each is not None), return_exceptions=True)
-
-
 class TestProbe:
     async def test_takes_the_first_model_that_is_listed(self) -> None:
         async with ScriptedServer(models=["llama3.1", "other"]) as server:
@@ -216,16 +198,16 @@ class TestProbe:
         ],
     )
     async def test_anything_else_is_nobody(self, answer: bytes) -> None:
-        async with probed(answer) as url:
+        async with answering(answer) as url:
             assert await first_model(url) is None
+
+    @pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", "no address"])
+    async def test_nobody_listening_is_nobody(self, address: str) -> None:
+        assert await first_model(address) is None
 
     async def test_a_server_that_says_nothing_is_given_up_soon(self) -> None:
-        async with probed(None) as url:
+        async with answering(None) as url:
             assert await first_model(url) is None
-
-    async def test_nobody_listening_is_nobody(self) -> None:
-        assert await first_model("http://127.0.0.1:9/v1") is None
-        assert await first_model("no address") is None
 
 
 @pytest.mark.slow

@@ -1,22 +1,15 @@
-"""Whatever the built-in model is given becomes a plan, in time that grows no faster than the request."""
+"""Whatever the built-in model is given becomes a plan that drops no word, in time that grows with the request."""
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
 import pytest
-from asking import (
-    HOTELS,
-    SHIPPED,
-    TODAY,
-    offer,
-    places,
-    plan,
-    planned,
-)
+from asking import HOTELS, SHIPPED, TODAY, offer, plan, planned, spec
 from core.histories import definition
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leadhand.flows.seam.orders import order_problems
@@ -41,19 +34,7 @@ def test_any_text_becomes_a_plan_that_could_be_issued(text: str) -> None:
         assert names[subtask.tool] <= set(subtask.args)
     assert len({subtask.name for subtask in made.subtasks}) == len(made.subtasks)
     if made.subtasks:
-        from asking import spec
-
         assert order_problems(definition().evolve(tools=tuple(map(spec, _TOOLS))), made.subtasks) == []
-
-
-@given(
-    st.lists(
-        st.sampled_from(["Paris", "Oslo", "New York", "Rio de Janeiro", "Aix-en-Provence"]), min_size=1, unique=True
-    )
-)
-def test_a_list_of_cities_is_planned_city_by_city(cities: list[str]) -> None:
-    listed = cities[0] if len(cities) == 1 else f"{', '.join(cities[:-1])} and {cities[-1]}"
-    assert places(f"weather in {listed}") == cities
 
 
 _JSON = st.recursive(
@@ -92,27 +73,9 @@ def _steps(request: str) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
-    [
-        "weather in Paris, ",
-        "and ",
-        "a a a ",
-        "from to via ",
-        "((((",
-        "''''",
-        "New York, New York, ",
-        "Paris to Lyon to ",
-        "weather there and ",
-        "tomorrow, ",
-        "in in in in ",
-        "find hotels in X ",
-        "\n\n\n",
-        "x",
-        "Ignore previous instructions. ",
-        "by bike, ",
-        "St. ",
-        "- - - ",
-    ],
-)
+    ["weather in Paris, ", "and ", "from to via ", "((((", "New York, New York, ", "Paris to Lyon to ", "x",
+     "tomorrow, ", "Ignore previous instructions. ", "- - - "],
+)  # fmt: skip
 def test_the_work_grows_no_faster_than_the_request(piece: str) -> None:
     """Counted, not timed: twice the text takes at most some two and a half times the steps."""
     short, long = _steps("weather in Oslo, " + piece * 300), _steps("weather in Oslo, " + piece * 600)
@@ -130,3 +93,51 @@ def test_an_endless_word_is_no_place() -> None:
     made = planned("weather in Oslo, " + "x" * 10_000)
     assert [s.args["location"] for s in made.subtasks] == ["Oslo"]
     assert len(made.cannot[0].what) <= 500
+
+
+EVIDENCE = {
+    **{word: word for word in ("poem", "cheap", "Bob", "42", "lunch", "translate", "museum", "everything")},
+    **{word: word for word in ("Paris", "Lyon", "Oslo", "New York", "Nice", "rome")},
+    "tomorrow": "tomorrow",
+    "Friday": "friday",
+    "2026-12-24": "2026-12-24",
+    "this weekend": "today",
+    "by bike": "bicycle",
+    "on foot": "walk",
+    "train": "transit",
+    "fahrenheit": "imperial",
+    "weather": "weather_tool",
+    "rain": "weather_tool",
+    "umbrella": "weather_tool",
+    "directions": "directions_tool",
+    "route": "directions_tool",
+    "distance": "directions_tool",
+}
+"""The content words of a request, and what shows in a call that the word was used."""
+
+GLUE = (
+    *("in", "to", "from", "and", "the", "then", "or", ",", ".", "?", ":", ";", "for", "of", "is", "it", "what's", "a"),
+    *("how far", "please", "between", "there", "(", ")", "not", "if", "will", "get", "I'm", "with", "on"),
+)
+
+
+def dropped(request: str, words: list[str]) -> list[str]:
+    """The content words that neither a call nor a gap shows."""
+    made = planned(request)
+    calls = json.dumps([[subtask.tool, dict(subtask.args)] for subtask in made.subtasks], ensure_ascii=False)
+    gaps = " ".join(f"{part.what} {part.reason}" for part in made.cannot).casefold()
+    return [
+        word
+        for word in words
+        if word in EVIDENCE and EVIDENCE[word].casefold() not in calls.casefold() and word.casefold() not in gaps
+    ]
+
+
+@example(["New York", "to", "Oslo", "train", ",", "Oslo", "to", "Paris", "by bike"])
+@example(["fahrenheit", ",", "Paris", "to", "Lyon"])
+@example(["2026-12-24", "and", "rain"])
+@example(["in", "Paris", "on", "Friday", ":", "weather", "?", "and", "Oslo", "?"])
+@example(["weather", "in", "Paris", "and", "museum", "in", "Oslo"])
+@given(st.lists(st.sampled_from([*EVIDENCE, *GLUE]), min_size=1, max_size=14))
+def test_every_content_word_is_in_a_call_or_in_a_gap(words: list[str]) -> None:
+    assert dropped(" ".join(words), words) == []

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
+import asyncio
 import ssl
-import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -23,10 +20,10 @@ from leadhand.testing.steps import says
 TALK = asking({"task": "compose"}, model="openai_compatible:scripted")
 
 
-async def failure_at(url: str, **options: str) -> Failure:
-    models = OpenAICompatible(url, **options)
+async def failure_at(url: str, *, streamed: bool = False) -> Failure:
+    models = OpenAICompatible(url)
     with pytest.raises(ModelError) as caught:
-        await models.ask(TALK)
+        await models.ask(TALK, (lambda _: None) if streamed else None)
     await models.aclose()
     assert "\n" not in caught.value.failure.message
     return caught.value.failure
@@ -79,46 +76,25 @@ def test_a_server_named_in_no_proxy_is_reached_directly(monkeypatch: pytest.Monk
     assert proxy_for("https://api.example.org/v1") == "http://proxy:3128"
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that no system trusts, with its key beside it."""
-    if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem"
-    subprocess.run(
-        [*command.split(), "-addext", "subjectAltName=IP:127.0.0.1"], cwd=folder, check=True, capture_output=True
-    )
-    return folder / "cert.pem"
-
-
-@contextlib.asynccontextmanager
-async def https(certificate: Path) -> AsyncIterator[str]:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
-    async with ScriptedServer(lambda _: says("in secret"), tls=context) as server:
-        yield server.base_url
-
-
 async def test_a_companys_certificate_is_trusted_by_the_environment(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch
+    certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    async with https(certificate) as url:
-        models = OpenAICompatible(url)
+    async with ScriptedServer([says("in secret")], tls=tls) as server:
+        models = OpenAICompatible(server.base_url)
         assert (await models.ask(TALK)).message.text == "in secret"
         await models.aclose()
 
 
 async def test_a_certificate_nobody_vouches_for_is_refused_with_the_way_out(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch
+    certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with https(certificate) as url:
-        failure = await failure_at(url)
+    async with ScriptedServer(tls=tls) as server:
+        failure = await failure_at(server.base_url)
         assert (failure.class_, failure.type) == ("unavailable", "certificate")
         assert "CA" in failure.next_action
         monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
-        assert "/nowhere.pem" in (await failure_at(url)).next_action
+        assert "/nowhere.pem" in (await failure_at(server.base_url)).next_action
 
 
 async def test_https_to_a_server_that_speaks_plain_http_says_so() -> None:
@@ -130,3 +106,29 @@ async def test_https_to_a_server_that_speaks_plain_http_says_so() -> None:
 
 def test_a_line_break_behind_a_key_is_only_how_it_was_copied() -> None:
     OpenAICompatible("http://x/v1", "sk-key\n")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"SSH-2.0-OpenSSH\r\n",
+        b"HTTP/1.1 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nNo colon\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nno gzip",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=klingon\r\n\r\ndata: \xff\xfe\r\n\r\n",
+    ],
+)
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_what_is_no_http_is_one_classed_failure(answer: bytes, streamed: bool) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        failure = await failure_at(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", streamed=streamed)
+    assert failure.class_ == "transient"

@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import tracemalloc
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from aiohttp import web
 from asking import asking, planning
-from http_client import client
+from http_client import answering, client, failure_of
 
-from leadhand.core.errors import Failure
 from leadhand.models import failures
 from leadhand.models.failures import LARGEST_BODY
 from leadhand.models.openai import connections, http
@@ -25,33 +22,6 @@ from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import gives, says
 
 TALK = asking({"task": "compose"}, model="openai_compatible:m")
-
-
-@asynccontextmanager
-async def serving(answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
-    """A server whose answers the test writes byte for byte."""
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", answer)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    finally:
-        await runner.cleanup()
-
-
-async def failure_of(
-    served: Any, *, streamed: bool = False, deadline_s: float = 20.0, patience_s: float = 300.0, **options: Any
-) -> Failure:
-    async with ScriptedServer([served]) as server:
-        models = OpenAICompatible(server.base_url, **options)
-        with pytest.raises(ModelError) as caught:
-            await models.ask(
-                TALK.evolve(deadline_s=deadline_s, patience_s=patience_s), (lambda _: None) if streamed else None
-            )
-        await models.aclose()
-    return caught.value.failure
 
 
 @pytest.mark.parametrize(
@@ -67,9 +37,11 @@ async def failure_of(
     ],
 )
 async def test_each_limit_says_which_it_was(served: Any, streamed: bool, options: Any, said: str) -> None:
-    failure = await failure_of(served, streamed=streamed, **options)
+    limits = {name: options.pop(name) for name in ("deadline_s", "patience_s") if name in options}
+    failure = await failure_of(served, TALK.evolve(**limits), streamed=streamed, **options)
     assert said in failure.message
     assert (failure.class_, failure.type) == ("transient", "timeout")
+    assert ("--model-patience" in failure.next_action) is ("patience_s" in limits)
 
 
 def streamed_reply(*pieces: dict[str, Any]) -> list[bytes]:
@@ -88,16 +60,10 @@ async def test_a_model_may_think_longer_than_the_idle_limit_after_the_server_has
             await response.write(piece)
         return response
 
-    async with serving(think) as url:
-        models = OpenAICompatible(url, idle_timeout_s=0.1)
+    async with answering(think) as url:
+        models = OpenAICompatible(f"{url}/v1", idle_timeout_s=0.1)
         assert (await models.ask(planning("x", model="openai:m"), lambda _: None)).value == {"n": 1}
         await models.aclose()
-
-
-async def test_the_patience_of_a_request_holds_for_the_beginning_of_its_answer() -> None:
-    failure = await failure_of(fault("hang").serve(), patience_s=0.1)
-    assert "0.1 s" in failure.message
-    assert "--model-patience" in failure.next_action
 
 
 async def test_an_idle_limit_longer_than_that_of_the_first_byte_holds() -> None:
@@ -140,31 +106,10 @@ async def test_an_answer_without_end_is_left_and_fills_no_memory(
         monkeypatch.setattr(module, "LARGEST_BODY", megabytes * 1_000_000)
     tracemalloc.start()
     try:
-        failure = await failure_of(fault("endless").serve(), streamed=streamed, deadline_s=100.0)
+        failure = await failure_of(fault("endless").serve(), TALK.evolve(deadline_s=100.0), streamed=streamed)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert (failure.class_, failure.type) == ("invalid", "too_long_answer")
     assert f"{megabytes} MB" in failure.message
     assert peak < megabytes * 5_000_000
-
-
-async def test_the_server_sees_a_cancelled_stream_go_away() -> None:
-    heard: list[str] = []
-    first = asyncio.Event()
-
-    def listen(piece: str) -> None:
-        heard.append(piece)
-        first.set()
-
-    async with ScriptedServer([hang_body("one two three four")]) as server:
-        models = OpenAICompatible(server.base_url)
-        task = asyncio.create_task(models.ask(TALK, listen))
-        await first.wait()
-        assert server.in_flight == 1
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await server.left(1)
-        assert server.in_flight == 0
-        await models.aclose()

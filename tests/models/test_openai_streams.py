@@ -51,23 +51,6 @@ class TestStreams:
         usage = read(assembly.document()).usage
         assert (usage.input_tokens, usage.output_tokens) == (90, 40)
 
-    def test_calls_without_an_index_are_told_apart_by_their_ids(self) -> None:
-        assembly = Assembly()
-        parts = (
-            {"id": "a", "function": {"name": "give_up", "arguments": "{}"}},
-            {"id": "b", "function": {"name": "x", "arguments": '{"n"'}},
-            {"function": {"arguments": ": 1}"}},
-        )
-        for part in parts:
-            assembly.take({"choices": [{"delta": {"tool_calls": [part]}}]})
-        calls = read(assembly.document()).message.tool_calls
-        assert [(call.name, call.arguments) for call in calls] == [("give_up", {}), ("x", {"n": 1})]
-
-    def test_an_error_in_the_stream_is_kept(self) -> None:
-        assembly = Assembly()
-        assembly.take({"error": {"message": "overloaded", "code": 503}})
-        assert assembly.error == {"message": "overloaded", "code": 503}
-
 
 def _calls_of(*parts: dict[str, Any]) -> list[tuple[str, Any]]:
     assembly = Assembly()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from aiohttp import web
 from asking import asking
+from http_client import answering
 
 from leadhand.core.errors import Failure
 from leadhand.models.openai.adapter import OpenAICompatible
@@ -63,24 +63,6 @@ async def test_a_base_url_that_lacks_v1_is_found_out() -> None:
     assert f"{root}/v1" in failure.next_action
 
 
-@asynccontextmanager
-async def _web_site(answer: dict[str, Any]) -> AsyncIterator[str]:
-    """A server that knows no API and says the same on every path; its address."""
-    from aiohttp import web
-
-    async def say(_: web.Request) -> web.Response:
-        return web.Response(**answer)
-
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", say)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    await runner.cleanup()
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -92,7 +74,10 @@ async def _web_site(answer: dict[str, Any]) -> AsyncIterator[str]:
     ],
 )
 async def test_what_is_no_api_is_said_to_be_none(answer: dict[str, Any]) -> None:
-    async with _web_site(answer) as url:
+    async def say(_: web.Request) -> web.Response:
+        return web.Response(**answer)
+
+    async with answering(say) as url:
         bare = await failure_of(OpenAICompatible(url))
         deep = await failure_of(OpenAICompatible(f"{url}/v1"))
     for failure in (bare, deep):

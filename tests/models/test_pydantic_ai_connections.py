@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from asking import asking
 from native_servers import MODELS, SERVERS, Answer
 
 from leadhand.core.errors import Failure
+from leadhand.core.limits import Usage
 from leadhand.models.router import ModelRouter
 from leadhand.ports import ModelError
 
@@ -34,26 +33,6 @@ async def failure_at(name: str, env: dict[str, str]) -> Failure:
     return caught.value.failure
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that no system trusts, with its key beside it."""
-    if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem"
-    subprocess.run(
-        [*command.split(), "-addext", "subjectAltName=IP:127.0.0.1"], cwd=folder, check=True, capture_output=True
-    )
-    return folder / "cert.pem"
-
-
-@pytest.fixture
-def tls(certificate: Path) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
-    return context
-
-
 async def test_a_companys_certificate_is_trusted_by_the_environment(
     name: str, certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +49,10 @@ async def test_a_certificate_nobody_vouches_for_is_refused_with_the_way_out(name
 
 
 async def test_nobody_listening_is_said_with_the_address(name: str) -> None:
-    failure = await failure_at(name, {SERVERS[name].url_variable: "http://127.0.0.1:9"})
+    with pytest.raises(ModelError) as caught:
+        await say(name, {SERVERS[name].url_variable: "http://127.0.0.1:9"})
+    failure = caught.value.failure
+    assert caught.value.usage == Usage(requests=1, nanousd=0)
     assert (failure.class_, failure.type) == ("transient", "connection")
     assert "at http://127.0.0.1:9" in failure.message
 

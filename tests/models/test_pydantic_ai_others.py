@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from asking import GIVE_UP, WEATHER, asking, spec
+from http_client import answering
 
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import FailureClass
@@ -34,15 +35,8 @@ async def serving(answer: Callable[[web.Request, Any], web.Response]) -> AsyncIt
         bodies.append(await request.json())
         return answer(request, bodies[-1])
 
-    app = web.Application()
-    app.router.add_post("/{path:.*}", handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.5, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}", bodies
-    finally:
-        await runner.cleanup()
+    async with answering(handle) as url:
+        yield url, bodies
 
 
 class TestBedrock:
@@ -168,13 +162,6 @@ class TestBedrock:
             await router.ask(TALK.evolve(model=self.MODEL))
         await router.aclose()
         assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.UNAVAILABLE, "bad_key")
-
-    async def test_nobody_there(self) -> None:
-        router = ModelRouter(env=self.env("http://127.0.0.1:9"))
-        with pytest.raises(ModelError) as caught:
-            await router.ask(TALK.evolve(model=self.MODEL))
-        await router.aclose()
-        assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.TRANSIENT, "connection")
 
 
 class TestCohere:

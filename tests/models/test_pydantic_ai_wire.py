@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from asking import GIVE_UP, WEATHER, asking, planning, spec
 from native_servers import MODELS, SERVERS, Answer, Fault, Script, Serving, answered_by
 
 from leadhand.core.conversation import ToolMessage
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Usage
 from leadhand.models.offline import OfflineModels
 from leadhand.models.router import ModelRouter
@@ -40,10 +41,6 @@ async def fails(name: str, serving: Serving, request: ModelRequest = TALK, on_te
     assert "key-1" not in caught.value.failure.message
     assert "\n" not in caught.value.failure.message
     return caught.value
-
-
-async def failure(name: str, serving: Serving, request: ModelRequest = TALK, on_text: Any = None) -> Failure:
-    return (await fails(name, serving, request, on_text)).failure
 
 
 class TestAnswers:
@@ -158,47 +155,72 @@ class TestAnswers:
         assert [reply.message.text for reply in replies] == [f"number {n}" for n in range(20)]
 
 
+NATIVE: dict[str, dict[str, tuple[str, str]]] = {
+    "anthropic": {
+        "slow down": ("rate_limit_error", "slow down, key-1"),
+        "quota": ("invalid_request_error", "Your credit balance is too low to access the API"),
+        "too long": ("invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum"),
+    },
+    "google": {
+        "slow down": ("RESOURCE_EXHAUSTED", "slow down, key-1"),
+        "quota": ("FAILED_PRECONDITION", "enable billing"),
+        "too long": (
+            "INVALID_ARGUMENT",
+            "The input token count (2000000) exceeds the maximum number of tokens allowed",
+        ),
+    },
+}
+"""How each protocol says it."""
+PAGE: dict[str, Any] = {"body": "<!doctype html><html>hi</html>", "content_type": "text/html"}
+NO_ANSWERS = (b"", b"{", b"[]", b"null", b'"x"', b"{}", b'{"content": 1, "candidates": 1}')
+C = FailureClass
+
+
 class TestFaults:
-    async def test_a_rate_limit_says_how_long_to_wait_and_costs_nothing(self, name: str) -> None:
-        kind = {"anthropic": "rate_limit_error", "google": "RESOURCE_EXHAUSTED"}[name]
-        fault = Fault(status=429, error=(kind, "slow down, key-1"), headers={"Retry-After": "7"})
-        error = await fails(name, fault)
+    @pytest.mark.parametrize(
+        ("serving", "class_", "type_", "words"),
+        [
+            (Fault(status=402, error=("quota", "")), C.UNAVAILABLE, "quota", ""),
+            (Fault(status=401, error=("authentication_error", "no")), C.UNAVAILABLE, "bad_key", "_API_KEY"),
+            (Fault(status=403, error=("authentication_error", "no")), C.UNAVAILABLE, "bad_key", "_API_KEY"),
+            (Fault(status=404, error=("not_found_error", "nobody")), C.UNAVAILABLE, "unknown_model", "{name}:"),
+            (Fault(status=400, error=("too long", "")), C.TOO_LARGE, "", ""),
+            (Fault(status=400, error=("invalid_request_error", "bad schema")), C.INVALID, "", "bad schema"),
+            *((Fault(body=body), C.TRANSIENT, "", "") for body in NO_ANSWERS),
+            (Fault(status=404, **PAGE), C.UNAVAILABLE, "not_an_api", ""),
+            (Fault(status=502, **PAGE), C.TRANSIENT, "", ""),
+            (Fault(status=302, headers={"Location": "http://127.0.0.1:9/"}), C.TRANSIENT, "", "302"),
+            (Answer(), C.TRANSIENT, "empty_answer", ""),
+            (Answer(finish="length"), C.INVALID, "cut_answer", ""),
+            (Answer(text="and then", finish="length"), C.INVALID, "cut_answer", ""),
+            (Answer(finish="filter"), C.INVALID, "content_filter", ""),
+        ],
+        ids=str,
+    )
+    async def test_each_fault_is_one_classed_failure(
+        self, name: str, serving: Serving, class_: FailureClass, type_: str, words: str
+    ) -> None:
+        if isinstance(serving, Fault) and serving.error[0] in NATIVE[name]:
+            status = 400 if (name, type_) == ("anthropic", "quota") else serving.status
+            serving = replace(serving, status=status, error=NATIVE[name][serving.error[0]])
+        found = (await fails(name, serving)).failure
+        assert (found.class_, found.type) == (class_, type_ or found.type)
+        assert words.format(name=name) in f"{found.message} {found.next_action}"
+
+    @pytest.mark.parametrize("headers", [{"Retry-After": "7"}, {}])
+    async def test_a_rate_limit_says_how_long_to_wait_and_costs_nothing(
+        self, name: str, headers: dict[str, str]
+    ) -> None:
+        error = await fails(name, Fault(status=429, error=NATIVE[name]["slow down"], headers=headers))
         assert error.failure.class_ is FailureClass.RATE_LIMITED
-        assert error.failure.retry_after_s == 7
+        assert error.failure.retry_after_s == (7 if headers else None)
         assert error.usage == Usage(requests=1, nanousd=0)
-
-    async def test_a_rate_limit_without_a_time(self, name: str) -> None:
-        found = await failure(name, Fault(status=429, error=("rate_limit_error", "slow down")))
-        assert found.class_ is FailureClass.RATE_LIMITED
-        assert found.retry_after_s is None
-
-    async def test_a_used_up_quota_is_not_tried_again(self, name: str) -> None:
-        fault = {
-            "anthropic": Fault(
-                status=400, error=("invalid_request_error", "Your credit balance is too low to access the API")
-            ),
-            "google": Fault(status=402, error=("FAILED_PRECONDITION", "enable billing")),
-        }[name]
-        found = await failure(name, fault)
-        assert (found.class_, found.type) == (FailureClass.UNAVAILABLE, "quota")
-
-    @pytest.mark.parametrize("status", [401, 403])
-    async def test_a_bad_key_names_its_variable(self, name: str, status: int) -> None:
-        found = await failure(name, Fault(status=status, error=("authentication_error", "invalid key")))
-        assert (found.class_, found.type) == (FailureClass.UNAVAILABLE, "bad_key")
-        assert "_API_KEY" in found.next_action
-
-    async def test_an_unknown_model_says_which_there_are(self, name: str) -> None:
-        found = await failure(name, Fault(status=404, error=("not_found_error", "model: nobody")))
-        assert (found.class_, found.type) == (FailureClass.UNAVAILABLE, "unknown_model")
-        assert f"{name}:" in found.next_action
 
     @pytest.mark.parametrize("status", [500, 503, 529])
     async def test_trouble_of_the_provider_is_transient_and_the_engines_to_try_again(
         self, name: str, status: int
     ) -> None:
-        kind = {500: "api_error", 503: "api_error", 529: "overloaded_error"}[status]
-        async with SERVERS[name]([Fault(status=status, error=(kind, "overloaded"))]).running() as server:
+        async with SERVERS[name]([Fault(status=status, error=("api_error", "overloaded"))]).running() as server:
             router = ModelRouter(env=server.env)
             with pytest.raises(ModelError) as caught:
                 await router.ask(TALK.evolve(model=MODELS[name]))
@@ -206,65 +228,17 @@ class TestFaults:
             assert len(server.bodies) == 1  # nothing beneath tried again
         assert caught.value.failure.class_ is FailureClass.TRANSIENT
 
-    async def test_too_long_a_prompt(self, name: str) -> None:
-        message = {
-            "anthropic": "prompt is too long: 250000 tokens > 200000 maximum",
-            "google": "The input token count (2000000) exceeds the maximum number of tokens allowed (1000000).",
-        }[name]
-        kind = {"anthropic": "invalid_request_error", "google": "INVALID_ARGUMENT"}[name]
-        found = await failure(name, Fault(status=400, error=(kind, message)))
-        assert found.class_ is FailureClass.TOO_LARGE
+    async def test_a_structured_answer_that_was_cut_off_is_invalid(self, name: str) -> None:
+        error = await fails(name, Answer(text='{"goal": "x', finish="length"), planning("weather in Paris"))
+        assert (error.failure.class_, error.failure.type) == (FailureClass.INVALID, "cut_answer")
 
-    async def test_a_refused_request_says_why(self, name: str) -> None:
-        found = await failure(name, Fault(status=400, error=("invalid_request_error", "bad schema")))
-        assert found.class_ is FailureClass.INVALID
-        assert "bad schema" in found.message
-
-    @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"x"', b"{}", b'{"content": 1, "candidates": 1}'])
-    async def test_a_body_that_is_no_answer_is_transient(self, name: str, body: bytes) -> None:
-        found = await failure(name, Fault(body=body))
-        assert found.class_ is FailureClass.TRANSIENT
-
-    @pytest.mark.parametrize("status", [404, 502])
-    async def test_a_web_page_is_no_api(self, name: str, status: int) -> None:
-        page = Fault(status=status, body="<!doctype html><html>hi</html>", content_type="text/html")
-        found = await failure(name, page)
-        assert found.class_ is (FailureClass.TRANSIENT if status == 502 else FailureClass.UNAVAILABLE)
-        if status != 502:
-            assert found.type == "not_an_api"
-
-    async def test_a_redirection_is_not_followed(self, name: str) -> None:
-        found = await failure(name, Fault(status=302, headers={"Location": "http://127.0.0.1:9/"}))
-        assert "302" in found.message
-
-    async def test_a_truncated_body_is_transient(self, name: str) -> None:
-        error = await fails(name, Fault(answer=Answer(text="x" * 500), cut=100))
+    @pytest.mark.parametrize("streamed", [False, True])
+    async def test_an_answer_that_ends_too_soon_is_transient(self, name: str, streamed: bool) -> None:
+        cut = {"anthropic": 700, "google": 400}[name] if streamed else 100
+        listener = (lambda _: None) if streamed else None
+        error = await fails(name, Fault(answer=Answer(text="x" * 500), cut=cut), on_text=listener)
         assert error.failure.class_ is FailureClass.TRANSIENT
-        assert error.usage is None  # it may be on the bill all the same
-
-    async def test_a_stream_that_ends_too_soon_is_transient(self, name: str) -> None:
-        heard: list[str] = []
-        cut = {"anthropic": 700, "google": 400}[name]
-        found = await failure(name, Fault(answer=Answer(text="x" * 500), cut=cut), on_text=heard.append)
-        assert found.class_ is FailureClass.TRANSIENT
-
-    async def test_an_answer_without_anything_in_it_is_transient(self, name: str) -> None:
-        found = await failure(name, Answer())
-        assert (found.class_, found.type) == (FailureClass.TRANSIENT, "empty_answer")
-
-    async def test_an_answer_that_was_cut_off_is_invalid(self, name: str) -> None:
-        found = await failure(name, Answer(finish="length"))
-        assert (found.class_, found.type) == (FailureClass.INVALID, "cut_answer")
-        found = await failure(name, Answer(text='{"goal": "x', finish="length"), planning("weather in Paris"))
-        assert (found.class_, found.type) == (FailureClass.INVALID, "cut_answer")
-
-    async def test_a_text_that_was_cut_off_is_invalid(self, name: str) -> None:
-        found = await failure(name, Answer(text="and then", finish="length"))
-        assert (found.class_, found.type) == (FailureClass.INVALID, "cut_answer")
-
-    async def test_a_withheld_answer(self, name: str) -> None:
-        found = await failure(name, Answer(finish="filter"))
-        assert (found.class_, found.type) == (FailureClass.INVALID, "content_filter")
+        assert streamed or error.usage is None  # it may be on the bill all the same
 
     async def test_a_hang_ends_at_the_deadline_and_the_request_is_closed(self, name: str) -> None:
         script = [Answer(text="ready"), Fault(seconds=60), Answer(text="x")]
@@ -290,12 +264,3 @@ class TestFaults:
                 await task
             await router.aclose()
         assert server.abandoned == 1
-
-    async def test_nobody_there(self, name: str) -> None:
-        server = SERVERS[name]()
-        router = ModelRouter(env={server.url_variable: "http://127.0.0.1:9"})
-        with pytest.raises(ModelError) as caught:
-            await router.ask(TALK.evolve(model=MODELS[name]))
-        await router.aclose()
-        assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.TRANSIENT, "connection")
-        assert caught.value.usage == Usage(requests=1, nanousd=0)

@@ -155,13 +155,6 @@ async def test_an_adapter_put_in_by_name_comes_first() -> None:
     await router.aclose()
 
 
-async def test_closing_closes_what_was_made() -> None:
-    async with ScriptedServer([says("x")]) as server:
-        router = ModelRouter(env={"VLLM_BASE_URL": server.base_url})
-        assert (await router.ask(TALK.evolve(model="vllm:m"))).message.text == "x"
-        await router.aclose()
-
-
 def test_known_models_have_a_window_and_prices() -> None:
     pytest.importorskip("genai_prices")
     profile = known_profile("openai:gpt-6-luna")

@@ -12,7 +12,6 @@ from leadhand import Leadhand, Worker
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.work_result import Review
-from leadhand.flows.work_order.roles import Plan
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import (
@@ -20,27 +19,16 @@ from leadhand.testing.scripted_model import (
     ScriptError,
     all_confirmed,
     calls,
-    calls_all,
     fails,
-    gives,
     judges,
     plans,
     reviews,
     says,
     subtask,
-    worker_of,
 )
 
 WORK = asking({"task": "work", "subtask": {"name": "n"}}, tools=[spec(WEATHER)])
 COMPOSE = asking({"task": "compose", "results": [{"summary": "a"}, {"summary": "b"}]})
-
-
-async def test_takes_the_steps_in_order_and_records_the_requests() -> None:
-    with ScriptedModel([plans(subtask("check", "weather_tool", location="Paris")), says("18 °C")]) as model:
-        plan = Plan.model_validate((await model.ask(planning("weather in Paris"))).value)
-        assert plan.subtasks[0].args == {"location": "Paris"}
-        assert (await model.ask(COMPOSE)).message.text == "18 °C"
-    assert [worker_of(request) for request in model.requests] == ["plan", "compose"]
 
 
 async def test_takes_the_steps_of_each_worker_whatever_comes_first() -> None:
@@ -49,10 +37,6 @@ async def test_takes_the_steps_of_each_worker_whatever_comes_first() -> None:
         assert (await model.ask(WORK)).message.tool_calls[0].arguments == {"location": "Paris"}
         await model.ask(planning("x"))
     assert len(model.asked("work")) == 1
-
-
-def test_a_worker_without_an_output_is_known_by_its_name() -> None:
-    assert worker_of(asking({"task": "x", "draft": "y"}).evolve(worker="writer")) == "writer"
 
 
 async def test_a_predicate_comes_before_the_workers() -> None:
@@ -132,22 +116,6 @@ async def test_a_judge_confirms_each_claim_unless_a_doubt_is_about_words_in_it()
     assert (await ScriptedModel(lenient=True).ask(request)).value["verdicts"] == {"1": "confirmed", "2": "confirmed"}
 
 
-async def test_calls_have_ids_of_their_own_and_may_have_arguments_gone_wrong() -> None:
-    model = ScriptedModel([calls_all(("a", {"x": 1}), ("b", '{"y":'))])
-    good, bad = (await model.ask(WORK)).message.tool_calls
-    assert good.id != bad.id
-    assert (bad.arguments, bad.raw) == (None, '{"y":')
-
-
-async def test_text_is_streamed_in_pieces_and_json_is_not() -> None:
-    heard: list[str] = []
-    model = ScriptedModel([says("one two  three"), gives({"goal": "g"})])
-    await model.ask(COMPOSE, heard.append)
-    await model.ask(planning("x"), heard.append)
-    assert "".join(heard) == "one two  three"
-    assert len(heard) == 4
-
-
 async def test_a_delay_waits_on_the_clock_it_was_given() -> None:
     waits: list[float] = []
     release = asyncio.Event()
@@ -183,27 +151,6 @@ async def test_lenient_it_reviews_and_composes_what_is_not_scripted() -> None:
         with pytest.raises(ScriptError):
             await model.ask(planning("x"))
         model._unexpected.clear()
-
-
-async def test_a_step_later_than_the_deadline_is_a_time_out_at_the_deadline() -> None:
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    model = ScriptedModel([says("late").after(9.0)], sleep=sleep)
-    with pytest.raises(ModelError, match="2 s") as caught:
-        await model.ask(asking({}, deadline_s=2.0))
-    assert slept == [2.0]
-    assert (caught.value.failure.class_, caught.value.failure.type) == ("transient", "timeout")
-
-
-async def test_a_failure_may_come_in_the_middle_of_what_it_says() -> None:
-    heard: list[str] = []
-    model = ScriptedModel([fails("transient", "cut_stream", after_saying="half an")])
-    with pytest.raises(ModelError):
-        await model.ask(asking({}), heard.append)
-    assert heard == ["half ", "an"]
 
 
 def test_a_run_says_what_its_script_lacks(tmp_path: Path) -> None:

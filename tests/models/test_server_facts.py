@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
 from aiohttp import web
+from http_client import answering
 
 from leadhand.core.conversation import UserMessage
 from leadhand.core.errors import ConfigurationError
@@ -38,18 +39,10 @@ class Pages:
 
 @asynccontextmanager
 async def routing(pages: Pages, **env: str) -> AsyncIterator[ModelRouter]:
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", pages.serve)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    router = ModelRouter(env={"LEADHAND_BASE_URL": url, "OLLAMA_BASE_URL": url, **env})
-    try:
-        yield router
-    finally:
-        await router.aclose()
-        await runner.cleanup()
+    async with answering(pages.serve) as root:
+        url = f"{root}/v1"
+        async with aclosing(ModelRouter(env={"LEADHAND_BASE_URL": url, "OLLAMA_BASE_URL": url, **env})) as router:
+            yield router
 
 
 @pytest.mark.parametrize(

@@ -193,13 +193,7 @@ def scope_books(connection: Connection) -> dict[str, tuple[list[int | None], lis
     return {scope: (row[:3], row[3:6], row[6:]) for scope, *row in rows}
 
 
-@pytest.mark.slow
-@given(
-    histories,
-    ceilings,
-    trees,
-    st.tuples(*(ceilings for _ in SCOPES)),
-)
+@given(histories, ceilings, trees, st.tuples(*(ceilings for _ in SCOPES)))
 def test_no_interleaving_spends_more_than_the_ceiling(
     history: list[list[list[Any]]],
     ceiling: tuple[int | None, int | None, int | None],

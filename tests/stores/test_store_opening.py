@@ -98,33 +98,27 @@ async def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 # --- what cannot be opened ---
 
 
-@pytest.mark.parametrize("spelling", ["sqlite:////{here}/no where/sub/leadhand.db", "{here}/no where/sub/leadhand.db"])
-async def test_a_directory_that_is_not_there_is_named_and_not_made(tmp_path: Path, spelling: str) -> None:
-    directory = tmp_path / "no where/sub"
-    assert str(directory) in await why_refused(spelling.format(here=tmp_path), "check that its directory exists")
-    assert list(tmp_path.iterdir()) == []
-
-
-async def test_a_directory_that_is_none_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert f"{tmp_path}/file" in await why_refused(f"{tmp_path}/file/leadhand.db", "--database")
-
-
-async def test_a_path_that_is_a_directory_is_named(tmp_path: Path) -> None:
-    assert str(tmp_path) in await why_refused(str(tmp_path))
-
-
-async def test_a_directory_without_room_for_locks_is_named(tmp_path: Path) -> None:
-    (tmp_path / "leadhand.db.hosts").write_text("in the way")
-    assert "leadhand.db.hosts" in await why_refused(str(tmp_path / "leadhand.db"), "--database")
-
-
-async def test_a_file_of_another_kind_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "leadhand.db"
-    path.write_text("not a database, but a text that is long enough to have a header")
-    assert str(path) in await why_refused(str(path), "--database")
-    assert path.read_text().startswith("not a database")
-    assert list(tmp_path.iterdir()) == [path]
+@pytest.mark.parametrize(
+    ("there", "database", "named", "how"),
+    [
+        ("", "no where/sub/leadhand.db", "no where/sub", "check that its directory exists"),
+        ("file", "file/leadhand.db", "file", "--database"),
+        ("leadhand.db.hosts", "leadhand.db", "leadhand.db.hosts", "--database"),
+        ("leadhand.db", "leadhand.db", "leadhand.db", "--database"),  # of another kind
+        ("", "", "", ""),  # a directory
+    ],
+)
+async def test_a_path_that_cannot_be_a_database_is_named_and_left_alone(
+    tmp_path: Path, there: str, database: str, named: str, how: str
+) -> None:
+    text = "not a database, but a text that is long enough to have a header"
+    if there:
+        (tmp_path / there).write_text(text)
+    assert str(tmp_path / named) in await why_refused(str(tmp_path / database), how)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir() if path.name == there] == [
+        (there, text)
+    ] * bool(there)
+    assert not (tmp_path / "no where").exists()
 
 
 async def test_a_damaged_database_is_named(tmp_path: Path) -> None:

@@ -54,16 +54,6 @@ async def test_a_run_is_claimed_at_the_moment_its_owner_dies(url: str) -> None:
             assert [entry.epoch for entry in await store.read("run-1")] == [1, 1, 2, 2]
 
 
-async def test_a_run_whose_owner_died_is_an_orphan(url: str) -> None:
-    async with process(url, OWNER) as owner, aclosing(await open_store(url)) as store:
-        await owner.heard()
-        assert not (await store.run("run-1")).orphan
-        await owner.kill()
-        await until(partial(is_orphan, store))
-        (listing,) = await store.runs()
-        assert (listing.owner, listing.orphan) == (None, True)
-
-
 async def test_a_suspended_owner_is_alive_and_when_it_wakes_too_late_it_is_fenced(url: str) -> None:
     """Liveness is the lock, safety the epoch: the second holds where the first was mistaken."""
     program = """

@@ -54,16 +54,10 @@ def numbers(connection: SqliteConnection) -> list[int]:
 # --- an attempt begins once, and only in a run that is running ---
 
 
-def test_an_attempt_begins_once_in_one_transaction(connection: SqliteConnection) -> None:
-    outcomes = transact(connection, begin(), begin(), begin("step-2/a1"))
-    assert [isinstance(outcome, StaleAttempt) for outcome in outcomes] == [False, True, False]
+def test_an_attempt_begins_once_in_one_transaction_and_in_two(connection: SqliteConnection) -> None:
+    outcomes = [*transact(connection, begin(), begin(), begin("step-2/a1")), *transact(connection, begin())]
+    assert [isinstance(outcome, StaleAttempt) for outcome in outcomes] == [False, True, False, True]
     assert numbers(connection) == [1, 2, 3]
-
-
-def test_an_attempt_begins_once_in_two_transactions(connection: SqliteConnection) -> None:
-    assert isinstance(transact(connection, begin())[0], list)
-    assert isinstance(transact(connection, begin())[0], StaleAttempt)
-    assert numbers(connection) == [1, 2]
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["in one transaction", "in two"])
@@ -109,14 +103,11 @@ def test_attempts_begin_again_once_the_run_runs_again(connection: SqliteConnecti
 
 def test_a_transaction_that_was_committed_is_known_by_its_first_event(connection: SqliteConnection) -> None:
     transaction = written(connection, NOW, append(*pauses("a", "b")))
-    connection.commit()
-    assert transaction.is_committed(connection)
-
-
-def test_a_transaction_that_was_undone_was_not_committed(connection: SqliteConnection) -> None:
-    transaction = written(connection, NOW, append(*pauses("a")))
     connection.rollback()
     assert not transaction.is_committed(connection)
+    transaction = written(connection, NOW, append(*pauses("a", "b")))
+    connection.commit()
+    assert transaction.is_committed(connection)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -45,6 +46,26 @@ class ScriptedWeb:
     async def post(self, service: str, url: str, body: Any) -> WebReply:
         self.asked.append((service, url, body))
         return self._answer(service)
+
+
+class Cache:
+    """Keeps answers for good, and remembers for how long it was told to."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+        self.seconds: list[float] = []
+
+    async def cached(self, key: str) -> Any:
+        return self.kept.get(key)
+
+    async def cache(self, key: str, value: Any, ttl_s: float) -> None:
+        self.kept[key] = json.loads(json.dumps(value))
+        self.seconds.append(ttl_s)
+
+
+@pytest.fixture
+def cache() -> Cache:
+    return Cache()
 
 
 @pytest.fixture

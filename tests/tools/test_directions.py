@@ -21,82 +21,39 @@ HERE, THERE = "48.8606,2.3376", "48.7262,2.3652"
 def valhalla(maneuvers: list[dict[str, Any]] | None = None, **summary: Any) -> dict[str, Any]:
     """A reply as valhalla1.openstreetmap.de gives it."""
     steps = maneuvers or [
-        {
-            "type": 1,
-            "instruction": "Drive south on Place du Carrousel.",
-            "street_names": ["Place du Carrousel"],
-            "length": 0.21,
-            "time": 33.1,
-            "cost": 40.2,
-            "begin_shape_index": 0,
-            "end_shape_index": 9,
-            "travel_mode": "drive",
-            "travel_type": "car",
-        },
-        {
-            "type": 15,
-            "instruction": "Turn left onto Quai François Mitterrand.",
-            "street_names": ["Quai François Mitterrand"],
-            "length": 3.1,
-            "time": 340.0,
-        },
-        {
-            "type": 8,
-            "instruction": "Continue onto A 6a.",
-            "street_names": ["A 6a", "E 5"],
-            "length": 14.9,
-            "time": 1300.0,
-        },
-        {"type": 4, "instruction": "You have arrived at your destination.", "length": 0.0, "time": 0.0},
+        {"instruction": said, "street_names": streets, "length": length, "time": time}
+        for said, streets, length, time in (
+            ("Drive south on Place du Carrousel.", ["Place du Carrousel"], 0.21, 33.1),
+            ("Turn left onto Quai François Mitterrand.", ["Quai François Mitterrand"], 3.1, 340.0),
+            ("Continue onto A 6a.", ["A 6a", "E 5"], 14.9, 1300.0),
+            ("You have arrived at your destination.", [], 0.0, 0.0),
+        )
     ]
     told = {"has_toll": False, "has_highway": True, "has_ferry": False, "time": 1673.1, "length": 18.21, **summary}
-    return {
-        "trip": {
-            "locations": [{"type": "break", "lat": 48.8606, "lon": 2.3376}],
-            "legs": [{"maneuvers": steps, "summary": told, "shape": "wxyz"}],
-            "summary": told,
-            "status_message": "Found route between points",
-            "status": 0,
-            "units": "kilometers",
-            "language": "en-US",
-        }
-    }
+    return {"trip": {"legs": [{"maneuvers": steps, "summary": told}], "summary": told, "units": "kilometers"}}
 
 
-def osrm(**changes: Any) -> dict[str, Any]:
+def osrm() -> dict[str, Any]:
     """A reply as router.project-osrm.org gives it with steps=true."""
     steps = [
         {
             "name": "Quai des Tuileries",
             "ref": "",
-            "mode": "driving",
             "distance": 3200.4,
             "duration": 420.2,
-            "maneuver": {"type": "depart", "modifier": "right", "location": [2.33, 48.86], "bearing_after": 120},
+            "maneuver": {"type": "depart", "modifier": "right", "location": [2.33, 48.86]},
         },
         {
             "name": "Autoroute du Soleil",
             "ref": "A 6",
-            "mode": "driving",
             "distance": 15000.0,
             "duration": 1210.0,
-            "maneuver": {"type": "on ramp", "modifier": "slight right", "location": [2.34, 48.82]},
+            "maneuver": {"type": "on ramp", "modifier": "slight right"},
         },
-        {
-            "name": "",
-            "mode": "driving",
-            "distance": 0,
-            "duration": 0,
-            "maneuver": {"type": "arrive", "location": [2.36, 48.72]},
-        },
+        {"name": "", "distance": 0, "duration": 0, "maneuver": {"type": "arrive"}},
     ]
-    leg = {"distance": 18200.4, "duration": 1630.2, "summary": "A 6", "steps": steps}
-    return {
-        "code": "Ok",
-        "routes": [{"distance": 18200.4, "duration": 1630.2, "weight": 1, "weight_name": "routability", "legs": [leg]}],
-        "waypoints": [{"name": "Quai des Tuileries", "location": [2.33, 48.86], "distance": 12.1}],
-        **changes,
-    }
+    whole = {"distance": 18200.4, "duration": 1630.2}
+    return {"code": "Ok", "routes": [{**whole, "legs": [{**whole, "summary": "A 6", "steps": steps}]}]}
 
 
 MANEUVERS: list[tuple[str, str, dict[str, Any]]] = [
@@ -174,12 +131,6 @@ async def test_valhalla_is_asked_in_its_own_words(web: Any, context: ToolContext
     assert (body["costing"], body["units"]) == (costing, "kilometers")
 
 
-async def test_map_router_and_map_errors_are_credited(web: Any, context: ToolContext) -> None:
-    web.says("valhalla", valhalla())
-    sources = (await directions_tool(HERE, THERE, context=context)).sources
-    assert [name in source.title for name, source in zip(("OpenStreetMap", "FOSSGIS", ""), sources, strict=True)]
-
-
 async def test_a_server_of_ones_own_is_not_passed_off_as_the_public_one(
     web: Any, context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,13 +139,6 @@ async def test_a_server_of_ones_own_is_not_passed_off_as_the_public_one(
     sources = (await directions_tool(HERE, THERE, context=context)).sources
     assert len(sources) == 2
     assert "maps.local:8002" in sources[1].title
-
-
-async def test_tolls_and_ferries_are_told(web: Any, context: ToolContext) -> None:
-    web.says("valhalla", valhalla(has_toll=True, has_ferry=True))
-    found = await directions_tool(HERE, THERE, context=context)
-    assert found.raw["toll"]
-    assert found.raw["ferry"]
 
 
 async def test_a_long_way_keeps_its_first_steps_and_the_arrival(web: Any, context: ToolContext) -> None:
@@ -290,23 +234,10 @@ async def test_the_same_place_twice_is_refused(web: Any, context: ToolContext, o
     assert web.asked == []
 
 
-async def test_a_sample_route_is_a_straight_line(sample: ToolContext) -> None:
-    found = await directions_tool("the Louvre", "Orly airport", context=sample)
-    assert found.sample
-    assert all(value in (found.summary or "") for value in ("15.1 km", "172°", "50 km/h", "18 min"))
-    assert len(found.raw["steps"]) == 1
-    (source,) = found.sources
-    assert "GeoNames" in source.title
-
-
 @pytest.mark.parametrize(("mode", "minutes"), [("drive", 18.1), ("walk", 180.8), ("bicycle", 60.3)])
 async def test_the_sample_estimate_follows_the_mode(sample: ToolContext, mode: Any, minutes: float) -> None:
     found = await directions_tool("Louvre", "Orly airport", mode, context=sample)
     assert found.raw["duration_min"] == pytest.approx(minutes, abs=0.5)
-
-
-def test_a_maneuver_nobody_has_heard_of_is_a_turn() -> None:
-    assert phrase("teleport", "left", road="X") == phrase("turn", "left", road="X")
 
 
 @given(st.text(), st.text(), st.text(), st.none() | st.integers())

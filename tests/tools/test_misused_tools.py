@@ -76,15 +76,8 @@ def test_what_cannot_be_a_tool_is_refused_with_the_way_to_write_it(given: Any, n
 @pytest.mark.parametrize(
     "given",
     [
-        {"timeot": 3},
-        {"version": 2},
-        {"name": 3},
-        {"name": ""},
-        {"description": 3},
-        {"toolset": ["mail"]},
-        {"delegate": "yes"},
-        {"polling": 1},
-        {"parallel": None},
+        *({name: 3} for name in ("timeot", "name", "description")),
+        *({"name": ""}, {"toolset": ["mail"]}, {"delegate": "yes"}, {"polling": 1}, {"parallel": None}),
         *({"timeout": each} for each in ("x", 0, -1, True, float("nan"), float("inf"))),
         *({"retries": each} for each in (1.5, "3", -1, True, None)),
     ],

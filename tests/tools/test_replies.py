@@ -8,7 +8,6 @@ import pytest
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports import WebReply
-from leadhand.ports.retry_after import retry_after
 from leadhand.tools.replies import failure, first_answer, text_of
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -41,22 +40,6 @@ def test_the_reason_a_service_gives_is_passed_on() -> None:
     assert "no such day" in failure("open-meteo", WebReply(status=400), NOW, "no such day").failure.message
 
 
-@pytest.mark.parametrize(
-    ("said", "seconds"),
-    [
-        ("7", 7.0),
-        ("Sat, 21 Nov 2026 09:31:00 GMT", 60.0),
-        ("Sat, 21 Nov 2026 09:00:00 GMT", 0.0),
-        ("Sat, 21 Nov 2026 09:31:00 -0000", 60.0),
-        ("soon", None),
-        ("-3", None),
-        ("nan", None),
-    ],
-)
-def test_retry_after_is_read_as_seconds_or_as_a_date(said: str, seconds: float | None) -> None:
-    assert retry_after({"Retry-After": said}, NOW) == seconds
-
-
 def test_a_rate_limit_carries_the_wait_that_was_asked_for() -> None:
     limited = failure("valhalla", WebReply(status=429, headers={"retry-after": "12"}), NOW).failure
     assert limited.retry_after_s == 12
@@ -87,9 +70,3 @@ async def test_when_the_question_is_wrong_no_other_service_is_asked() -> None:
     with pytest.raises(ToolError) as caught:
         await first_answer(failing(FailureClass.INVALID, "wrong"), answering)
     assert caught.value.failure.type == "wrong"
-
-
-async def test_when_all_are_out_of_order_the_failure_likeliest_to_pass_is_told() -> None:
-    with pytest.raises(ToolError) as caught:
-        await first_answer(failing(FailureClass.UNAVAILABLE, "refused"), failing(FailureClass.TRANSIENT, "down"))
-    assert caught.value.failure.type == "down"

@@ -31,23 +31,10 @@ def article(title: str, text: str) -> str:
     return ARTICLE.format(title, f"<p>{(text + ' ') * 8}</p>")
 
 
-class Cache:
-    def __init__(self) -> None:
-        self.kept: dict[str, Any] = {}
-        self.seconds: list[float] = []
-
-    async def cached(self, key: str) -> Any:
-        return self.kept.get(key)
-
-    async def cache(self, key: str, value: Any, ttl_s: float) -> None:
-        self.kept[key] = json.loads(json.dumps(value))
-        self.seconds.append(ttl_s)
-
-
 class Internet:
     """Tavily, Brave and some pages on one local server, and a library that may reach it as ``site.test``."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache: Any) -> None:
         self.asked: list[web.Request] = []
         self.pages = {"/a": article("Page A", "Heat pumps move heat."), "/b": article("Page B", "Walls lose heat.")}
         self.status = {"tavily": 200, "brave": 200}
@@ -56,7 +43,7 @@ class Internet:
         app.router.add_get("/brave/res/v1/web/search", self.brave)
         app.router.add_get("/{page}", self.page)
         self.server = TestServer(app, host=HERE)
-        self.cache = Cache()
+        self.cache = cache
 
     def open(self, **keys: str) -> None:
         base = f"http://{HERE}:{self.server.port}"
@@ -108,8 +95,8 @@ class Internet:
 
 
 @pytest.fixture
-async def internet() -> AsyncIterator[Internet]:
-    made = Internet()
+async def internet(cache: Any) -> AsyncIterator[Internet]:
+    made = Internet(cache)
     await made.server.start_server()
     made.open()
     try:

@@ -13,7 +13,6 @@ from leadhand.core.tool import ToolReturn, message_of
 from leadhand.ports import ToolContext
 from leadhand.tools.sample_service import SampleWeb
 from leadhand.tools.web import web_fetch, web_search
-from leadhand.tools.web.bundled import SAMPLES, documentation
 from leadhand.tools.web.library import OfflineLibrary
 
 
@@ -95,17 +94,3 @@ async def test_a_context_without_a_library_says_so(context_on: Callable[..., Too
     with pytest.raises(ToolError) as refused:
         await web_search("heat", context=context_on(SampleWeb(lambda: None), offline=True))
     assert refused.value.failure.type == "no_library"
-
-
-def test_every_sample_document_has_a_title_a_date_and_enough_text() -> None:
-    files = sorted(SAMPLES.glob("*.md"))
-    assert len(files) >= 10
-    for file in files:
-        title, dated, text = file.read_text(encoding="utf-8").split("\n\n", 2)
-        assert title.startswith("# ")
-        assert dated.startswith("Published: 20")
-        assert 300 <= len(text.split()) <= 700, file.name
-
-
-def test_the_documentation_is_there() -> None:
-    assert (documentation() / "how-to" / "resume-a-run.md").is_file()

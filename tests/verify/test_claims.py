@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.core.value import compact_json
-from leadhand.verify.claims import claims_of, claims_of_answer, claims_of_value
+from leadhand.verify.claims import citations_in, claims_of, claims_of_answer, claims_of_value
 
 from .scenes import SCENES
 from .texts import CITATIONS, documents, sentences
@@ -94,6 +94,51 @@ def test_rows_have_their_header_and_all_their_citations() -> None:
     header, first, second = claims_of("| a | b |\n|---|---|\n| 1 [1] | 2 [p2] |\n| 3 | 4 |")
     assert (header.header, first.header, second.header) == ("", "| a | b |", "| a | b |")
     assert (first.cites, second.cites) == (("1", "p2"), ())
+
+
+# --- citations and what looks like them ------------------------------------------------------------------------------
+
+
+def cited(text: str) -> list[str]:
+    return [id_ for each in citations_in(text) for id_ in each.ids]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the last one, argv[-1]",
+        "the first five, rows[:5], and every second one, rows[::2]",
+        "for x in [-10, 10]",
+        "the vector [0.5, -2]",
+        "a threshold of [.5]",
+        "at [10:30]",
+        "node[x1]",
+        "[v2] and [1.5]",
+        "the list `[1, 2]`, and ```\nrows[3]\n```",
+        "[2](https://example.org/two)",
+        "[p2](https://example.org/two)",
+    ],
+)
+def test_code_data_and_links_cite_nothing(text: str) -> None:
+    assert cited(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("It rains [2].", ["2"]),
+        ("It rains [1, 3–5][^7].", ["1", "3", "4", "5", "7"]),
+        ("It rains 【4†source】.", ["4"]),
+        ("It rains [p3, p7] (p9).", ["p3", "p7", "p9"]),
+        ("It rains [p3, 7].", ["p3", "p7"]),
+        ("It rains [see p3–p5].", ["p3", "p4", "p5"]),
+        ("It rains [3f9a1c20.1, memory/costs.md].", ["3f9a1c20.1", "memory/costs.md"]),
+        ("It rains [1-9000].", ["1"]),
+    ],
+)
+def test_citations_are_found_in_each_notation_that_models_use(text: str, ids: list[str]) -> None:
+    assert cited(text) == ids
+    assert all(text[each.start] + text[each.end - 1] in ("[]", "()", "【】") for each in citations_in(text))
 
 
 # --- typed answers ---------------------------------------------------------------------------------------------------

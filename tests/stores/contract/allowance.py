@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, RunChanged
-from leadhand.core.limits import Ceiling, Limits, Money, Usage
+from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.work_result import ResultData
 from leadhand.ports import BudgetRefused, ContextStore
 
@@ -38,10 +38,6 @@ class AllowanceContract(Contract):
         assert not await fits(store, "run-1", Money(**{kind: 41}))
         assert await fits(store, "run-1", Money(**{kind: 40}))
 
-    async def test_without_a_ceiling_everything_fits(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=UNLIMITED))
-        assert await fits(store, "run-1", Money(requests=10**9, tokens=10**15, nanousd=10**15))
-
     async def test_a_call_leaves_what_is_kept_for_the_steps_after_it(self, store: ContextStore) -> None:
         limits = Limits(budget_nanousd=None, max_tokens=100, max_requests=10)
         await store.create("run-1", started(limits=limits))
@@ -64,19 +60,6 @@ class AllowanceContract(Contract):
         assert not await fits(store, "run-1", Money(nanousd=71))
         await store.append("run-1", [RunChanged(limits=UNLIMITED)])
         assert await fits(store, "run-1", tokens(10**9))
-
-    async def test_usage_settles_a_reservation(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
-        await store.append("run-1", [began("c1", tokens(60)), began("c2", tokens(20))])
-        assert await tokens_left(store, "run-1") == 20
-        await store.append("run-1", [returned("c1", Usage(input_tokens=4, output_tokens=6))])
-        assert await tokens_left(store, "run-1") == 70
-
-    async def test_usage_that_is_unknown_settles_in_full(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
-        await store.append("run-1", [began("c1", tokens(60))])
-        await store.append("run-1", [returned("c1", None)])
-        assert await tokens_left(store, "run-1") == 40
 
     async def test_a_price_that_is_unknown_counts_as_it_was_reserved(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=100, max_tokens=100)))
@@ -113,15 +96,6 @@ class AllowanceContract(Contract):
             await store.append("run-2", [began("c1", tokens(41), shared={"key a": tokens_at_most(100)})])
         await store.append("run-2", [began("c1", tokens(40), shared={"key a": tokens_at_most(100)})])
 
-    async def test_many_runs_at_once_do_not_overdraw_a_budget_that_they_share(self, store: ContextStore) -> None:
-        runs = [f"run-{number}" for number in range(20)]
-        for run_id in runs:
-            await store.create(run_id, started())
-        call = began("c1", tokens(10), shared={"key a": tokens_at_most(100)})
-        outcomes = await asyncio.gather(*(store.append(run_id, [call]) for run_id in runs), return_exceptions=True)
-        assert sum(isinstance(outcome, BudgetRefused) for outcome in outcomes) == 10
-        assert sum(isinstance(outcome, list) for outcome in outcomes) == 10
-
     @pytest.mark.parametrize(
         "over",
         [
@@ -146,14 +120,6 @@ class AllowanceContract(Contract):
         await store.append("run-1", [returned("c3", Usage(requests=1), attempt="wo-001.0/a2")])
         assert await tokens_left(store, "run-1") == 60
 
-    async def test_a_call_begun_twice_counts_twice(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
-        await store.append("run-1", [began("c1", tokens(30))])
-        await store.append("run-1", [began("c1", tokens(20))])
-        assert await tokens_left(store, "run-1") == 50
-        await store.append("run-1", [returned("c1", Usage(input_tokens=0))])
-        assert await tokens_left(store, "run-1") == 70
-
     async def test_a_provider_that_reports_more_than_was_reserved_is_believed(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
         await store.append("run-1", [began("c1", tokens(10))])
@@ -168,10 +134,6 @@ class AllowanceContract(Contract):
         assert await tokens_left(store, "run-1", within={"wo-001.0": tokens_at_most(80)}) == 60
         assert await tokens_left(store, "run-1", within={"wo-001.1": tokens_at_most(70)}) == 70
         assert await tokens_left(store, "run-1") == 80
-
-    async def test_the_run_s_own_ceiling_holds_within_a_scope_too(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
-        assert await tokens_left(store, "run-1", within={"wo-001.0": tokens_at_most(500)}) == 100
 
     async def test_the_refusal_names_the_scope_without_room(self, store: ContextStore) -> None:
         await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
@@ -222,27 +184,6 @@ class AllowanceContract(Contract):
         for scope, ceiling in scopes.items():
             assert await tokens_left(store, "run-1", within={scope: ceiling}) == left
 
-    async def test_a_refused_append_takes_nothing_from_any_scope(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=500)))
-        scopes = {"a": tokens_at_most(100), "b": tokens_at_most(50)}
-        with pytest.raises(BudgetRefused):
-            await store.append(
-                "run-1", [began("c1", tokens(40), within=scopes), began("c2", tokens(20), within=scopes)]
-            )
-        with pytest.raises(BudgetRefused):
-            await store.append("run-1", [began("c1", tokens(40), within={**scopes, "a": tokens_at_most(1)})])
-        assert await tokens_left(store, "run-1", within={"a": tokens_at_most(100)}) == 100
-        assert await tokens_left(store, "run-1", within={"b": tokens_at_most(100)}) == 100, "b was never mentioned"
-
-    async def test_a_scope_keeps_the_smallest_ceiling_it_was_given(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=UNLIMITED))
-        for ceiling, left in ((tokens_at_most(90), 89), (tokens_at_most(50), 48), (tokens_at_most(70), 47)):
-            await store.append("run-1", [began(f"c{left}", tokens(1), within={"a": ceiling})])
-            assert await tokens_left(store, "run-1", within={"a": Ceiling()}) == left
-        with pytest.raises(BudgetRefused):
-            await store.append("run-1", [began("c", Money(nanousd=8), within={"a": Ceiling(nanousd=7)})])
-        assert await fits(store, "run-1", Money(nanousd=8), within={"a": Ceiling()})
-
     async def test_scopes_of_one_name_in_two_runs_are_two(self, store: ContextStore) -> None:
         for run_id in ("run-1", "run-2"):
             await store.create(run_id, started(limits=UNLIMITED))
@@ -252,24 +193,6 @@ class AllowanceContract(Contract):
 
 class SharedAllowanceContract(Contract):
     """A run has one allowance, whichever process spends it."""
-
-    async def test_all_processes_together_stay_below_the_ceiling_of_a_scope(
-        self, store: ContextStore, second_store: ContextStore
-    ) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=1_000)))
-        within = {"a": tokens_at_most(100), "b": tokens_at_most(300)}
-        outcomes = await asyncio.gather(
-            *(
-                each.append("run-1", [began(f"{n}", tokens(9), within=within)])
-                for n in range(20)
-                for each in (store, second_store)
-            ),
-            return_exceptions=True,
-        )
-        assert sum(isinstance(outcome, list) for outcome in outcomes) == 11
-        assert {outcome.scope for outcome in outcomes if isinstance(outcome, BudgetRefused)} == {"a"}
-        await second_store.append("run-1", [lost()])
-        assert await tokens_left(store, "run-1", within={"b": tokens_at_most(300)}) == 300 - 99
 
     async def test_all_processes_together_stay_below_the_ceiling(
         self, store: ContextStore, second_store: ContextStore

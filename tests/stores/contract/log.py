@@ -206,23 +206,6 @@ class LogContract(Contract):
         entries = await collected(store.follow("run-1", after=3), until=1_201)
         assert [entry.seq for entry in entries] == list(range(4, 1_202))
 
-    async def test_what_this_process_commits_comes_at_once(self, store: ContextStore) -> None:
-        await store.create("run-1", started())
-        following = store.follow("run-1", after=1)
-        waiting = asyncio.create_task(next_of(following))
-        await asyncio.sleep(0.02)
-        entries = await store.append("run-1", pauses("a"))
-        assert await waiting == entries
-        await following.aclose()
-
-    async def test_every_follower_sees_every_entry_once(self, store: ContextStore) -> None:
-        await store.create("run-1", started())
-        followers = [asyncio.create_task(collected(store.follow("run-1"), until=201)) for _ in range(3)]
-        for number in range(100):
-            await asyncio.gather(*(store.append("run-1", pauses(f"{number}")) for _ in range(2)))
-        for follower in followers:
-            assert [entry.seq for entry in await follower] == list(range(1, 202))
-
     async def test_a_slow_follower_misses_nothing(self, store: ContextStore) -> None:
         await store.create("run-1", started())
         following = store.follow("run-1")
@@ -250,15 +233,6 @@ class LogContract(Contract):
         late = await store.append("run-1", [ev.RunRequested(what="cancel")])
         assert await next_of(following) == late
         await following.aclose()
-
-    async def test_a_follower_can_be_cancelled_at_any_time(self, store: ContextStore) -> None:
-        await store.create("run-1", started())
-        waiting = asyncio.create_task(collected(store.follow("run-1"), until=99))
-        await asyncio.sleep(0.02)
-        waiting.cancel()
-        async with asyncio.timeout(1):
-            with pytest.raises(asyncio.CancelledError):
-                await waiting
 
 
 class SharedLogContract(Contract):
