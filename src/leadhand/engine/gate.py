@@ -58,11 +58,17 @@ def supplied_problems(state: RunState, key: str, value: Json) -> list[str]:
     return schema_problems(output, value) if output is not None else []
 
 
-def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
-    """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences."""
-    found = islice(_validator(Frozen(schema)).iter_errors(deepcopy(instance)), _MOST_PROBLEMS)
+def schema_problems(schema: dict[str, Any], instance: Json, *, complete: bool = True) -> list[str]:
+    """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences. ``complete`` False forgives
+    missing fields of the value itself, and references where something else belongs."""
+    errors = _validator(Frozen(schema)).iter_errors(deepcopy(instance))
+    found = islice((each for each in errors if complete or not _is_open(each)), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
+
+
+def _is_open(error: Any) -> bool:
+    return bool(references(error.instance)) if error.instance_path else error.schema_path[-1] == "required"
 
 
 def without_nulls(schema: dict[str, Any], value: Json) -> Json:
@@ -147,20 +153,7 @@ def argument_problems(tool: ToolSpec, args: Mapping[str, Json], *, complete: boo
     """What is wrong with a call's arguments. ``complete`` False forgives missing ones and unresolved references."""
     if problem := json_problem(args):
         return [f"they cannot be stored as JSON: {problem}"]
-    if complete:
-        return schema_problems(tool.parameters, args)
-    found: list[str] = []
-    properties: dict[str, Any] = tool.parameters.get("properties", {})
-    for name, value in args.items():
-        if name not in properties:
-            if tool.parameters.get("additionalProperties") is False:
-                found.append(
-                    f"{name} is not an argument of {tool.name}; its arguments are {', '.join(properties) or 'none'}"
-                )
-        elif not references(value):
-            inner = {**properties[name], "$defs": tool.parameters.get("$defs", {})}
-            found += [f"{name}: {problem}" for problem in schema_problems(inner, value)]
-    return found
+    return schema_problems(tool.parameters, args, complete=complete)
 
 
 def proposed_problems(work: Work, value: Json) -> list[str]:
