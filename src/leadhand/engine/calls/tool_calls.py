@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from math import inf
-from threading import Event
 from typing import Any, cast
 
 from pydantic_core import to_json
@@ -251,19 +250,16 @@ class ToolCalls:
             return _delegated(tool, args, work), None
         if bound is None:
             raise LookupError(f"the tool {tool.name} is not in this process")
-        abandoned = Event()
         try:
             async with Bounded(tool.timeout_s):
                 if not bound.is_async:
-                    return await self.threads.run(lambda: returned_value(bound.call(args, context), abandoned)), None
+                    return await self.threads.run(lambda: returned_value(bound.call(args, context))), None
                 value = await contained(bound.call(args, context))
                 if is_small(value):
                     return returned_value(value), None
-                return await self._conversions.run(partial(returned_value, value, abandoned)), None
+                return await self._conversions.run(partial(returned_value, value)), None
         except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
             return None, _failure(tool, error)
-        finally:
-            abandoned.set()
 
 
 def without_result(
