@@ -174,7 +174,7 @@ class ModelCalls:
             )
             try:
                 await log.append(began, blobs=sent.blobs)
-                log.requests.written(call.call_id, call.request)
+                log.requests.written(call.call_id)
                 return
             except BudgetRefused as refused:
                 if not refused.may_fit:
