@@ -31,13 +31,13 @@ from leadhand.engine.redaction import REDACTED
 from leadhand.engine.threads import OnLoop, Threads, contained, failure_of
 from leadhand.engine.tool_returns import Unreadable, is_small, returned_value
 from leadhand.ports import (
+    BoundTool,
     Caller,
     Clock,
     ContextStore,
     Files,
     Library,
     StaleAttempt,
-    Toolbox,
     ToolContext,
     Web,
     Work,
@@ -54,7 +54,7 @@ class ToolCalls:
 
     def __init__(
         self,
-        toolbox: Toolbox,
+        find: Callable[[str], BoundTool | None],
         web: Callable[[bool], Web],
         clock: Clock,
         store: ContextStore,
@@ -62,15 +62,17 @@ class ToolCalls:
         workshop: Workshop | None = None,
         limiter: Limiter | None = None,
         hooks: Hooks | None = None,
+        deps: Callable[[str], Any] = lambda _run_id: None,
     ) -> None:
-        """``web`` returns the services, offline or not; ``library`` the documents: offline or not, of a directory, and
-        whether of nothing else.
+        """``find`` returns the tool of a name, ``web`` the services, offline or not; ``library`` the documents: offline
+        or not, of a directory, and whether of nothing else. ``deps`` returns what the program gives the tools of
+        a run.
         """
         self.limiter = limiter or Limiter(store, clock)
         self._cache = ToolCache(store)
         self._workshop = workshop
         self.hooks = hooks or Hooks()
-        self._toolbox = toolbox
+        self._find, self._deps = find, deps
         self._library = library
         self._store = store
         self._web = web
@@ -89,7 +91,7 @@ class ToolCalls:
             message = f"an argument of {tool.name} is a secret and was redacted"
             how = "store the secret in an environment variable that the tool reads"
             return Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
-        bound = self._toolbox.find(tool.name)
+        bound = self._find(tool.name)
         if not tool.delegate and bound is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""
             message = f"the tool {tool.name} is not in this process{where}"
@@ -113,10 +115,9 @@ class ToolCalls:
             offline=offline,
             web=cast("Any", OnLoop(self._web(offline))),
             now=self._clock.now,
-            documents=documents,
             library=library and cast("Any", OnLoop(library)),
             workshop=self._workshop and cast("Any", OnLoop(self._workshop)),
-            deps=self._toolbox.deps_of(run_id),
+            deps=self._deps(run_id),
             **more,
         )
 
@@ -245,7 +246,7 @@ class ToolCalls:
         self, tool: ToolSpec, args: dict[str, Json], context: ToolContext, work: Work | None = None
     ) -> tuple[ToolReturn | None, Failure | None]:
         """Run the code of a tool within its time, and return what it returned or why it failed; nothing is recorded."""
-        bound = self._toolbox.find(tool.name)
+        bound = self._find(tool.name)
         if tool.delegate:
             return _delegated(tool, args, work), None
         if bound is None:
