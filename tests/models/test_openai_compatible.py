@@ -15,7 +15,7 @@ from leadhand.core.limits import Usage
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.faults import Served, broken_off, drip, fault, rate_limited, status, web_page
+from leadhand.testing.faults import Served, Way, fault, rate_limited, sent, status, web_page
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import calls_all, gives, says
 
@@ -52,7 +52,7 @@ class TestAnswers:
         assert server.bodies[0]["response_format"]["type"] == "json_schema"
 
     async def test_a_slow_answer_that_keeps_coming_is_waited_for(self) -> None:
-        async with ScriptedServer([drip(says("slowly"), pause_s=0.001)]) as server, client(server) as models:
+        async with ScriptedServer([sent(Way.DRIP, says("slowly"), pause_s=0.001)]) as server, client(server) as models:
             assert (await models.ask(TALK)).message.text == "slowly"
 
     async def test_a_price_is_put_on_what_was_used(self) -> None:
@@ -69,7 +69,7 @@ class TestFaults:
         ("served", "class_", "type_"),
         [
             (fault("truncated").serve(), "transient", "bad_body"),
-            (broken_off(), "transient", "broken_off"),
+            (sent(Way.BREAK_OFF), "transient", "broken_off"),
             (fault("empty_answer").serve(), "transient", "empty_answer"),
             (fault("no_choices").serve(), "transient", "empty_answer"),
             (rate_limited(1.5), "rate_limited", "rate_limited"),
@@ -98,7 +98,7 @@ class TestFaults:
         assert (await failure_of(rate_limited(1.5))).retry_after_s == 1.5
 
     async def test_the_deadline_covers_the_whole_call(self) -> None:
-        failure = await failure_of(drip(says("x" * 500), pause_s=0.02), TALK.evolve(deadline_s=0.1))
+        failure = await failure_of(sent(Way.DRIP, says("x" * 500), pause_s=0.02), TALK.evolve(deadline_s=0.1))
         assert (failure.class_, failure.type) == ("transient", "timeout")
         assert "0.1 s" in failure.message
 

@@ -160,7 +160,7 @@ class Hooks:
         kinds = (Block, Change, RequireApproval) if point == "before_tool" else (Block,)
         try:
             async with asyncio.timeout(hook.timeout):
-                # A plain function may block, and may return an awaitable all the same.
+                # A plain function may block, and may also return an awaitable.
                 made = (
                     check(seen) if inspect.iscoroutinefunction(check) else await self._threads.run(lambda: check(seen))
                 )
