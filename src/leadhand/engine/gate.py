@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Generic, TypeVar, cast
+from typing import Any
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.state import RunState
@@ -16,24 +16,6 @@ from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.work_order import references
 from leadhand.core.worker import output_schema
 from leadhand.ports import Work
-
-_T = TypeVar("_T")
-
-
-class Frozen(Generic[_T]):
-    """A value that never changes, such as a schema or a tool of a run, as a cache key: compared by identity."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: _T) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Frozen) and cast("Frozen[Any]", other).value is self.value
-
 
 _MOST_PROBLEMS = 8
 LARGEST_SCHEMA = 5_000_000
@@ -61,7 +43,7 @@ def supplied_problems(state: RunState, key: str, value: Json) -> list[str]:
 def schema_problems(schema: dict[str, Any], instance: Json, *, complete: bool = True) -> list[str]:
     """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences. ``complete`` False forgives
     missing fields of the value itself, and references where something else belongs."""
-    errors = _validator(Frozen(schema)).iter_errors(deepcopy(instance))
+    errors = _validator(compact_json(schema)).iter_errors(deepcopy(instance))
     found = islice((each for each in errors if complete or not _is_open(each)), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
@@ -74,7 +56,7 @@ def _is_open(error: Any) -> bool:
 def without_nulls(schema: dict[str, Any], value: Json) -> Json:
     """Return a value without the nulls of objects that a JSON schema does not allow: models write them for what they
     leave out."""
-    found, whole = _validator(Frozen(schema)).iter_errors(deepcopy(value)), deepcopy(value)
+    found, whole = _validator(compact_json(schema)).iter_errors(deepcopy(value)), deepcopy(value)
     for place in [each.instance_path for each in found if each.instance is None and each.instance_path]:
         inside: Any = whole
         for part in place[:-1]:
@@ -143,10 +125,10 @@ def _not_fetched(uri: str) -> Any:
 
 
 @lru_cache(maxsize=512)
-def _validator(schema: Frozen[dict[str, Any]]) -> Any:
+def _validator(schema: str) -> Any:
     import jsonschema_rs  # imported late: it takes 16 ms of CPU, and knows no subclasses of list
 
-    return jsonschema_rs.validator_for(deepcopy(schema.value))
+    return jsonschema_rs.validator_for(json.loads(schema))
 
 
 def argument_problems(tool: ToolSpec, args: Mapping[str, Json], *, complete: bool = True) -> list[str]:
