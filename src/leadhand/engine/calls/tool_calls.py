@@ -16,7 +16,7 @@ from typing import Any, cast
 from pydantic_core import to_json
 
 from leadhand.core.decide.attempts import retry_after_s
-from leadhand.core.errors import Failure, FailureClass, ToolError
+from leadhand.core.errors import Failure, FailureClass, StaleAttempt, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.tool import Ask, CachedFrom, CallState, Delegate, Effect, ToolReturn, ToolSpec, WriteArtifact
 from leadhand.core.value import Json
@@ -30,19 +30,7 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.threads import OnLoop, Threads, contained, failure_of
 from leadhand.engine.tool_returns import Unreadable, is_small, returned_value
-from leadhand.ports import (
-    BoundTool,
-    Caller,
-    Clock,
-    ContextStore,
-    Files,
-    Library,
-    StaleAttempt,
-    ToolContext,
-    Web,
-    Work,
-    Workshop,
-)
+from leadhand.ports import BoundTool, Caller, Clock, ContextStore, Files, Library, ToolContext, Web, Work, Workshop
 
 LOGGER = logging.getLogger("leadhand.tools")
 THREADS = 32
