@@ -30,7 +30,6 @@ _ID = re.compile(
 _NUMBER = re.compile(r"(\d+)(?:\s*[–-]\s*\^?(\d+))?")
 _LONGEST_RANGE = 50
 
-
 _CLOSING = re.compile(r"[^\s\w\[(【<]*(?:[ \t]*<?https?://[^\s<>]+>?)?")
 """What follows a citation belongs to its claim: a full stop, a bracket, the end of emphasis, an address."""
 _LINE_END = re.compile(r"\r\n?|\n")
