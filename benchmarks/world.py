@@ -79,7 +79,7 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
     toolbox = Toolbox([piece(seconds)])
     redactor = Redactor()
     host = Host(
-        store, ModelCalls(ScriptedLead(count), store, clock), ToolCalls(toolbox, _no_web, clock, store), redactor
+        store, ModelCalls(ScriptedLead(count), store, clock), ToolCalls(toolbox.find, _no_web, clock, store), redactor
     )
     dispatcher = LocalDispatcher(host, clock)
     definition = RunDefinition(

@@ -85,12 +85,12 @@ async def test_a_cancel_from_another_process_ends_hanging_tools_and_requests_lon
             "run", "--model", "openai_compatible:scripted", "--tools", power.tools, "--stream-json", "Hang"
         )
         await asyncio.to_thread(leadhand.wait, lambda: leadhand.calls == {"asleep": 1, "waiting": 1}, "the calls")
-        await server.arrived(2)
+        await server.until(lambda: len(server.requests) >= 2)
         run_id = newest(await asyncio.to_thread(leadhand.process, "runs", "list", "--json"))
 
         cancelled = await asyncio.to_thread(leadhand.process, "runs", "cancel", run_id)
         assert cancelled.code == 0
-        await server.left(1, within_s=60)
+        await server.until(lambda: server.abandoned >= 1, within_s=60)
         out, _ = await asyncio.to_thread(driving.communicate, timeout=90)
         # the tools would end after ten minutes, the request never
 

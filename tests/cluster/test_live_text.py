@@ -16,7 +16,7 @@ from cluster.machines import Cluster, until
 from leadhand.dispatch.cluster.live_text import LiveText
 from leadhand.engine.redaction import REDACTED
 from leadhand.ports import LARGEST_MESSAGE, DatabaseStore
-from leadhand.testing.faults import hang_body
+from leadhand.testing.faults import Way, sent
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import says
 
@@ -31,7 +31,7 @@ SOON_S = 2.0
 @pytest.fixture
 async def model() -> AsyncIterator[ScriptedServer]:
     words = len(HALF.split())
-    async with ScriptedServer(lambda _: hang_body(says(HALF + "word " * words))) as server:
+    async with ScriptedServer(lambda _: sent(Way.HANG_BODY, says(HALF + "word " * words))) as server:
         yield server
 
 
@@ -41,7 +41,7 @@ async def writing(cluster: Cluster, model: ScriptedServer) -> str:
     async with cluster.process(*words, name="client") as client:
         code, said = await client.rest()
         assert code == 0, client.log.read_text()
-    await model.arrived(1)
+    await model.until(lambda: len(model.requests) >= 1)
     return said.strip()
 
 

@@ -94,11 +94,11 @@ class TestInjection:
 async def test_it_counts_who_waits_and_who_goes_away() -> None:
     async with ScriptedServer(lambda _: fault("hang").serve()) as server:
         waiting = [asyncio.create_task(post(server)) for _ in range(3)]
-        await server.arrived(3)
+        await server.until(lambda: len(server.requests) >= 3)
         assert (server.in_flight, server.most_at_once, server.abandoned) == (3, 3, 0)
         for task in waiting[:2]:
             task.cancel()
-        await server.left(2)
+        await server.until(lambda: server.abandoned >= 2)
         assert (server.in_flight, server.abandoned) == (1, 2)
         waiting[2].cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
@@ -107,4 +107,4 @@ async def test_it_counts_who_waits_and_who_goes_away() -> None:
 async def test_waiting_for_a_request_that_never_comes_ends() -> None:
     async with ScriptedServer() as server:
         with pytest.raises(TimeoutError):
-            await server.arrived(1, within_s=0.01)
+            await server.until(lambda: len(server.requests) >= 1, within_s=0.01)

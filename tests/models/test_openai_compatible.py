@@ -15,7 +15,7 @@ from leadhand.core.limits import Usage
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.faults import broken_off, drip, fault, status, web_page
+from leadhand.testing.faults import Way, fault, sent, status, web_page
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import says
 
@@ -32,7 +32,7 @@ class TestAnswers:
         assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
     async def test_a_slow_answer_that_keeps_coming_is_waited_for(self) -> None:
-        async with ScriptedServer([drip(says("slowly"), pause_s=0.001)]) as server, client(server) as models:
+        async with ScriptedServer([sent(Way.DRIP, says("slowly"), pause_s=0.001)]) as server, client(server) as models:
             assert (await models.ask(TALK)).message.text == "slowly"
 
     async def test_a_price_is_put_on_what_was_used(self) -> None:
@@ -49,7 +49,7 @@ class TestFaults:
         ("served", "class_", "type_"),
         [
             (fault("truncated").serve(), "transient", "bad_body"),
-            (broken_off(), "transient", "broken_off"),
+            (sent(Way.BREAK_OFF), "transient", "broken_off"),
             (status(401, f"bad key {KEY}"), "unavailable", "bad_key"),
             (web_page(502), "transient", "http_502"),
         ],

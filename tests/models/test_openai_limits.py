@@ -17,7 +17,7 @@ from leadhand.models.failures import LARGEST_BODY
 from leadhand.models.openai import connections, http
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
-from leadhand.testing.faults import Served, drip, fault, hang_body, refuses
+from leadhand.testing.faults import Served, Way, fault, refuses, sent
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import gives, says
 
@@ -30,10 +30,10 @@ TALK = asking({"task": "compose"}, model="openai_compatible:m")
         (fault("hang").serve(), False, {"patience_s": 0.1}, "0.1 s"),
         (fault("hang").serve(), True, {"patience_s": 0.1}, "0.1 s"),
         # headers are no answer: a gateway sends them before the model has read the prompt
-        (hang_body(), False, {"patience_s": 0.2, "idle_timeout_s": 0.1}, "0.2 s"),
-        (hang_body("a b c d"), True, {"idle_timeout_s": 0.1}, "0.1 s"),
+        (sent(Way.HANG_BODY), False, {"patience_s": 0.2, "idle_timeout_s": 0.1}, "0.2 s"),
+        (sent(Way.HANG_BODY, "a b c d"), True, {"idle_timeout_s": 0.1}, "0.1 s"),
         (fault("hang").serve(), False, {"deadline_s": 0.1}, "0.1 s"),
-        (drip("x" * 9_000, 0.02), False, {"deadline_s": 0.2}, "0.2 s"),
+        (sent(Way.DRIP, "x" * 9_000, pause_s=0.02), False, {"deadline_s": 0.2}, "0.2 s"),
     ],
 )
 async def test_each_limit_says_which_it_was(served: Any, streamed: bool, options: Any, said: str) -> None:
@@ -67,7 +67,7 @@ async def test_a_model_may_think_longer_than_the_idle_limit_after_the_server_has
 
 
 async def test_an_idle_limit_longer_than_that_of_the_first_byte_holds() -> None:
-    slow = drip(says("a b c"), pause_s=0.2)
+    slow = sent(Way.DRIP, says("a b c"), pause_s=0.2)
     async with ScriptedServer([slow]) as server:
         models = OpenAICompatible(server.base_url, idle_timeout_s=5.0)
         assert (await models.ask(TALK.evolve(patience_s=0.1), lambda _: None)).message.text == "a b c"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from http_client import PLAN, TALK, client, failure_of
 
-from leadhand.testing.faults import Served, Way, broken_off, cut_stream, stream_error
+from leadhand.testing.faults import Served, Way, sent
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import gives, says
 
@@ -55,11 +57,13 @@ class TestStreaming:
         [("Provider disconnected", "transient"), ("maximum context length is 8192 tokens", "too_large")],
     )
     async def test_an_error_in_a_stream_is_classed_by_its_words(self, message: str, class_: str) -> None:
-        failure = await failure_of(stream_error(message=message), streamed=True)
+        failure = await failure_of(
+            replace(sent(Way.STREAM_ERROR), body=json.dumps({"error": {"message": message}})), streamed=True
+        )
         assert failure.class_ == class_
         assert message in failure.message
 
-    @pytest.mark.parametrize("served", [cut_stream(), broken_off()])
+    @pytest.mark.parametrize("served", [sent(Way.CUT_STREAM), sent(Way.BREAK_OFF)])
     async def test_a_stream_that_breaks_off_is_transient(self, served: Any) -> None:
         failure = await failure_of(served, streamed=True)
         assert (failure.class_, failure.type) == ("transient", "cut_stream")

@@ -15,11 +15,10 @@ from refusals import refused
 from store_memory import memory, transact
 
 from leadhand.core.budget import Account, Budget
-from leadhand.core.errors import Failure
+from leadhand.core.errors import BudgetRefused, Failure
 from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunStarted
 from leadhand.core.limits import LARGEST, Ceiling, Limits, Money, Usage
 from leadhand.core.run import ModelChoice, RunDefinition
-from leadhand.ports import BudgetRefused
 from leadhand.stores.codec import encode
 from leadhand.stores.connection import Connection
 from leadhand.stores.transaction import Append, Create

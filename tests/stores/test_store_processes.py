@@ -298,7 +298,7 @@ def test_two_threads_may_each_have_a_store(url: str) -> None:
 
 SPENDER = """
 from leadhand.core.limits import Usage
-from leadhand.ports import BudgetRefused
+from leadhand.core.errors import BudgetRefused
 
 async def spend(store, name, number):
     within = {"a": tokens_at_most(100)} if number % 3 else {"a/1": tokens_at_most(40), "a": tokens_at_most(100)}

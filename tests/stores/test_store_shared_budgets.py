@@ -13,7 +13,8 @@ from refusals import refused
 from store_processes import process, until
 from stores.contract import began, started, tokens, tokens_at_most
 
-from leadhand.ports import BudgetRefused, ContextStore
+from leadhand.core.errors import BudgetRefused
+from leadhand.ports import ContextStore
 from leadhand.stores.opening import database_at, open_store
 
 RunSql = Callable[..., list[tuple[Any, ...]]]
@@ -21,7 +22,7 @@ ACCOUNT = "SELECT spent_tokens, reserved_tokens FROM shared_accounts WHERE scope
 MOST = {"all runs": tokens_at_most(100)}
 
 TAKES_SIXTY = """
-from leadhand.ports import BudgetRefused
+from leadhand.core.errors import BudgetRefused
 
 async def main():
     store = await open_store(url)

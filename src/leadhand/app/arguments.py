@@ -20,9 +20,9 @@ from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.value import Json, Unfit, json_problem, one_line, plain_json, shown
-from leadhand.ports import Toolbox
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 from leadhand.ports.runs import RunFilter, RunSort
+from leadhand.tools.toolbox import Toolbox
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters, and those that change the direction of the text around them."""

@@ -104,7 +104,7 @@ class Runtime:
         """This process among those that share its database; None if they are all on this machine."""
         limiter = Limiter(self.store, self._clock)  # by all calls of the process, also with other processes
         self.tool_calls = ToolCalls(
-            self.toolbox,
+            self.toolbox.find,
             self.web,
             self._clock,
             self.store,
@@ -112,6 +112,7 @@ class Runtime:
             _workshop(self.settings.project),
             hooks=self.hooks,
             limiter=limiter,
+            deps=self.toolbox.deps_of,
         )
         self._model_calls = ModelCalls(self.models, self.store, self._clock, limiter)
         self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, self._listener)

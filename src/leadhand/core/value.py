@@ -33,12 +33,12 @@ compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encod
 """Return a value as JSON as it is sent to models, and as it is measured before."""
 
 
-def json_problem(value: object, deepest: int = DEEPEST) -> str:
+def json_problem(value: object) -> str:
     """Return why a value cannot be stored as JSON, empty if it can. Every door checks the values it lets in."""
     if value is None or (type(value) is str and value.isascii() and 6 * len(value) < LARGEST):
         return ""
     try:
-        _written(value, deepest)
+        _written(value, DEEPEST)
     except Unfit as error:
         return str(error)
     return ""

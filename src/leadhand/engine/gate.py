@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Generic, TypeVar, cast
+from typing import Any
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.state import RunState
@@ -16,24 +16,6 @@ from leadhand.core.words.failures import ANOTHER_MODEL
 from leadhand.core.work_order import references
 from leadhand.core.worker import output_schema
 from leadhand.ports import Work
-
-_T = TypeVar("_T")
-
-
-class Frozen(Generic[_T]):
-    """A value that never changes, such as a schema or a tool of a run, as a cache key: compared by identity."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: _T) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Frozen) and cast("Frozen[Any]", other).value is self.value
-
 
 _MOST_PROBLEMS = 8
 LARGEST_SCHEMA = 5_000_000
@@ -58,17 +40,23 @@ def supplied_problems(state: RunState, key: str, value: Json) -> list[str]:
     return schema_problems(output, value) if output is not None else []
 
 
-def schema_problems(schema: dict[str, Any], instance: Json) -> list[str]:
-    """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences."""
-    found = islice(_validator(Frozen(schema)).iter_errors(deepcopy(instance)), _MOST_PROBLEMS)
+def schema_problems(schema: dict[str, Any], instance: Json, *, complete: bool = True) -> list[str]:
+    """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences. ``complete`` False forgives
+    missing fields of the value itself, and references where something else belongs."""
+    errors = _validator(compact_json(schema)).iter_errors(deepcopy(instance))
+    found = islice((each for each in errors if complete or not _is_open(each)), _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
+
+
+def _is_open(error: Any) -> bool:
+    return bool(references(error.instance)) if error.instance_path else error.schema_path[-1] == "required"
 
 
 def without_nulls(schema: dict[str, Any], value: Json) -> Json:
     """Return a value without the nulls of objects that a JSON schema does not allow: models write them for what they
     leave out."""
-    found, whole = _validator(Frozen(schema)).iter_errors(deepcopy(value)), deepcopy(value)
+    found, whole = _validator(compact_json(schema)).iter_errors(deepcopy(value)), deepcopy(value)
     for place in [each.instance_path for each in found if each.instance is None and each.instance_path]:
         inside: Any = whole
         for part in place[:-1]:
@@ -137,30 +125,17 @@ def _not_fetched(uri: str) -> Any:
 
 
 @lru_cache(maxsize=512)
-def _validator(schema: Frozen[dict[str, Any]]) -> Any:
+def _validator(schema: str) -> Any:
     import jsonschema_rs  # imported late: it takes 16 ms of CPU, and knows no subclasses of list
 
-    return jsonschema_rs.validator_for(deepcopy(schema.value))
+    return jsonschema_rs.validator_for(json.loads(schema))
 
 
 def argument_problems(tool: ToolSpec, args: Mapping[str, Json], *, complete: bool = True) -> list[str]:
     """What is wrong with a call's arguments. ``complete`` False forgives missing ones and unresolved references."""
     if problem := json_problem(args):
         return [f"they cannot be stored as JSON: {problem}"]
-    if complete:
-        return schema_problems(tool.parameters, args)
-    found: list[str] = []
-    properties: dict[str, Any] = tool.parameters.get("properties", {})
-    for name, value in args.items():
-        if name not in properties:
-            if tool.parameters.get("additionalProperties") is False:
-                found.append(
-                    f"{name} is not an argument of {tool.name}; its arguments are {', '.join(properties) or 'none'}"
-                )
-        elif not references(value):
-            inner = {**properties[name], "$defs": tool.parameters.get("$defs", {})}
-            found += [f"{name}: {problem}" for problem in schema_problems(inner, value)]
-    return found
+    return schema_problems(tool.parameters, args, complete=complete)
 
 
 def proposed_problems(work: Work, value: Json) -> list[str]:

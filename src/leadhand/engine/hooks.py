@@ -6,15 +6,17 @@ import asyncio
 import copy
 import inspect
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from leadhand.core.conversation import Message
 from leadhand.core.errors import HOOK_BLOCKED, HOOK_FAILED, Failure, FailureClass, UsageError
 from leadhand.core.events import AnyEvent, RunFinished
 from leadhand.core.outcome import failure_gap
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
-from leadhand.core.value import Json, Unfit, one_line, plain_json, shown
+from leadhand.core.value import Json, one_line, plain_json, shown
 from leadhand.engine.threads import Threads, contained
 from leadhand.ports import Work
 from leadhand.ports.hooks import (
@@ -25,7 +27,6 @@ from leadhand.ports.hooks import (
     BeforeTool,
     Block,
     Change,
-    Check,
     Decision,
     Hook,
     RequireApproval,
@@ -80,73 +81,37 @@ class Hooks:
         found = (self._hooks.get(name) for name in definition.hooks)
         return any(hook is None or any(check_of(hook, point) for point in points) for hook in found)
 
-    async def before_model(self, work: Work, messages: tuple[Any, ...]) -> Failure | None:
+    async def before_model(self, work: Work, messages: tuple[Message, ...]) -> Failure | None:
         """Return why a model call is not made, None if it is."""
-        if not self.has(work.definition, "before_model"):
-            return None
         seen = BeforeModel(**_seen(work), model=work.models[0], messages=messages)
-        return await self._refused(work.definition, "before_model", seen, f"a call of {work.models[0]}")
+        return (await self._decided(work.definition, "before_model", f"a call of {seen.model}", seen)).failure
 
     async def after_model(self, work: Work, reply: ModelReply) -> Failure | None:
         """Return why the reply of a model is not used, None if it is."""
         seen = AfterModel(**_seen(work), model=work.models[0], reply=reply)
-        return await self._refused(work.definition, "after_model", seen, f"a reply of {work.models[0]}")
+        return (await self._decided(work.definition, "after_model", f"a reply of {seen.model}", seen)).failure
 
     async def before_tool(self, work: Work, tool: ToolSpec, args: dict[str, Json]) -> ToolDecision:
         """Return what hooks decide on a tool call, each on what those before it left."""
-        decided = ToolDecision()
-        if not self.has(work.definition, "before_tool"):
-            return decided
-        now = args
-        for name in work.definition.hooks:
-            given = copy.deepcopy(now)
-            seen = BeforeTool(**_seen(work), tool=tool.name, args=given, effect=tool.effect)
-            decision = await self._decide(name, "before_tool", seen, (Block, Change, RequireApproval))
-            match decision:
-                case Failure():
-                    return ToolDecision(failure=decision)
-                case Block(reason):
-                    return ToolDecision(failure=blocked(name, f"the call of {tool.name}", reason))
-                case Change(changed):
-                    try:
-                        now = plain_json(dict(changed))
-                    except (Unfit, TypeError, ValueError) as error:
-                        return ToolDecision(failure=failed(name, "before_tool", f"returned {one_line(error)}"))
-                    decided = decided._replace(hook=name, args=now) if now != args else decided
-                case RequireApproval(reason):
-                    decided = decided._replace(hook=name, asks=True, reason=str(reason))
-                case _:
-                    pass
-        return decided
+        seen = BeforeTool(**_seen(work), tool=tool.name, args=args, effect=tool.effect)
+        return await self._decided(work.definition, "before_tool", f"the call of {tool.name}", seen)
 
     async def after_tool(
         self, work: Work, result: CallState, returned: ToolReturn | None, failure: Failure | None
     ) -> Failure | None:
         """Return why what a tool returned is not used, None if it is."""
-        if not self.has(work.definition, "after_tool"):
-            return None
         reply = returned or ToolReturn()
-        seen = AfterTool(
-            **_seen(work),
-            tool=result.tool,
-            args=copy.deepcopy(result.args),
-            effect=result.effect,
-            summary=reply.summary,
-            raw=copy.deepcopy(reply.raw),
-            sources=reply.sources,
-            asks=copy.deepcopy(reply.asks),
-            failure=failure,
-        )
-        return await self._refused(work.definition, "after_tool", seen, f"the result of {result.tool}")
+        given: dict[str, Any] = {name: getattr(reply, name) for name in ("summary", "raw", "sources", "asks")}
+        made: dict[str, Any] = {"tool": result.tool, "args": result.args, "effect": result.effect}
+        seen = AfterTool(**_seen(work), **made, **given, failure=failure)
+        return (await self._decided(work.definition, "after_tool", f"the result of {seen.tool}", seen)).failure
 
     async def before_answer(
         self, run_id: str, definition: RunDefinition, answer: str, value: Json = None
     ) -> Failure | None:
         """Return why people do not get an answer, None if they do."""
-        if not self.has(definition, "before_answer"):
-            return None
-        seen = BeforeAnswer(run_id=run_id, request=definition.request, answer=answer, value=copy.deepcopy(value))
-        return await self._refused(definition, "before_answer", seen, "the answer")
+        seen = BeforeAnswer(run_id=run_id, request=definition.request, answer=answer, value=value)
+        return (await self._decided(definition, "before_answer", "the answer", seen)).failure
 
     async def guarded(self, state: RunState, events: Sequence[AnyEvent]) -> Sequence[AnyEvent]:
         """Return the events that follow from ``state``; if the last one ends the run, with an answer that its hooks let
@@ -167,53 +132,53 @@ class Hooks:
         )
         return [*events[:-1], withheld]
 
-    async def _refused(self, run: RunDefinition, point: str, seen: Seen, what: str) -> Failure | None:
-        """Return why a hook of a run does not let something pass; None if all of them do."""
+    async def _decided(self, run: RunDefinition, point: str, what: str, seen: Seen) -> ToolDecision:
+        """Return what the hooks of a run decide on ``what`` they see, each on what those before it left."""
+        decided, now = ToolDecision(), seen.args if isinstance(seen, BeforeTool) else {}
         for name in run.hooks:
-            match await self._decide(name, point, seen, (Block,)):
-                case Failure() as failure:
-                    return failure
-                case Block(reason):
-                    return blocked(name, what, reason)
-                case _:
-                    pass
-        return None
+            if isinstance(seen, BeforeTool):  # a hook may change what it is given
+                seen = replace(seen, args=copy.deepcopy(now))
+            decision, problem = await self._decision(name, point, seen)
+            if problem:
+                return ToolDecision(failure=failed(name, point, problem))
+            if isinstance(decision, Block):
+                return ToolDecision(failure=blocked(name, what, decision.reason))
+            if isinstance(decision, RequireApproval):
+                decided = decided._replace(hook=name, asks=True, reason=str(decision.reason))
+            elif isinstance(decision, Change) and decision.args != now:
+                now = dict(decision.args)
+                decided = decided._replace(hook=name, args=now)
+        return decided
 
-    async def _decide(self, name: str, point: str, seen: Seen, kinds: tuple[type, ...]) -> Decision | Failure:
-        """Return what a hook decides, and a failure if it cannot: what it was asked about does not pass then."""
+    async def _decision(self, name: str, point: str, seen: Seen) -> tuple[Decision, str]:
+        """Return what a hook decides, and why that is not known: what it was asked about does not pass then."""
         hook = self._hooks.get(name)
         if hook is None:
-            return failed(name, point, "is not in this process")
-        check = check_of(hook, point)
-        if check is None:
-            return None
+            return None, "is not in this process"
+        if (check := check_of(hook, point)) is None:
+            return None, ""
+        kinds = (Block, Change, RequireApproval) if point == "before_tool" else (Block,)
         try:
             async with asyncio.timeout(hook.timeout):
-                decision = await self._called(check, seen)
+                # A plain function may block, and may also return an awaitable.
+                made = (
+                    check(seen) if inspect.iscoroutinefunction(check) else await self._threads.run(lambda: check(seen))
+                )
+                decision = await contained(made) if inspect.isawaitable(made) else made
+            if isinstance(decision, Change):
+                decision = Change(plain_json(dict(decision.args)))
         except TimeoutError:
-            return failed(name, point, f"did not return within {hook.timeout:g} s")
+            return None, f"did not return within {hook.timeout:g} s"
         except Exception as error:
-            return failed(name, point, f"raised {type(error).__name__}: {one_line(error)}")
-        if decision is not None and not isinstance(decision, kinds):
-            named = ", ".join(kind.__name__ for kind in kinds)
-            return failed(name, point, f"returned {shown(decision)}, not None or {named}")
-        return decision
-
-    async def _called(self, check: Check, seen: Seen) -> Any:
-        if inspect.iscoroutinefunction(check):
-            return await contained(check(seen))
-        returned = await self._threads.run(lambda: check(seen))
-        return await contained(returned) if inspect.isawaitable(returned) else returned
+            return None, f"raised {type(error).__name__}: {one_line(error)}"
+        if decision is None or isinstance(decision, kinds):
+            return decision, ""
+        return None, f"returned {shown(decision)}, not None or {', '.join(kind.__name__ for kind in kinds)}"
 
 
 def _seen(work: Work) -> dict[str, Any]:
-    given = work.step
-    return {
-        "run_id": work.run_id,
-        "request": work.definition.request,
-        "step": given.step_id,
-        "worker": work.worker.name,
-    }
+    step, worker = work.step.step_id, work.worker.name
+    return {"run_id": work.run_id, "request": work.definition.request, "step": step, "worker": worker}
 
 
 def blocked(name: str, what: str, reason: str) -> Failure:

@@ -68,9 +68,9 @@ class Redactor:
         self._begin = re.compile("|".join(begin))
 
     @classmethod
-    def of_environment(cls, environment: Mapping[str, str], more: Iterable[str] = ()) -> Redactor:
+    def of_environment(cls, environment: Mapping[str, str]) -> Redactor:
         """A redactor that knows the values of every variable named like a secret, and the passwords in URLs."""
-        return cls([*(secret for item in environment.items() for secret in _secrets_of(*item)), *more])
+        return cls(secret for item in environment.items() for secret in _secrets_of(*item))
 
     def _may_hold_secret(self, written: str) -> bool:
         """Whether a text, or a value as JSON, may have a secret."""

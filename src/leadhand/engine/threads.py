@@ -29,6 +29,7 @@ OURS = Path(__file__).parents[1]
 CLEARING_UP_S = 1.0
 """Seconds that cancelled code has for cleaning up."""
 _UNREACHABLE = (errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH)
+_PASSING = (ConnectionError, TimeoutError, socket.gaierror, ssl.SSLError)
 _WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 HOW = "use await in it, or a function without async, which runs on a thread"
 
@@ -184,15 +185,12 @@ def failure_of(error: Exception, what: str, how: str) -> Failure:
 
 def _is_passing(error: OSError) -> bool:
     """Whether an error is one of a network: itself, or what caused it, as libraries wrap their errors."""
-    found: BaseException | None = error
-    for _ in range(10):  # a chain may be a circle
-        if found is None:
-            break
-        if isinstance(found, ConnectionError | TimeoutError | socket.gaierror | ssl.SSLError):
+    chain: list[BaseException] = [error]
+    for found in chain:  # it grows, and may be a circle
+        if isinstance(found, _PASSING) or (isinstance(found, OSError) and found.errno in _UNREACHABLE):
             return True
-        if isinstance(found, OSError) and found.errno in _UNREACHABLE:
-            return True
-        reason = getattr(found, "reason", None)  # of urllib.error.URLError
-        found = reason if isinstance(reason, BaseException) else found.__cause__ or found.__context__
+        cause = getattr(found, "reason", None) or found.__cause__ or found.__context__  # the reason of a URLError
+        if isinstance(cause, BaseException) and cause not in chain:
+            chain.append(cause)
     status = getattr(error, "code", None)  # of urllib.error.HTTPError
     return isinstance(status, int) and status >= 500

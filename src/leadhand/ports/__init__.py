@@ -1,16 +1,8 @@
 """Ports: the interfaces between the engine and the outside world, each small enough for a one-page fake."""
 
-from leadhand.core.errors import BudgetRefused as BudgetRefused
-from leadhand.core.errors import StaleAttempt as StaleAttempt
-
 from .models import FormRefused as FormRefused
 from .models import ModelError as ModelError
-from .models import ModelProfile as ModelProfile
-from .models import ModelReply as ModelReply
-from .models import ModelRequest as ModelRequest
 from .models import Models as Models
-from .models import OutputSpec as OutputSpec
-from .models import input_bound as input_bound
 from .stores import CARRY_OUT as CARRY_OUT
 from .stores import DRIVE as DRIVE
 from .stores import LARGEST_MESSAGE as LARGEST_MESSAGE
@@ -29,7 +21,6 @@ from .work import Files as Files
 from .work import Library as Library
 from .work import Page as Page
 from .work import PartialResults as PartialResults
-from .work import Toolbox as Toolbox
 from .work import ToolContext as ToolContext
 from .work import Web as Web
 from .work import WebReply as WebReply

@@ -28,22 +28,18 @@ from leadhand.flows.seam.pending import Details
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The worker that calls a tool, in the step ``key``: its ``name``, its ``tools``, and the ``workers`` it can call
-    (name to description). Of these, its step and those above it ``made`` some.
+    """The worker that calls a tool, in the step ``key``: its ``name``, its ``tools``, and the ``workers`` that it can
+    call, by name. Of these, its step and those above it ``made`` some.
 
-    ``known_tools`` are all tools of the run, ``reserved_names`` those that no worker of the run can have.
-    ``inputs`` are the JSON schemas of what workers are given, of those that have one. Workers that it makes get its
-    ``limits``.
+    Workers that it makes get its ``limits``, and names that are not ``reserved`` for those that the run began with.
     """
 
     key: str = ""
     name: str = ""
     tools: tuple[ToolSpec, ...] = ()
-    workers: Mapping[str, str] = field(default_factory=dict[str, str])
+    workers: Mapping[str, Worker] = field(default_factory=dict[str, Worker])
     made: frozenset[str] = frozenset()
-    known_tools: frozenset[str] = frozenset()
-    reserved_names: frozenset[str] = frozenset()
-    inputs: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    reserved: frozenset[str] = frozenset()
     limits: Mapping[str, int | float] = field(default_factory=dict[str, int | float])
 
     @classmethod
@@ -52,16 +48,13 @@ class Caller:
         run, step = state.definition, state.steps[key].step
         worker, mine = state.worker(step.worker), own_tools(state, step)
         line = {key, *(each.key for each in ancestors(state, step))}
-        workers = (*run.declared, *(state.workers[name] for name in state.makers))
         return cls(
             key=key,
             name=step.name,
             tools=tuple(tool for tool in run.tools if tool.name in mine),
-            workers={each.name: each.description for each in workers},
+            workers={each.name: each for each in (*run.declared, *(state.workers[name] for name in state.makers))},
             made=frozenset(name for name, maker in state.makers.items() if maker in line),
-            known_tools=frozenset(tool.name for tool in run.tools),
-            reserved_names=frozenset(worker.name for worker in run.workers),
-            inputs={worker.name: worker.input for worker in run.declared if worker.input is not None},
+            reserved=frozenset(each.name for each in run.workers),
             limits={} if worker is None else worker.limits,
         )
 
@@ -337,12 +330,11 @@ class ToolContext:
     """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
 
     ``call_id`` is the key of the effect (``run/step/turn/position``). It is the same on every retry, so you can
-    send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine. ``documents`` is
-    the directory of the run's documents ("" for none), ``library`` finds and reads documents. ``todos`` and ``files``
-    are the todo list and the artifacts of the run, as they were when the worker made the call. ``caller`` returns
-    that worker, ``workshop`` keeps the workers that it makes (None: it cannot make any). ``deps`` is what the program
-    gave the run or, without that, ``Leadhand(deps=…)``. All of it works on any thread; a tool that is not a coroutine
-    function calls coroutine methods with ``asyncio.run(…)``.
+    send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine. ``library`` finds
+    and reads documents. ``todos`` and ``files`` are the todo list and the artifacts of the run, as they were when the
+    worker made the call. ``caller`` returns that worker, ``workshop`` keeps the workers that it makes (None: it cannot
+    make any). ``deps`` is what the program gave the run or, without that, ``Leadhand(deps=…)``. All of it works on any
+    thread; a tool that is not a coroutine function calls coroutine methods with ``asyncio.run(…)``.
     """
 
     run_id: str
@@ -350,7 +342,6 @@ class ToolContext:
     offline: bool
     web: Web
     now: Callable[[], datetime]
-    documents: str = ""
     library: Library | None = None
     todos: tuple[Todo, ...] = ()
     files: Files = Files()
@@ -384,18 +375,4 @@ class BoundTool(Protocol):
 
         Raises what the tool raises, and ToolError (``invalid``) if the arguments cannot be converted.
         """
-        ...
-
-
-class Toolbox(Protocol):
-    """The tools of this process."""
-
-    def deps_of(self, run_id: str) -> Any:
-        """Return what the program gives the tools of a run besides their arguments."""
-        ...
-
-    def specs(self) -> tuple[ToolSpec, ...]: ...
-
-    def find(self, name: str) -> BoundTool | None:
-        """Return the tool with this name, or None if this process lacks it."""
         ...

@@ -90,30 +90,14 @@ def refuses(feature: str) -> Served:
     return status(400, message, kind="unsupported_parameter")
 
 
-def broken_off(answer: Answer = "an answer that breaks off") -> Served:
-    """Half an HTTP answer, then the connection is closed."""
-    return Served(step=step_of(answer), way=Way.BREAK_OFF)
+def sent(way: Way, answer: Answer = "half an answer", *, pause_s: float = 0.01) -> Served:
+    """Return a normal answer that is sent in another way; ``pause_s`` is the time between two pieces of a drip.
 
-
-def cut_stream(text: str = "an answer that is cut in the middle") -> Served:
-    """A stream that ends before it says so."""
-    return Served(step=says(text), way=Way.CUT_STREAM)
-
-
-def drip(answer: Answer = "slowly", pause_s: float = 0.01) -> Served:
-    """A normal answer, a few bytes at a time."""
-    return Served(step=step_of(answer), way=Way.DRIP, pause_s=pause_s)
-
-
-def hang_body(answer: Answer = "half an answer") -> Served:
-    """The headers of an answer, half of it if it is a stream, and nothing more."""
-    return Served(step=step_of(answer), way=Way.HANG_BODY)
-
-
-def stream_error(answer: Answer = "half an answer", message: str = "Provider returned error") -> Served:
-    """A stream that ends in an error; without a stream, a 200 that holds the error."""
-    error = json.dumps({"error": {"message": message, "code": 502}})
-    return Served(step=step_of(answer), body=error, way=Way.STREAM_ERROR)
+    Without a stream, what would be an error in it is a 200 that holds the error.
+    """
+    error = {"message": "Provider returned error", "code": 502}
+    body = json.dumps({"error": error}) if way is Way.STREAM_ERROR else ""
+    return Served(step=step_of(answer), body=body, way=way, pause_s=pause_s)
 
 
 def web_page(code: int = 200) -> Served:
@@ -270,6 +254,10 @@ def _error(code: int, message: str, kind: str = "") -> Callable[[], Served]:
     return lambda: status(code, message, kind=kind)
 
 
+def _sent(way: Way, text: str = _HALF) -> Callable[[], Served]:
+    return lambda: sent(way, text)
+
+
 def _truncated() -> Served:
     return Served(body=json.dumps(completion(says(_HALF), {}))[:-40])
 
@@ -291,22 +279,22 @@ FAULTS: tuple[Fault, ...] = (
     Fault("http_503", "503", _T, _error(503, "Loading model")),
     Fault("http_529", "529: overloaded", _T, _error(529, "Overloaded", "overloaded_error")),
     Fault("truncated", "200 with half a JSON document", _T, _truncated),
-    Fault("broken_off", "the connection is cut in the middle of a body", _T, broken_off),
+    Fault("broken_off", "the connection is cut in the middle of a body", _T, _sent(Way.BREAK_OFF)),
     Fault("hang_up", "the connection is closed without an answer", _T, lambda: Served(way=Way.HANG_UP)),
     Fault("empty_body", "200 with an empty body", _T, Served),
     Fault("empty_answer", "an answer without text or calls", _T, lambda: Served(body=_BLANK)),
     Fault("no_choices", "an answer without a choice", _T, lambda: Served(body='{"id": "x", "choices": []}')),
-    Fault("error_inside", "200 with an error in place of an answer", _T, stream_error),
+    Fault("error_inside", "200 with an error in place of an answer", _T, _sent(Way.STREAM_ERROR)),
     Fault("cut_short", "an answer that stopped at the limit of its tokens", _I, lambda: _CUT_SHORT),
     Fault("hang", "no answer, not even headers", _T, lambda: Served(way=Way.HANG), slow=True),
-    Fault("hang_body", "headers, and no body", _T, hang_body, slow=True),
-    Fault("drip", "an answer that arrives too slowly for the deadline", _T, lambda: drip("x" * 100_000), slow=True),
+    Fault("hang_body", "headers, and no body", _T, _sent(Way.HANG_BODY), slow=True),
+    Fault("drip", "an answer that arrives too slowly for the deadline", _T, _sent(Way.DRIP, "x" * 100_000), slow=True),
     Fault("huge", "an answer of more than 10 MB", _I, lambda: Served(step=says("x" * 10_500_000))),
     Fault("endless", "an answer that never ends", _I, lambda: Served(step=says("x" * 5_000), way=Way.ENDLESS)),
-    Fault("cut_stream", "a stream that ends without saying why", _T, lambda: cut_stream(_HALF), streamed=True),
-    Fault("broken_stream", "a stream whose connection is cut", _T, lambda: broken_off(_HALF), streamed=True),
-    Fault("stream_error", "a stream that ends in an error", _T, lambda: stream_error(_HALF), streamed=True),
-    Fault("stream_hang", "a stream that stops sending", _T, lambda: hang_body(_HALF), streamed=True, slow=True),
+    Fault("cut_stream", "a stream that ends without saying why", _T, _sent(Way.CUT_STREAM), streamed=True),
+    Fault("broken_stream", "a stream whose connection is cut", _T, _sent(Way.BREAK_OFF), streamed=True),
+    Fault("stream_error", "a stream that ends in an error", _T, _sent(Way.STREAM_ERROR), streamed=True),
+    Fault("stream_hang", "a stream that stops sending", _T, _sent(Way.HANG_BODY), streamed=True, slow=True),
     Fault("stream_cut_short", "a stream that stopped at its limit of tokens", _I, lambda: _CUT_SHORT, streamed=True),
 )
 """Every fault that an adapter must turn into one classed failure."""

@@ -28,7 +28,7 @@ from leadhand.core.ids import model_call_id, tool_call_id
 from leadhand.core.relations import tools_of_worker
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.tool import CallState, ToolReturn, ToolSpec
+from leadhand.core.tool import ToolReturn, ToolSpec
 from leadhand.core.value import Json, object_of, objects_of, plain_json
 from leadhand.core.work_order import OpenCall, Step
 from leadhand.core.work_result import ResultData
@@ -171,6 +171,24 @@ class FlowContract:
         else:
             reply, found = self.reply(view, worker), self.returned(view, worker)
         text, value = (reply, None) if isinstance(reply, str) else (worker.name, reply)
+        subtask = step.step.subtask
+        ordered = subtask if subtask is not None and subtask.tool is not None else None
+        if ordered is not None:
+            found = found or ToolReturn(summary=f"{key} is done")
+        used = list(step.evidence)
+        if found is not None and not used:
+            call_id, tool = tool_call_id(key, conversation, 1, 0), next(iter(tools_of_worker(state, worker)))
+            args: dict[str, Any] = {}
+            if ordered is not None:
+                tool, args = ordered.tool or "", dict(ordered.args)
+            made: dict[str, Any] = {"attempt": attempt, "call_id": call_id, "tool": tool}
+            return [
+                ev.ToolCallBegan(**made, args=args),
+                ev.ToolCallReturned(**made, ok=True, **dict(found)),
+            ]
+        if found is not None and found.asks and used[-1].call_id not in step.attempt.answers:
+            waits = OpenCall(call_id=used[-1].call_id, kind="asks", tool=used[-1].tool)
+            return [ev.AttemptParked(attempt=attempt, open_calls=(waits,))]
         called = ev.ModelCallReturned(
             attempt=attempt,
             call_id=model_call_id(key, conversation, 1 + len(step.calls)),
@@ -178,35 +196,6 @@ class FlowContract:
             message=AssistantMessage(text=text),
             value=value,
         )
-        subtask = step.step.subtask
-        ordered = subtask if subtask is not None and subtask.tool is not None else None
-        if ordered is not None:
-            found = found or ToolReturn(summary=f"{key} is done")
-        calls: list[ev.AnyEvent] = []
-        used: list[CallState] = list(step.evidence)
-        if found is not None and not used:
-            call_id, tool = tool_call_id(key, conversation, 1, 0), next(iter(tools_of_worker(state, worker)))
-            args: dict[str, Any] = {}
-            if ordered is not None:
-                tool, args = ordered.tool or "", dict(ordered.args)
-            given = CallState(call_id, tool, args, summary=found.summary, raw=found.raw, sources=found.sources)
-            calls.append(ev.ToolCallBegan(attempt=attempt, call_id=call_id, tool=tool, args=args))
-            calls.append(
-                ev.ToolCallReturned(
-                    attempt=attempt,
-                    call_id=call_id,
-                    tool=tool,
-                    ok=True,
-                    summary=given.summary,
-                    raw=given.raw,
-                    sources=given.sources,
-                    asks=found.asks,
-                )
-            )
-            used.append(given)
-        if found is not None and found.asks and used[-1].call_id not in step.attempt.answers:
-            waits = OpenCall(call_id=used[-1].call_id, kind="asks", tool=used[-1].tool)
-            return [*calls, ev.AttemptParked(attempt=attempt, open_calls=(waits,))]
         returned = Given(text, value, used, brief)
         recorded = plain_json(policy.details(state, key).keeps(state, step, returned))
         ended = ev.AttemptReturned(
@@ -215,7 +204,7 @@ class FlowContract:
             used=tuple(each.call_id for each in used),
             value=None if recorded == value else recorded,
         )
-        return [*calls, called, ended]
+        return [called, ended]
 
     # --- the contract ------------------------------------------------------------------------------------------------
 

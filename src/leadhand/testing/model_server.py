@@ -122,15 +122,8 @@ class ScriptedServer:
         self._injected.append(_Injected(served, nth, times, worker))
         return self
 
-    async def arrived(self, count: int, *, within_s: float = 10.0) -> None:
-        """Wait until ``count`` requests have arrived in all. Raises TimeoutError if they do not."""
-        await self._until(lambda: len(self.requests) >= count, within_s)
-
-    async def left(self, count: int, *, within_s: float = 10.0) -> None:
-        """Wait until ``count`` clients have left before their answer. Raises TimeoutError if they do not."""
-        await self._until(lambda: self.abandoned >= count, within_s)
-
-    async def _until(self, reached: Callable[[], bool], within_s: float) -> None:
+    async def until(self, reached: Callable[[], bool], *, within_s: float = 10.0) -> None:
+        """Wait until something is true of what this server counts. Raises TimeoutError if that takes longer."""
         async with asyncio.timeout(within_s):
             while not reached():
                 self._changed.clear()

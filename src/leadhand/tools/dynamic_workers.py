@@ -49,8 +49,8 @@ async def worker_create(
     """
     caller = context.caller()
     worker = _made(caller, name, instructions, description, model, tools)
-    about = _about(caller, context.run_id)
-    worker, file = await _configured(context.workshop).write(context.run_id, worker, about, _taken(caller))
+    about, taken = _about(caller, context.run_id), caller.reserved | (caller.workers.keys() - caller.made)
+    worker, file = await _configured(context.workshop).write(context.run_id, worker, about, taken)
     return ToolReturn(
         raw=worker.name,
         summary=f"{worker.name} is ready; its file is {file}",
@@ -73,11 +73,6 @@ def _about(caller: Caller, run_id: str) -> str:
     return f"Made by {caller.name} in {run_id}, step {caller.key}."
 
 
-def _taken(caller: Caller) -> frozenset[str]:
-    """Return the names that a worker that a caller makes cannot have, since they are those of others."""
-    return caller.reserved_names | (frozenset(caller.workers) - caller.made)
-
-
 def _made(
     caller: Caller,
     name: str,
@@ -87,15 +82,13 @@ def _made(
     tools: Sequence[str] | None = None,
 ) -> Worker:
     """Return the worker that a caller makes. Raises ToolError for one that it may not make."""
-    mine = [each.name for each in caller.tools]
     allowed = [each.name for each in caller.tools if each.toolset != DYNAMIC_WORKERS]
     for wanted in tools or ():
-        if wanted not in caller.known_tools:
-            raise _bad(f"there is no tool {wanted!r}.{did_you_mean(wanted, mine)}", f"choose from: {_listed(allowed)}")
         if wanted not in allowed:
-            why = "you may not use it" if wanted not in mine else "workers that are made may not make or call others"
-            raise _bad(f"the worker cannot have {wanted}: {why}", f"choose from: {_listed(allowed)}")
-    if name in caller.reserved_names:
+            mine = wanted in (each.name for each in caller.tools)
+            why = "workers that are made may not make or call others" if mine else "you have no such tool"
+            raise _bad(f"the worker cannot have {wanted!r}: {why}", f"choose from: {_listed(allowed)}")
+    if name in caller.reserved:
         raise _bad(f"the name {name!r} is taken by a worker of the project or of the flow", "choose another name")
     if not re.fullmatch(WORKER_NAME, name):
         raise _bad(f"{shown(name)} is not a name for a worker", "begin with a letter; use letters, digits, - and _")
@@ -132,7 +125,7 @@ async def worker_call(
         raise _bad(f"there is no worker {worker!r}.{did_you_mean(worker, known)}", f"choose from: {_listed(known)}")
     if is_blank(input):
         raise _bad("input is empty", "say what the worker has to do")
-    schema = caller.inputs.get(worker)
+    schema = known[worker].input
     task, problems = input_of(schema, input)
     if problems:
         raise _bad(f"the input does not fit {worker}: {'; '.join(problems)}", f"it has to match {compact_json(schema)}")

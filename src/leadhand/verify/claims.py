@@ -30,7 +30,6 @@ _ID = re.compile(
 _NUMBER = re.compile(r"(\d+)(?:\s*[–-]\s*\^?(\d+))?")
 _LONGEST_RANGE = 50
 
-
 _CLOSING = re.compile(r"[^\s\w\[(【<]*(?:[ \t]*<?https?://[^\s<>]+>?)?")
 """What follows a citation belongs to its claim: a full stop, a bracket, the end of emphasis, an address."""
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -38,20 +37,20 @@ _MARKS = " \t>-*+#"
 _MARKDOWN = frozenset({"markdown", "md"})
 
 
-def claims_of_answer(answer: str, value: Json, first: int = 1) -> list[Claim]:
-    """Return the claims of a text and of a typed answer, numbered from ``first``. A text that only writes the value as
-    JSON has none of its own."""
-    claims = [] if value is not None and answer == compact_json(value) else claims_of(answer, first)
-    return [*claims, *claims_of_value(value, first + len(claims))]
+def claims_of_answer(answer: str, value: Json) -> list[Claim]:
+    """Return the claims of a text and of a typed answer. A text that only writes the value as JSON has none of its
+    own."""
+    claims = [] if value is not None and answer == compact_json(value) else claims_of(answer)
+    return [*claims, *claims_of_value(value, 1 + len(claims))]
 
 
-def claims_of(text: str, first: int = 1) -> list[Claim]:
-    """Return the claims of a Markdown text in order, numbered from ``first``. Each is a part of the text, unchanged.
+def claims_of(text: str) -> list[Claim]:
+    """Return the claims of a Markdown text in order. Each is a part of the text, unchanged.
 
     A paragraph, a heading, a list item, a row of a table and a block of code are a block; a block with citations ends a
     claim after each of them. Every letter, digit and symbol belongs to a claim, except the information of a fence.
     """
-    return [Claim(n=n, **each) for n, each in enumerate(_claims_of(text), start=first)]
+    return [Claim(n=n, **each) for n, each in enumerate(_claims_of(text), start=1)]
 
 
 def claims_of_value(value: Json, first: int = 1) -> list[Claim]:

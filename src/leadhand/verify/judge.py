@@ -41,7 +41,6 @@ _BESIDE = "[0-9a-z\u00df-\u024f\u0370-\u052f.,-]"  # a part of a word or number;
 _TEXT = {"type": "string"}
 _V = TypeVar("_V", bound=Value)
 
-
 JUDGE, CONFIRM = "judge", "confirm"
 """The worker that judges an answer, and the one that confirms what a judge says is missing."""
 REPLY: dict[str, Any] = {"type": "object", "properties": {"verdicts": {"type": "object"}}, "required": ["verdicts"]}

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from leadhand.core.errors import BudgetRefused
 from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, RunChanged
 from leadhand.core.limits import Limits, Money, Usage
 from leadhand.core.work_result import ResultData
-from leadhand.ports import BudgetRefused, ContextStore
+from leadhand.ports import ContextStore
 
 from .samples import (
     ATTEMPT,

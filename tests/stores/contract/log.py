@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from leadhand.core import events as ev
-from leadhand.core.errors import Fenced, NoSuchRun, StoreError, UsageError
+from leadhand.core.errors import BudgetRefused, Fenced, NoSuchRun, StaleAttempt, StoreError, UsageError
 from leadhand.core.events import StepRequested
 from leadhand.core.ids import step_of
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Effect
 from leadhand.core.value import DEEPEST, LARGEST, Json
-from leadhand.ports import BudgetRefused, ContextStore, StaleAttempt
+from leadhand.ports import ContextStore
 
 from .samples import ATTEMPT, Contract, began, collected, lost, next_of, pauses, reasons, started, tokens, tokens_left
 

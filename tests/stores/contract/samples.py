@@ -12,11 +12,11 @@ import pytest
 
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval, args_hash
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import BudgetRefused, Failure, FailureClass
 from leadhand.core.limits import NOTHING, Ceiling, Limits, Money, Usage
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.core.tool import Effect
-from leadhand.ports import BudgetRefused, ContextStore
+from leadhand.ports import ContextStore
 
 PATIENCE_S = 10.0
 """The longest wait of a test, in seconds: it ends a test that would hang."""

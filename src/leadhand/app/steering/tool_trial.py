@@ -7,7 +7,7 @@ from leadhand.app.runtime import Runtime
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import Json
 from leadhand.engine.calls.tool_calls import ToolCalls
-from leadhand.ports import Toolbox
+from leadhand.tools.toolbox import Toolbox
 
 BY_HAND = "by-hand"
 
@@ -16,7 +16,9 @@ async def try_tool(
     runtime: Runtime, toolbox: Toolbox, spec: ToolSpec, args: dict[str, Json], *, offline: bool
 ) -> CallState:
     """Call a tool with valid arguments, with its timeout and classified failures."""
-    calls = ToolCalls(toolbox, runtime.web, SystemClock(), runtime.store, runtime.web.library)
+    calls = ToolCalls(
+        toolbox.find, runtime.web, SystemClock(), runtime.store, runtime.web.library, deps=toolbox.deps_of
+    )
     call = CallState(call_id=f"{BY_HAND}/t0/c0", tool=spec.name, args=args, effect=spec.effect)
     if (failure := calls.unfit(spec, args)) is not None:
         return call._replace(failure=failure)

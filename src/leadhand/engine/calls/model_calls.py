@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from leadhand.core.errors import AWAY, HOOK_FAILED, ConfigurationError, Failure, FailureClass
+from leadhand.core.errors import AWAY, HOOK_FAILED, BudgetRefused, ConfigurationError, Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned
 from leadhand.core.limits import Money, Usage
 from leadhand.core.value import Json, is_object, json_problem
@@ -17,7 +17,7 @@ from leadhand.engine.calls.permits import Notes, rest
 from leadhand.engine.gate import malformed, without_nulls
 from leadhand.engine.log import RunLog
 from leadhand.engine.work import kept_after
-from leadhand.ports import BudgetRefused, Clock, ContextStore, FormRefused, ModelError, Models, Work
+from leadhand.ports import Clock, ContextStore, FormRefused, ModelError, Models, Work
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest, input_bound
 
 SETTLING_S = 0.1
@@ -171,7 +171,7 @@ class ModelCalls:
             )
             try:
                 await log.append(began, blobs=sent.blobs)
-                log.requests.written(call.call_id, call.request)
+                log.requests.written(call.call_id)
                 return
             except BudgetRefused as refused:
                 if not refused.may_fit:

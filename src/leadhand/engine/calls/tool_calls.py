@@ -11,13 +11,12 @@ import time
 from collections.abc import Callable
 from functools import partial
 from math import inf
-from threading import Event
 from typing import Any, cast
 
 from pydantic_core import to_json
 
 from leadhand.core.decide.attempts import retry_after_s
-from leadhand.core.errors import Failure, FailureClass, ToolError
+from leadhand.core.errors import Failure, FailureClass, StaleAttempt, ToolError
 from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.tool import Ask, CachedFrom, CallState, Delegate, Effect, ToolReturn, ToolSpec, WriteArtifact
 from leadhand.core.value import Json
@@ -31,19 +30,7 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.threads import OnLoop, Threads, contained, failure_of
 from leadhand.engine.tool_returns import Unreadable, is_small, returned_value
-from leadhand.ports import (
-    Caller,
-    Clock,
-    ContextStore,
-    Files,
-    Library,
-    StaleAttempt,
-    Toolbox,
-    ToolContext,
-    Web,
-    Work,
-    Workshop,
-)
+from leadhand.ports import BoundTool, Caller, Clock, ContextStore, Files, Library, ToolContext, Web, Work, Workshop
 
 LOGGER = logging.getLogger("leadhand.tools")
 THREADS = 32
@@ -55,7 +42,7 @@ class ToolCalls:
 
     def __init__(
         self,
-        toolbox: Toolbox,
+        find: Callable[[str], BoundTool | None],
         web: Callable[[bool], Web],
         clock: Clock,
         store: ContextStore,
@@ -63,15 +50,17 @@ class ToolCalls:
         workshop: Workshop | None = None,
         limiter: Limiter | None = None,
         hooks: Hooks | None = None,
+        deps: Callable[[str], Any] = lambda _run_id: None,
     ) -> None:
-        """``web`` returns the services, offline or not; ``library`` the documents: offline or not, of a directory, and
-        whether of nothing else.
+        """``find`` returns the tool of a name, ``web`` the services, offline or not; ``library`` the documents: offline
+        or not, of a directory, and whether of nothing else. ``deps`` returns what the program gives the tools of
+        a run.
         """
         self.limiter = limiter or Limiter(store, clock)
         self._cache = ToolCache(store)
         self._workshop = workshop
         self.hooks = hooks or Hooks()
-        self._toolbox = toolbox
+        self._find, self._deps = find, deps
         self._library = library
         self._store = store
         self._web = web
@@ -90,7 +79,7 @@ class ToolCalls:
             message = f"an argument of {tool.name} is a secret and was redacted"
             how = "store the secret in an environment variable that the tool reads"
             return Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
-        bound = self._toolbox.find(tool.name)
+        bound = self._find(tool.name)
         if not tool.delegate and bound is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""
             message = f"the tool {tool.name} is not in this process{where}"
@@ -114,10 +103,9 @@ class ToolCalls:
             offline=offline,
             web=cast("Any", OnLoop(self._web(offline))),
             now=self._clock.now,
-            documents=documents,
             library=library and cast("Any", OnLoop(library)),
             workshop=self._workshop and cast("Any", OnLoop(self._workshop)),
-            deps=self._toolbox.deps_of(run_id),
+            deps=self._deps(run_id),
             **more,
         )
 
@@ -246,24 +234,21 @@ class ToolCalls:
         self, tool: ToolSpec, args: dict[str, Json], context: ToolContext, work: Work | None = None
     ) -> tuple[ToolReturn | None, Failure | None]:
         """Run the code of a tool within its time, and return what it returned or why it failed; nothing is recorded."""
-        bound = self._toolbox.find(tool.name)
+        bound = self._find(tool.name)
         if tool.delegate:
             return _delegated(tool, args, work), None
         if bound is None:
             raise LookupError(f"the tool {tool.name} is not in this process")
-        abandoned = Event()
         try:
             async with Bounded(tool.timeout_s):
                 if not bound.is_async:
-                    return await self.threads.run(lambda: returned_value(bound.call(args, context), abandoned)), None
+                    return await self.threads.run(lambda: returned_value(bound.call(args, context))), None
                 value = await contained(bound.call(args, context))
                 if is_small(value):
                     return returned_value(value), None
-                return await self._conversions.run(partial(returned_value, value, abandoned)), None
+                return await self._conversions.run(partial(returned_value, value)), None
         except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
             return None, _failure(tool, error)
-        finally:
-            abandoned.set()
 
 
 def without_result(
