@@ -80,7 +80,7 @@ export const getPayload = (
   digest: string,
   event: { run_id: string; seq: number },
   options?: RequestOptions,
-) => get<Json>(`/api/payloads/${encodeURIComponent(digest)}${queryOf(event)}`, options);
+) => get<Json>(pathOf(event.run_id, `events/${event.seq}/payloads/${digest}`), options);
 
 /** Return the path of a run as a file. */
 export const exportPath = (runId: string, format: "jsonl" | "html") =>
@@ -129,7 +129,7 @@ export const deleteRun = (runId: string) => send<void>("DELETE", pathOf(runId));
 
 /** Start a new run that follows up one that is over; return its document. The same `key` twice starts one run. */
 export const followUp = (runId: string, body: FollowUp, key: string) =>
-  send<RunDocument>("POST", pathOf(runId, "follow_up"), body, { "Idempotency-Key": key });
+  send<RunDocument>("POST", pathOf(runId, "follow-up"), body, { "Idempotency-Key": key });
 
 const approvals = (query: string, options?: RequestOptions) =>
   get<{ readonly approvals: readonly ApprovalCard[] }>(`/api/approvals${query}`, options);

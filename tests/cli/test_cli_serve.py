@@ -248,11 +248,7 @@ def test_it_ends_cleanly_with_open_streams_and_waits_for_none(
 ) -> None:
     server = serve(program=("-c", WAITS_FOR_HOURS))
     run_id = in_rome(leadhand, server)
-    accept = {"Accept": "text/event-stream"}
-    streams = [
-        urllib.request.urlopen(urllib.request.Request(f"{server.url}/api/runs/{run_id}/events", headers=accept))
-        for _ in range(5)
-    ]
+    streams = [urllib.request.urlopen(f"{server.url}/api/runs/{run_id}/events/stream") for _ in range(5)]
     for stream in streams:
         assert stream.readline() == b"retry: 2000\n"
 

@@ -180,10 +180,10 @@ class Served:
         self, run_id: str, *, headers: dict[str, str] | None = None, **params: Any
     ) -> contextlib.AbstractAsyncContextManager[AsyncIterator[Streamed]]:
         """The stream of a run's events."""
-        return streamed(self.door.http, f"/api/runs/{run_id}/events", headers=headers or {}, params=params)
+        return streamed(self.door.http, f"/api/runs/{run_id}/events/stream", headers=headers or {}, params=params)
 
     def watch_view(
         self, run_id: str, *, headers: dict[str, str] | None = None, **params: Any
     ) -> contextlib.AbstractAsyncContextManager[AsyncIterator[Streamed]]:
         """The stream of a run's view."""
-        return streamed(self.door.http, f"/api/runs/{run_id}/view", headers=headers or {}, params=params)
+        return streamed(self.door.http, f"/api/runs/{run_id}/view/stream", headers=headers or {}, params=params)

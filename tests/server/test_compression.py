@@ -47,6 +47,6 @@ async def test_files_of_the_console_are_compressed_and_kept(open_door: OpenDoor,
 async def test_a_stream_is_not_compressed(api: Door) -> None:
     run_id = await api.started("measure Paris")
     await api.over(run_id)
-    stream = await api.get(f"/api/runs/{run_id}/events", headers={**GZIP, "accept": "text/event-stream"})
+    stream = await api.get(f"/api/runs/{run_id}/events/stream", headers=GZIP)
     assert "content-encoding" not in stream.headers
     assert "event: end" in stream.text

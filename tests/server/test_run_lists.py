@@ -120,7 +120,7 @@ async def test_runs_are_named_tagged_and_found_by_their_tags(api: Door) -> None:
     assert (line["name"], line["tags"]) == ("Nightly", {"team": "data", "env": "prod"})
 
     following = {"request": "measure Paris", "name": "Again", "tags": {"env": "test"}}
-    run = (await api.post(f"/api/runs/{line['run_id']}/follow_up", following)).json()
+    run = (await api.post(f"/api/runs/{line['run_id']}/follow-up", following)).json()
     assert (run["name"], run["tags"]) == ("Again", {"team": "data", "env": "test"})
 
 

@@ -95,9 +95,8 @@ async def test_an_idempotency_key_finds_no_run_of_another_key(keys: Keys) -> Non
 
 async def test_a_stream_of_another_key_s_run_is_not_opened(keys: Keys) -> None:
     run_id = await keys.started("runner", "measure Paris")
-    for path in ("events", "view"):
-        headers = {"accept": "text/event-stream", **keys.header("stranger")}
-        refused = await keys.door.get(f"/api/runs/{run_id}/{path}", headers=headers)
+    for path in ("events/stream", "view/stream"):
+        refused = await keys.get("stranger", f"/api/runs/{run_id}/{path}")
         assert (refused.status_code, refused.json()["code"]) == (404, "no_such_run")
 
 

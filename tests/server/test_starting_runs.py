@@ -92,8 +92,8 @@ async def test_the_same_key_of_two_principals_makes_two_runs(api: Door) -> None:
     assert len(runs) == 3
 
 
-@pytest.mark.parametrize("keys", [[""], ["x" * 256], ["tab\there"], ["one", "two"]])
-async def test_a_key_that_is_none_or_two_keys_are_refused(api: Door, keys: list[str]) -> None:
+@pytest.mark.parametrize("keys", [[""], ["x" * 256], ["tab\there"]])
+async def test_a_key_that_is_not_one_is_refused(api: Door, keys: list[str]) -> None:
     headers = [("idempotency-key", key) for key in keys]
     refused = await api.post("/api/runs", {"request": "measure Paris"}, headers=headers)
 
@@ -209,7 +209,7 @@ async def test_a_run_has_the_priority_that_is_asked_for(api: Door) -> None:
     assert (await api.over(run_id))["priority"] == -3
     started = (await api.events(run_id))[0]
     assert started["definition"]["priority"] == -3
-    again = await api.post(f"/api/runs/{run_id}/follow_up", {"request": "measure Lyon", "priority": 4})
+    again = await api.post(f"/api/runs/{run_id}/follow-up", {"request": "measure Lyon", "priority": 4})
     assert (await api.over(again.json()["run_id"]))["priority"] == 4
     for wrong in (101, -101, 1.5, "1", True):
         assert (await api.post("/api/runs", {"request": "measure Paris", "priority": wrong})).status_code == 422
@@ -228,6 +228,6 @@ async def test_a_run_searches_only_the_documents_of_the_server_if_it_has_some(
     assert started.status_code == 202
     run_id = started.json()["run_id"]
     await with_documents.over(run_id)
-    followed = await with_documents.post(f"/api/runs/{run_id}/follow_up", {"request": "measure Lyon"})
+    followed = await with_documents.post(f"/api/runs/{run_id}/follow-up", {"request": "measure Lyon"})
     for each in (run_id, followed.json()["run_id"]):
         assert (await with_documents.events(each))[0]["definition"]["only_documents"]

@@ -31,7 +31,6 @@ from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
 from leadhand.server.live.drafts import Drafts
 from leadhand.server.live.feeds import Feeds
-from leadhand.server.live.pages import Pages
 from leadhand.server.problems import Problem, unconfirmed
 from leadhand.server.rates import Active, Rates
 from leadhand.server.schemas import ToolError
@@ -63,8 +62,6 @@ class Service:
         self.started_at = datetime.now(UTC)
         self.driver = Driver(runtime)
         self.upkeep = Upkeep(runtime, kept)
-        self.documents = Pages()
-        """The documents of finished runs that were asked for last, by their ETag and when the run was created."""
         self._noting: set[asyncio.Task[None]] = set()
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By name, for requests to this server that take turns."""

@@ -14,7 +14,6 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.types import Scope
 
 from leadhand.core.errors import ConfigurationError
 
@@ -90,7 +89,6 @@ class Server(uvicorn.Server):
             )
         )
         self._app = app
-        app.state.cut = self.cut
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.service.hang_up()
@@ -113,12 +111,6 @@ class Server(uvicorn.Server):
         """Close every connection, as if its client had disconnected."""
         for connection in list(self.server_state.connections):
             _abort(connection)
-
-    def cut(self, scope: Scope) -> None:
-        """Close a client's connection immediately; data in transit is lost."""
-        for connection in list(self.server_state.connections):
-            if getattr(connection, "client", None) == scope.get("client"):
-                _abort(connection)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -22,7 +22,16 @@ from leadhand.core.state import RunState
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import conflicts, invalid, responses, unconfirmed
-from leadhand.server.routes.dependencies import CallersTrace, RunId, Runner, RunnerReader, TheAccess, TheService, Words
+from leadhand.server.routes.dependencies import (
+    CallersTrace,
+    IdempotencyKey,
+    RunId,
+    Runner,
+    RunnerReader,
+    TheAccess,
+    TheService,
+    Words,
+)
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body, FollowUp, WholeRunLimits, check_ceilings, loosens, most_of
 
@@ -276,7 +285,7 @@ async def fork_run(
     return await service.runtime.document(state.run_id)
 
 
-@router.post("/follow_up", status_code=202)
+@router.post("/follow-up", status_code=202)
 async def follow_up_run(
     run_id: RunId,
     service: TheService,
@@ -285,6 +294,7 @@ async def follow_up_run(
     body: FollowUp,
     response: Response,
     trace: CallersTrace,
+    idempotency_key: IdempotencyKey = None,
 ) -> RunDocument:
     """Start a run that follows up this one, which must have ended: with its flow, options, models and limits.
 
@@ -294,7 +304,10 @@ async def follow_up_run(
     with conflicts():
         earlier = await load_earlier(service.runtime, run_id)
     submission, asked = service.asked_to_follow(body, earlier, principal)
+    key = idempotency_key and f"{run_id} {idempotency_key}"
     async with service.starting(access.rates, principal):
-        state, _ = await service.start(submission, asked, principal, None, follows=earlier, traceparent=trace)
+        state, again = await service.start(submission, asked, principal, key, follows=earlier, traceparent=trace)
     response.headers["location"] = f"/api/runs/{state.run_id}"
+    if again:
+        response.headers["idempotency-replayed"] = "true"
     return await service.runtime.document(state.run_id)

@@ -22,10 +22,18 @@ from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports.runs import RunSort
 from leadhand.server.access import Access, Principal, require
 from leadhand.server.contract import Route
-from leadhand.server.live.pages import Chunk
-from leadhand.server.live.waits import until_rest
+from leadhand.server.live.streams import until_rest
 from leadhand.server.problems import Problem, invalid, responses
-from leadhand.server.routes.dependencies import CallersTrace, Reader, RunId, Runner, TheAccess, TheService, WaitSeconds
+from leadhand.server.routes.dependencies import (
+    CallersTrace,
+    IdempotencyKey,
+    Reader,
+    RunId,
+    Runner,
+    TheAccess,
+    TheService,
+    WaitSeconds,
+)
 from leadhand.server.schemas import RunAnswer, RunsPage
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body, Submission, asked_for, loosens, of_worker
@@ -66,9 +74,7 @@ async def start_run(
     principal: Runner,
     response: Response,
     trace: CallersTrace,
-    idempotency_key: Annotated[
-        str | None, Header(description="A second request with the same key and body returns the same run.")
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
     wait: WaitSeconds = 0,
 ) -> RunDocument:
     """Start a run. The server executes it in the background, and the next server continues it after a restart."""
@@ -178,11 +184,6 @@ async def get_run(
     settled = service.runtime.cluster is None or listing.status in ENDED  # what a run waits for is not in its log
     if settled and tag in [each.strip() for each in if_none_match.split(",")]:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"etag": tag})
-    if listing.status in ENDED:  # it changes rarely, and takes a second to build for a run of 1,000 subtasks
-        # The id of a deleted run can be used again.
-        key = tag, listing.created_at
-        (page,) = await service.documents.of(key, lambda: _encoded(service, run_id))
-        return Response(page.data, media_type="application/json", headers={"etag": tag})
     document = await service.runtime.document(run_id)
     response.headers["etag"] = _tag(run_id, document.last_seq, document.owner, document.followed_by)
     return document
@@ -195,11 +196,6 @@ async def get_answer(
     """The answer of a run and its evidence, without the rest of its document."""
     await _wait(service, access, principal, run_id, wait)
     return RunAnswer.of(await service.runtime.document(run_id))
-
-
-async def _encoded(service: Service, run_id: str) -> list[Chunk]:
-    document = await service.runtime.document(run_id)
-    return [Chunk(document.last_seq, document.model_dump_json(by_alias=True).encode())]
 
 
 def _tag(*parts: Any) -> str:
