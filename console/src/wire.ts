@@ -1729,7 +1729,6 @@ export interface components {
       readonly fingerprint: string;
       readonly flows: readonly string[];
       readonly import_path: string;
-      readonly last_error: components["schemas"]["ToolError"] | null;
       readonly name: string;
       readonly parallel?: boolean;
       readonly parameters: {
@@ -1741,13 +1740,6 @@ export interface components {
       readonly timeout_s: number;
       readonly toolset: string;
       readonly version?: string;
-    };
-    readonly ToolError: {
-      readonly at: string;
-      readonly class: components["schemas"]["FailureClass"];
-      readonly message: string;
-      readonly run_id: string | null;
-      readonly type: string;
     };
     readonly ToolMessage: {
       readonly call_id: string;
@@ -1915,7 +1907,6 @@ export interface components {
       readonly path: string;
       readonly problem: string | null;
       readonly run_id: string | null;
-      readonly runs: readonly string[];
       /** @enum {string} */
       readonly source: "project" | "generated";
       readonly text: string;
@@ -2138,7 +2129,6 @@ export type ToolCall = components["schemas"]["ToolCall"];
 export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
 export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
 export type ToolDocument = components["schemas"]["ToolDocument"];
-export type ToolError = components["schemas"]["ToolError"];
 export type ToolMessage = components["schemas"]["ToolMessage"];
 export type ToolsList = components["schemas"]["ToolsList"];
 export type ToolSpec = components["schemas"]["ToolSpec"];

@@ -128,17 +128,6 @@ async def test_who_may_read_all_runs_reads_them_and_steers_none(keys: Keys) -> N
     assert (await keys.post("admin", f"/api/runs/{run_id}/cancel", {})).status_code == 202
 
 
-async def test_what_a_tool_failed_with_in_a_run_of_another_key_is_not_told(keys: Keys) -> None:
-    run_id = await keys.started("runner", "measure Oslo")
-    await keys.rests(run_id, "failed")
-
-    async def told(who: str) -> Any:
-        return (await keys.get(who, "/api/tools/measure")).json()["last_error"]
-
-    await keys.door.seen(lambda: told("auditor"), lambda error: error is not None)
-    assert await told("stranger") is None
-
-
 async def test_two_keys_in_use_never_have_one_name(keys: Keys) -> None:
     store = in_database(keys.door.runtime.store)
     for taken in ("runner", user()):

@@ -27,7 +27,6 @@ from leadhand.server.event_shapes import EventWords
 from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
-from leadhand.server.prefix import Prefix
 from leadhand.server.problems import LARGEST_BODY, ProblemDetails, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.routes import (
@@ -101,7 +100,6 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
                 await host.aclose()
             await deliverer.aclose()
             await service.upkeep.aclose()
-            await service.aclose()
             service.hang_up()
             service.drafts.close()
 
@@ -111,7 +109,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     app.state.metrics = counted
     app.state.local = doors.local
     app.state.console = console is not None
-    add_console(app, console)
+    add_console(app, console, doors.prefix)
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=LARGEST_BODY)  # behind the guard's own refusal
     if doors.origins:
         app.add_middleware(
@@ -121,10 +119,8 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
             allow_headers=["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"],
             expose_headers=["etag", "location", "retry-after", "idempotency-replayed"],
         )
-    app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins)
+    app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins, prefix=doors.prefix)
     app.add_middleware(AccessLog, on_request=counted.http)
-    if doors.prefix:
-        app.add_middleware(Prefix, prefix=doors.prefix)
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)  # last, since the others read what is sent
     app.openapi = partial(_document_of, doors)
     return app
@@ -172,10 +168,8 @@ def _routes() -> Sequence[BaseRoute]:
 
 
 def _document_of(doors: Doors) -> dict[str, Any]:
-    """The OpenAPI document of a server: where it is, and whether it needs a key."""
+    """The OpenAPI document of a server: it says whether it needs a key."""
     document = dict(_document())
-    if doors.prefix:
-        document["servers"] = [{"url": doors.prefix}]
     if not doors.key_needed:
         document["paths"] = {
             path: {

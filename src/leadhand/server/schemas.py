@@ -11,7 +11,7 @@ from leadhand.app.document.outcome import EvidencePart
 from leadhand.app.document.shapes import ApprovalCard, RunDocument, RunLine
 from leadhand.app.steering.access import KeyCeilings, Scope
 from leadhand.app.workers.generated import WorkerDocument
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import Failure
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Source, ToolSpec
 from leadhand.core.value import Json, Moment, unset
@@ -55,20 +55,9 @@ class ApprovalsList(Document):
     next_cursor: str | None
 
 
-class ToolError(Document):
-    """The last failure of a tool."""
-
-    at: Moment
-    run_id: str | None
-    message: str
-    type: str
-    class_: FailureClass = Field(alias="class")
-
-
 class ToolDocument(ToolSpec):
     """A tool: its description, the JSON schema of its arguments, and its effect."""
 
-    last_error: ToolError | None
     flows: tuple[str, ...] = Field(
         (), description="The flows whose runs have this tool. Empty: runs of every flow have it."
     )
