@@ -86,7 +86,6 @@ export interface components {
       readonly expires_at: string | null;
       readonly hook?: string;
       readonly hook_reason?: string;
-      readonly id: string;
       /** @enum {string} */
       readonly kind: "call" | "effect" | "plan";
       readonly name: string;
@@ -1059,6 +1058,31 @@ export interface components {
       readonly status: components["schemas"]["RunStatus"];
       readonly value: unknown;
     };
+    readonly RunApproval: {
+      readonly approval_id: string;
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly asked_at: string | null;
+      readonly asked_for: string;
+      readonly attempt: string;
+      readonly by: string;
+      readonly by_hand: boolean;
+      readonly call_id: string;
+      readonly edited?: boolean;
+      readonly effect: components["schemas"]["Effect"];
+      readonly expires_at: string | null;
+      readonly hook?: string;
+      readonly hook_reason?: string;
+      /** @enum {string} */
+      readonly kind: "call" | "effect" | "plan";
+      readonly origins: {
+        readonly [key: string]: string;
+      };
+      readonly reason: string;
+      readonly status: components["schemas"]["ApprovalStatus"];
+      readonly tool: string;
+    };
     readonly RunChanged: {
       readonly at: string;
       readonly by: string;
@@ -1144,7 +1168,7 @@ export interface components {
     };
     readonly RunDocument: {
       readonly answer: string | null;
-      readonly approvals: readonly components["schemas"]["Approval"][];
+      readonly approvals: readonly components["schemas"]["RunApproval"][];
       readonly approve_plan: boolean;
       readonly artifacts: readonly components["schemas"]["ArtifactLine"][];
       readonly calls: number;
@@ -2077,6 +2101,7 @@ export type RetryBody = components["schemas"]["RetryBody"];
 export type Review = components["schemas"]["Review"];
 export type ReviewPart = components["schemas"]["ReviewPart"];
 export type RunAnswer = components["schemas"]["RunAnswer"];
+export type RunApproval = components["schemas"]["RunApproval"];
 export type RunChanged = components["schemas"]["RunChanged"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];

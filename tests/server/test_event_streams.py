@@ -197,7 +197,7 @@ async def test_a_run_that_waits_for_people_keeps_its_streams_open(served: Served
     async with served.watch(run_id) as stream:
         await first(stream, "message", type="run_status_set", status="waiting")
         (card,) = await served.door.asked(run_id)
-        await served.door.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
+        await served.door.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})
         assert (await rest(stream))[-1].data["status"] == "succeeded"
 
 

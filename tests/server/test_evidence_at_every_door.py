@@ -204,7 +204,11 @@ async def test_the_actions_of_an_outcome_are_those_that_the_routes_accept(open_d
     api = await open_door(home=api.runtime.settings.home / "other", approve="ask")
     (card,) = await api.asked(await api.started("pay Ann"))
     (action,) = (await api.run(card["run_id"]))["outcome"]["actions"]
-    assert (action["action"], action["args"], action["primary"]) == ("approve", {"approval_id": card["id"]}, True)
+    assert (action["action"], action["args"], action["primary"]) == (
+        "approve",
+        {"approval_id": card["approval_id"]},
+        True,
+    )
 
     limited = await api.post("/api/runs?wait=60", {"request": "measure Paris", "limits": {"max_requests": 1}})
     first = limited.json()["outcome"]["actions"][0]

@@ -40,6 +40,16 @@ async def test_requests_of_a_key_are_counted(open_door: OpenDoor) -> None:
         assert (await api.get("/api/runs")).status_code == 200
 
 
+async def test_every_response_to_a_key_says_how_many_requests_are_left(open_door: OpenDoor) -> None:
+    api = await limited(open_door, requests_a_minute=3)
+    ann = await api.key("ann")
+    for left in (2, 1, 0):
+        answer = await api.get("/api/runs/run_x", headers=ann)
+        assert answer.headers["ratelimit-policy"] == '"requests";q=3;w=60'
+        assert answer.headers["ratelimit"].startswith(f'"requests";r={left};t=')
+    assert "ratelimit" not in (await api.get("/api/runs")).headers
+
+
 async def test_new_runs_of_a_key_are_counted_and_a_fork_is_one(open_door: OpenDoor) -> None:
     api = await limited(open_door, runs_a_minute=2)
     ann = await api.key("ann")

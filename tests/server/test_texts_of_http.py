@@ -48,7 +48,6 @@ async def refusals(api: Door, open_door: OpenDoor, home: Path, office: Office) -
         await api.get("/nowhere"),
         await api.http.delete("/api/runs"),
         await api.post("/api/runs", {}),
-        await api.post("/api/runs", {"request": "x", "flow": "none"}),
         await api.get("/api/runs/run_x"),
         await api.get(f"/api/runs/{bad}/events"),
         await api.http.delete(f"/api/runs/{driven}"),

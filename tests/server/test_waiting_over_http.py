@@ -39,7 +39,7 @@ async def test_waiting_ends_when_people_are_asked_and_not_before_the_run_goes_on
     assert asked["status"] == "waiting"
     (question,) = (await api.get("/api/approvals")).json()["approvals"]
 
-    await api.post(f"/api/approvals/{question['id']}", {"decision": "approve"})
+    await api.post(f"/api/approvals/{question['approval_id']}", {"decision": "approve"})
     answered = (await api.get(f"/api/runs/{asked['run_id']}?wait=60")).json()
 
     assert answered["status"] == "succeeded"

@@ -125,7 +125,7 @@ export class RunStore {
 
   /** Remove an approval that was answered here, without waiting for its event. */
   removeCard(cardId: string): void {
-    this.cards.value = this.cards.value.filter((card) => card.id !== cardId);
+    this.cards.value = this.cards.value.filter((card) => card.approval_id !== cardId);
     this.#scheduleFetch();
     this.#fastPolls = FAST_POLLS;
   }

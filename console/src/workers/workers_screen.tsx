@@ -118,7 +118,7 @@ function WorkerFacts({ worker }: { worker: WorkerDocument }) {
       </Fact>
       {worker.run_id && (
         <Fact name="Generated">
-          by {worker.made_by ?? "a worker"} in {" "}
+          by {worker.made_by ?? "a worker"} in{" "}
           <a href={`/runs/${encodeURIComponent(worker.run_id)}`}>{worker.run_id}</a>
         </Fact>
       )}

@@ -68,7 +68,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 begun = True
                 headers = MutableHeaders(scope=message)
-                for name, value in SECURITY.items():
+                for name, value in (SECURITY | scope.get("state", {}).get("limits", {})).items():
                     headers.setdefault(name, value)
                 headers.setdefault("content-security-policy", POLICY)
                 headers.setdefault("cache-control", _caching(path_of(scope), message["status"]))

@@ -20,7 +20,7 @@ from leadhand.server.problems import no_such, responses, unconfirmed
 from leadhand.server.routes.dependencies import Reader, Runner, TheService
 from leadhand.server.schemas import ToolDocument, ToolsList, ToolTrial, TrialData
 from leadhand.server.service import Service
-from leadhand.server.start_request import OFFLINE, Body
+from leadhand.server.start_request import Body
 
 router = APIRouter(route_class=Route, prefix="/api", tags=["tools"])
 Name = Annotated[str, Path(description="The tool's name.", examples=["weather_tool"], max_length=200)]
@@ -59,7 +59,7 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
         raise unconfirmed(f"{name} has an irreversible effect", 'Send "confirmed": true to call it anyway.')
     if settings.offline and body.offline is False:
         raise UsageError(
-            OFFLINE,
+            "this server runs offline and calls no service",
             'Leave out "offline", or start the server without --offline.',
         )
     offline = settings.offline or bool(body.offline)
