@@ -65,7 +65,11 @@ export const startRun = (run: Submission, key: string) =>
   send<RunDocument>("POST", "/api/runs", run, { "Idempotency-Key": key });
 export const getRuns = (filter: RunFilter = {}, options?: RequestOptions) =>
   get<RunsPage>(`/api/runs${queryOf({ ...filter })}`, options);
-export const getRun = (runId: string) => get<RunDocument>(pathOf(runId));
+/** A run with the parts of its document that the console shows. */
+export const getRun = (runId: string) =>
+  get<RunDocument>(
+    pathOf(runId, queryOf({ include: ["steps", "work_orders", "claims", "task"] })),
+  );
 /** What the run screen shows, as of now. */
 export const getView = (runId: string) => get<View>(pathOf(runId, "view"));
 export const getEvents = (
@@ -199,7 +203,7 @@ export async function getArtifact(
 }
 
 function pathOf(runId: string, rest = ""): string {
-  return `/api/runs/${encodeURIComponent(runId)}${rest && `/${rest}`}`;
+  return `/api/runs/${encodeURIComponent(runId)}${/^\?|^$/.test(rest) ? rest : `/${rest}`}`;
 }
 
 /** Return a query string of the values that are set; "" without any. */

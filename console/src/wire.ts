@@ -1170,10 +1170,10 @@ export interface components {
       readonly answer: string | null;
       readonly approvals: readonly components["schemas"]["RunApproval"][];
       readonly approve_plan: boolean;
-      readonly artifacts: readonly components["schemas"]["ArtifactLine"][];
+      readonly artifacts?: readonly components["schemas"]["ArtifactLine"][];
       readonly calls: number;
-      readonly claims: readonly components["schemas"]["Claim"][];
-      readonly context_store: components["schemas"]["ContextStore"];
+      readonly claims?: readonly components["schemas"]["Claim"][];
+      readonly context_store?: components["schemas"]["ContextStore"];
       readonly created_at: string;
       readonly detached: boolean;
       readonly done: readonly components["schemas"]["DoneCall"][];
@@ -1213,20 +1213,20 @@ export interface components {
       readonly sample: boolean;
       readonly sources: readonly components["schemas"]["CitedSource"][];
       readonly status: components["schemas"]["RunStatus"];
-      readonly steps: readonly components["schemas"]["StepLine"][];
+      readonly steps?: readonly components["schemas"]["StepLine"][];
       readonly tags: {
         readonly [key: string]: string;
       };
-      readonly task: components["schemas"]["Task"] | null;
-      readonly todos: readonly components["schemas"]["Todo"][];
+      readonly task?: components["schemas"]["Task"] | null;
+      readonly todos?: readonly components["schemas"]["Todo"][];
       readonly tools: readonly string[];
       readonly trace_id: string;
       readonly usage: components["schemas"]["RunUsage"];
       readonly value: unknown;
       readonly waits_for: string;
-      readonly work_orders: readonly components["schemas"]["WorkOrder"][];
-      readonly work_state: components["schemas"]["WorkState"] | null;
-      readonly work_states: readonly components["schemas"]["WorkState"][];
+      readonly work_orders?: readonly components["schemas"]["WorkOrder"][];
+      readonly work_state?: components["schemas"]["WorkState"] | null;
+      readonly work_states?: readonly components["schemas"]["WorkState"][];
     };
     readonly RunFinished: {
       readonly answer: string;

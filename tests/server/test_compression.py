@@ -14,7 +14,7 @@ PLAIN = {"accept-encoding": "identity"}
 async def test_documents_are_compressed_and_small_ones_are_not(api: Door) -> None:
     run_id = await api.started("measure Paris")
     await api.over(run_id)
-    url = f"/api/runs/{run_id}"
+    url = f"/api/runs/{run_id}?include=steps&include=context_store"
 
     packed, plain = await api.get(url, headers=GZIP), await api.get(url, headers=PLAIN)
     assert packed.headers["content-encoding"] == "gzip"

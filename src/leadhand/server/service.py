@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -31,6 +31,7 @@ from leadhand.server.live.drafts import Drafts
 from leadhand.server.live.feeds import Feeds
 from leadhand.server.problems import Problem, unconfirmed
 from leadhand.server.rates import Active, Rates
+from leadhand.server.schemas import RunDocument, RunPart
 from leadhand.server.start_request import FollowUp, Submission, asked_for, followed_up, most_of, once
 from leadhand.server.upkeep import Upkeep
 from leadhand.server.workers import Workers
@@ -66,6 +67,10 @@ class Service:
     def hang_up(self) -> None:
         """End the streams and the requests that wait, since the server ends."""
         self.feeds.close()
+
+    async def document(self, run_id: str, include: Collection[RunPart] = ()) -> RunDocument:
+        """Return the document of a run, with these parts. Raises NoSuchRun."""
+        return RunDocument.of(await self.runtime.document(run_id), include)
 
     # --- starting and driving ------------------------------------------------------------------------------------
 
