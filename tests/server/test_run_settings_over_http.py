@@ -8,7 +8,8 @@ REQUEST = "What is the weather in Paris tomorrow?"
 
 
 async def started(api: Any, **body: Any) -> Any:
-    return (await api.post("/api/runs", {"request": REQUEST, **body}, params={"wait": 20, "include": "work_orders"})).json()
+    params = {"wait": 20, "include": "work_orders"}
+    return (await api.post("/api/runs", {"request": REQUEST, **body}, params=params)).json()
 
 
 async def test_a_plan_waits_for_approval_and_is_then_carried_out(open_door: Any) -> None:

@@ -46,7 +46,12 @@ def _without_default(schema: dict[str, Any]) -> None:
 _OPTIONAL: dict[str, Any] = {
     name: (
         field.annotation,
-        Field(default=_LEFT_OUT, exclude_if=_is_left_out, description=field.description, json_schema_extra=_without_default),
+        Field(
+            default=_LEFT_OUT,
+            exclude_if=_is_left_out,
+            description=field.description,
+            json_schema_extra=_without_default,
+        ),
     )
     for name, field in shapes.RunDocument.model_fields.items()
     if name in PARTS
