@@ -96,10 +96,7 @@ class Client:
     @classmethod
     async def open(cls, port: int, run_id: str, after: int) -> Client:
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=READ_AT_ONCE)
-        writer.write(
-            f"GET /api/runs/{run_id}/events?after={after} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-            "Accept: text/event-stream\r\n\r\n".encode()
-        )
+        writer.write(f"GET /api/runs/{run_id}/events/stream?after={after} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         await reader.readuntil(b"retry: 2000\n")
         return cls(reader, writer)
 

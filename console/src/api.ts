@@ -65,7 +65,11 @@ export const startRun = (run: Submission, key: string) =>
   send<RunDocument>("POST", "/api/runs", run, { "Idempotency-Key": key });
 export const getRuns = (filter: RunFilter = {}, options?: RequestOptions) =>
   get<RunsPage>(`/api/runs${queryOf({ ...filter })}`, options);
-export const getRun = (runId: string) => get<RunDocument>(pathOf(runId));
+/** A run with the parts of its document that the console shows. */
+export const getRun = (runId: string) =>
+  get<RunDocument>(
+    pathOf(runId, queryOf({ include: ["steps", "work_orders", "claims", "task"] })),
+  );
 /** What the run screen shows, as of now. */
 export const getView = (runId: string) => get<View>(pathOf(runId, "view"));
 export const getEvents = (
@@ -80,7 +84,7 @@ export const getPayload = (
   digest: string,
   event: { run_id: string; seq: number },
   options?: RequestOptions,
-) => get<Json>(`/api/payloads/${encodeURIComponent(digest)}${queryOf(event)}`, options);
+) => get<Json>(pathOf(event.run_id, `events/${event.seq}/payloads/${digest}`), options);
 
 /** Return the path of a run as a file. */
 export const exportPath = (runId: string, format: "jsonl" | "html") =>
@@ -129,7 +133,7 @@ export const deleteRun = (runId: string) => send<void>("DELETE", pathOf(runId));
 
 /** Start a new run that follows up one that is over; return its document. The same `key` twice starts one run. */
 export const followUp = (runId: string, body: FollowUp, key: string) =>
-  send<RunDocument>("POST", pathOf(runId, "follow_up"), body, { "Idempotency-Key": key });
+  send<RunDocument>("POST", pathOf(runId, "follow-up"), body, { "Idempotency-Key": key });
 
 const approvals = (query: string, options?: RequestOptions) =>
   get<{ readonly approvals: readonly ApprovalCard[] }>(`/api/approvals${query}`, options);
@@ -199,7 +203,7 @@ export async function getArtifact(
 }
 
 function pathOf(runId: string, rest = ""): string {
-  return `/api/runs/${encodeURIComponent(runId)}${rest && `/${rest}`}`;
+  return `/api/runs/${encodeURIComponent(runId)}${/^\?|^$/.test(rest) ? rest : `/${rest}`}`;
 }
 
 /** Return a query string of the values that are set; "" without any. */

@@ -54,7 +54,7 @@ export function follow(runId: string, after: number, handlers: Handlers): Follow
   function open(): void {
     disconnect();
     const opened = new EventSource(
-      addressOf(`/api/runs/${encodeURIComponent(runId)}/view?after=${last}`),
+      addressOf(`/api/runs/${encodeURIComponent(runId)}/view/stream?after=${last}`),
     );
     source = opened;
     opened.onopen = () => {

@@ -67,7 +67,7 @@ function followRun(after = 0) {
 
 Deno.test("each change after the given event arrives once and in order", () => {
   const run = followRun(3);
-  assert.equal(run.current().url, "/api/runs/run_1/view?after=3");
+  assert.equal(run.current().url, "/api/runs/run_1/view/stream?after=3");
   run.current().onopen?.();
   for (const seq of [3, 4, 5, 5, 4, 6]) run.current().send({ seq });
   assert.deepEqual(run.calls.filter((call) => call.startsWith("change")), [

@@ -86,7 +86,6 @@ export interface components {
       readonly expires_at: string | null;
       readonly hook?: string;
       readonly hook_reason?: string;
-      readonly id: string;
       /** @enum {string} */
       readonly kind: "call" | "effect" | "plan";
       readonly name: string;
@@ -1059,6 +1058,31 @@ export interface components {
       readonly status: components["schemas"]["RunStatus"];
       readonly value: unknown;
     };
+    readonly RunApproval: {
+      readonly approval_id: string;
+      readonly args: {
+        readonly [key: string]: unknown;
+      };
+      readonly asked_at: string | null;
+      readonly asked_for: string;
+      readonly attempt: string;
+      readonly by: string;
+      readonly by_hand: boolean;
+      readonly call_id: string;
+      readonly edited?: boolean;
+      readonly effect: components["schemas"]["Effect"];
+      readonly expires_at: string | null;
+      readonly hook?: string;
+      readonly hook_reason?: string;
+      /** @enum {string} */
+      readonly kind: "call" | "effect" | "plan";
+      readonly origins: {
+        readonly [key: string]: string;
+      };
+      readonly reason: string;
+      readonly status: components["schemas"]["ApprovalStatus"];
+      readonly tool: string;
+    };
     readonly RunChanged: {
       readonly at: string;
       readonly by: string;
@@ -1144,12 +1168,12 @@ export interface components {
     };
     readonly RunDocument: {
       readonly answer: string | null;
-      readonly approvals: readonly components["schemas"]["Approval"][];
+      readonly approvals: readonly components["schemas"]["RunApproval"][];
       readonly approve_plan: boolean;
-      readonly artifacts: readonly components["schemas"]["ArtifactLine"][];
+      readonly artifacts?: readonly components["schemas"]["ArtifactLine"][];
       readonly calls: number;
-      readonly claims: readonly components["schemas"]["Claim"][];
-      readonly context_store: components["schemas"]["ContextStore"];
+      readonly claims?: readonly components["schemas"]["Claim"][];
+      readonly context_store?: components["schemas"]["ContextStore"];
       readonly created_at: string;
       readonly detached: boolean;
       readonly done: readonly components["schemas"]["DoneCall"][];
@@ -1189,20 +1213,20 @@ export interface components {
       readonly sample: boolean;
       readonly sources: readonly components["schemas"]["CitedSource"][];
       readonly status: components["schemas"]["RunStatus"];
-      readonly steps: readonly components["schemas"]["StepLine"][];
+      readonly steps?: readonly components["schemas"]["StepLine"][];
       readonly tags: {
         readonly [key: string]: string;
       };
-      readonly task: components["schemas"]["Task"] | null;
-      readonly todos: readonly components["schemas"]["Todo"][];
+      readonly task?: components["schemas"]["Task"] | null;
+      readonly todos?: readonly components["schemas"]["Todo"][];
       readonly tools: readonly string[];
       readonly trace_id: string;
       readonly usage: components["schemas"]["RunUsage"];
       readonly value: unknown;
       readonly waits_for: string;
-      readonly work_orders: readonly components["schemas"]["WorkOrder"][];
-      readonly work_state: components["schemas"]["WorkState"] | null;
-      readonly work_states: readonly components["schemas"]["WorkState"][];
+      readonly work_orders?: readonly components["schemas"]["WorkOrder"][];
+      readonly work_state?: components["schemas"]["WorkState"] | null;
+      readonly work_states?: readonly components["schemas"]["WorkState"][];
     };
     readonly RunFinished: {
       readonly answer: string;
@@ -1729,7 +1753,6 @@ export interface components {
       readonly fingerprint: string;
       readonly flows: readonly string[];
       readonly import_path: string;
-      readonly last_error: components["schemas"]["ToolError"] | null;
       readonly name: string;
       readonly parallel?: boolean;
       readonly parameters: {
@@ -1741,13 +1764,6 @@ export interface components {
       readonly timeout_s: number;
       readonly toolset: string;
       readonly version?: string;
-    };
-    readonly ToolError: {
-      readonly at: string;
-      readonly class: components["schemas"]["FailureClass"];
-      readonly message: string;
-      readonly run_id: string | null;
-      readonly type: string;
     };
     readonly ToolMessage: {
       readonly call_id: string;
@@ -1915,7 +1931,6 @@ export interface components {
       readonly path: string;
       readonly problem: string | null;
       readonly run_id: string | null;
-      readonly runs: readonly string[];
       /** @enum {string} */
       readonly source: "project" | "generated";
       readonly text: string;
@@ -2086,6 +2101,7 @@ export type RetryBody = components["schemas"]["RetryBody"];
 export type Review = components["schemas"]["Review"];
 export type ReviewPart = components["schemas"]["ReviewPart"];
 export type RunAnswer = components["schemas"]["RunAnswer"];
+export type RunApproval = components["schemas"]["RunApproval"];
 export type RunChanged = components["schemas"]["RunChanged"];
 export type RunClaimed = components["schemas"]["RunClaimed"];
 export type RunDefinition = components["schemas"]["RunDefinition"];
@@ -2138,7 +2154,6 @@ export type ToolCall = components["schemas"]["ToolCall"];
 export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
 export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
 export type ToolDocument = components["schemas"]["ToolDocument"];
-export type ToolError = components["schemas"]["ToolError"];
 export type ToolMessage = components["schemas"]["ToolMessage"];
 export type ToolsList = components["schemas"]["ToolsList"];
 export type ToolSpec = components["schemas"]["ToolSpec"];

@@ -105,7 +105,7 @@ async def surveyed(home: Path) -> AsyncGenerator[tuple[Served, str]]:
             run_id = await served.started(REQUEST)
             (approval,) = await served.open_approvals(run_id)
             reason = "not before all towns are known"
-            await served.post(f"/api/approvals/{approval['id']}", {"decision": "deny", "reason": reason})
+            await served.post(f"/api/approvals/{approval['approval_id']}", {"decision": "deny", "reason": reason})
             await served.finished(run_id)
             survey.reach_the_south()
             await served.post(f"/api/runs/{run_id}/retry", {})

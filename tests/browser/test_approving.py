@@ -155,10 +155,10 @@ async def test_an_approval_that_was_answered_elsewhere_shows_a_problem(
         await route.fulfill(json={"approvals": [card]})
 
     await page.route("**/api/approvals", as_it_was)
-    await served.post(f"/api/approvals/{card['id']}", {"decision": "deny"})
-    ann.watch.allow(r"\b409\b", rf"\b404\b.*{card['id']}")
+    await served.post(f"/api/approvals/{card['approval_id']}", {"decision": "deny"})
+    ann.watch.allow(r"\b409\b", rf"\b404\b.*{card['approval_id']}")
     await approve.click()
-    await expect(page.get_by_role("article").get_by_role("alert")).to_contain_text(card["id"])
+    await expect(page.get_by_role("article").get_by_role("alert")).to_contain_text(card["approval_id"])
     await page.unroute("**/api/approvals")
     await page.get_by_role("button", name="Remove from list").click()
     await expect(page.get_by_text("No open approvals.")).to_be_visible()
@@ -182,7 +182,7 @@ async def test_no_button_moves_under_the_pointer_when_approvals_come_and_go(
     await expect(cards.last).to_contain_text("Cid")
     assert await approve.bounding_box() == place
     (asked,) = await served.open_approvals(ids["Ann"])
-    await served.post(f"/api/approvals/{asked['id']}", {"decision": "deny"})  # one is answered elsewhere
+    await served.post(f"/api/approvals/{asked['approval_id']}", {"decision": "deny"})  # one is answered elsewhere
     await expect(page.get_by_role("article", name="Answered elsewhere: pay: to Ann")).to_be_visible()
     assert await approve.bounding_box() == place
 

@@ -45,7 +45,7 @@ async def test_the_texts_of_the_main_screens_are_the_golden_ones(served: Served,
     for path in ("/runs", "/runs/RUN_ID", "/approvals"):
         await page.goto(served.url + path.replace("RUN_ID", run_id))
         texts.append((f"{path} that waits", await text_of(page)))
-    await served.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
+    await served.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})
     await served.finished(run_id)
     screens = {"/runs/RUN_ID": "main", "/runs/RUN_ID?tab=order": "[role=tabpanel]"}
     screens |= {

@@ -41,7 +41,7 @@ def test_the_process_that_drives_the_run_goes_on_when_another_one_answers(leadha
     (asked,) = leadhand("approvals", "list", "--json").json
     assert asked["driven"] is True
 
-    answered = leadhand.process("approvals", "approve", asked["id"])
+    answered = leadhand.process("approvals", "approve", asked["approval_id"])
     assert answered.code == 0
     assert answered.command("runs watch") == ["runs", "watch", asked["run_id"]]
     leadhand.wait(lambda: leadhand.calls["paid Bob"], "the call")
@@ -59,21 +59,21 @@ def test_the_list_shows_all_that_is_known_of_a_call(leadhand: Any) -> None:
     listed = leadhand("approvals", "list")
 
     head, *lines = listed.out.splitlines()
-    assert head.startswith(asked["id"])
+    assert head.startswith(asked["approval_id"])
     for known in ("amount = 30", 'to = "Bob"', "once", "wo-001.0", asked["run_id"], PAY):
         assert [line for line in lines if known in line], known
     assert re.search(r"expires.* (1 h|59 min)", listed.out)
     page = leadhand("runs", "show", asked["run_id"])
-    assert page.command("approvals approve") == ["approvals", "approve", asked["id"]]
+    assert page.command("approvals approve") == ["approvals", "approve", asked["approval_id"]]
 
 
 def test_the_newest_question_comes_first_and_a_beginning_of_its_id_will_do(leadhand: Any) -> None:
     first, second = waiting(leadhand), waiting(leadhand)
     listed = leadhand("approvals", "list", "--json").json
-    assert [asked["id"] for asked in listed] == [second["id"], first["id"]]
+    assert [asked["approval_id"] for asked in listed] == [second["approval_id"], first["approval_id"]]
 
-    length = next(n for n in range(1, 9) if first["id"][:n] != second["id"][:n])
-    assert leadhand("approvals", "deny", first["id"][:length].upper()).code == 0
+    length = next(n for n in range(1, 9) if first["approval_id"][:n] != second["approval_id"][:n])
+    assert leadhand("approvals", "deny", first["approval_id"][:length].upper()).code == 0
     left = leadhand("approvals", "approve", f"{second['run_id'][:8]}:wo-001.0/t0/c0")
     assert left.code == 0, "one question is left"
 
@@ -81,7 +81,9 @@ def test_the_newest_question_comes_first_and_a_beginning_of_its_id_will_do(leadh
 def test_what_may_be_several_questions_is_answered_with_their_ids(leadhand: Any) -> None:
     first, second = waiting(leadhand), waiting(leadhand)
 
-    leadhand("approvals", "approve", f"{first['run_id'][:6]}:wo-001.0").refused(first["id"], second["id"])
+    leadhand("approvals", "approve", f"{first['run_id'][:6]}:wo-001.0").refused(
+        first["approval_id"], second["approval_id"]
+    )
     assert leadhand("approvals", "approve", f"{first['run_id']}:wo-001.0/t0/c0").code == 0
     assert leadhand("approvals", "approve", second["run_id"]).code == 0
 
@@ -89,7 +91,7 @@ def test_what_may_be_several_questions_is_answered_with_their_ids(leadhand: Any)
 def test_a_no_is_told_with_its_reason(leadhand: Any) -> None:
     asked = waiting(leadhand)
 
-    answered = leadhand("approvals", "deny", asked["id"], "--reason", "too dear")
+    answered = leadhand("approvals", "deny", asked["approval_id"], "--reason", "too dear")
     resumed = leadhand(*answered.command("runs resume"))
 
     assert resumed.code == 1
@@ -106,9 +108,9 @@ def test_a_yes_to_other_arguments_is_checked_and_made_with_those(leadhand: Any) 
         ('{"amount": NaN, "to": "Bob"}', ("JSON",)),
         ('{"amount": 3, "to": "\\ud800"}', ("UTF-8",)),
     ):
-        leadhand("approvals", "approve", asked["id"], "--args", args).refused(*fault)
+        leadhand("approvals", "approve", asked["approval_id"], "--args", args).refused(*fault)
 
-    answered = leadhand("approvals", "approve", asked["id"], "--args", '{"amount": 20, "to": "Ann"}')
+    answered = leadhand("approvals", "approve", asked["approval_id"], "--args", '{"amount": 20, "to": "Ann"}')
     resumed = leadhand(*answered.command("runs resume"))
 
     assert "paid 20 to Ann" in resumed.out
@@ -117,17 +119,17 @@ def test_a_yes_to_other_arguments_is_checked_and_made_with_those(leadhand: Any) 
 
 def test_a_question_is_answered_once(leadhand: Any) -> None:
     asked = waiting(leadhand)
-    assert leadhand("approvals", "approve", asked["id"]).code == 0
+    assert leadhand("approvals", "approve", asked["approval_id"]).code == 0
 
     for command in ("approve", "deny"):
-        leadhand("approvals", command, asked["id"]).refused(asked["id"])
+        leadhand("approvals", command, asked["approval_id"]).refused(asked["approval_id"])
 
 
 def test_one_yes_may_hold_for_the_whole_run(leadhand: Any) -> None:
     asked = waiting(leadhand, request="Pay 30 to Bob and pay 20 to Ann")
     assert len(leadhand("approvals", "list", "--json").json) == 2
 
-    answered = leadhand("approvals", "approve", asked["id"], "--always")
+    answered = leadhand("approvals", "approve", asked["approval_id"], "--always")
 
     assert leadhand("approvals", "list", "--json").json == []
     assert leadhand(*answered.command("runs resume")).code == 0
@@ -175,20 +177,22 @@ def doubtful(leadhand: Any, slow_tools: str) -> Any:
     resumed = leadhand("runs", "resume", run_id, "--tools", slow_tools)
     assert resumed.code == 4
     (asked,) = leadhand("approvals", "list", "--json").json
-    assert resumed.command("approvals settle")[2:4] == [asked["id"], "--happened"]
+    assert resumed.command("approvals settle")[2:4] == [asked["approval_id"], "--happened"]
     return asked
 
 
 def test_a_call_whose_end_nobody_saw_is_asked_about_and_its_result_given(leadhand: Any, doubtful: Any) -> None:
     listed = leadhand("approvals", "list")
-    assert doubtful["id"] in listed.out
+    assert doubtful["approval_id"] in listed.out
     assert listed.command("approvals settle")[2:4] == ["ID", "--happened,"]
     for command in ("approve", "deny"):
-        leadhand("approvals", command, doubtful["id"]).refused(f"approvals settle {doubtful['id']}", "--did-not")
-    leadhand("approvals", "settle", doubtful["id"], "--did-not", "--summary", "x").refused()
+        leadhand("approvals", command, doubtful["approval_id"]).refused(
+            f"approvals settle {doubtful['approval_id']}", "--did-not"
+        )
+    leadhand("approvals", "settle", doubtful["approval_id"], "--did-not", "--summary", "x").refused()
 
     flags = ["--happened", "--summary", "It is on the account.", "--result", '{"receipt": 7}']
-    settled = leadhand("approvals", "settle", doubtful["id"], *flags)
+    settled = leadhand("approvals", "settle", doubtful["approval_id"], *flags)
     resumed = leadhand(*settled.command("runs resume"))
 
     assert resumed.code == 0
@@ -197,7 +201,7 @@ def test_a_call_whose_end_nobody_saw_is_asked_about_and_its_result_given(leadhan
 
 
 def test_a_call_that_did_not_happen_is_made_again(leadhand: Any, doubtful: Any) -> None:
-    settled = leadhand("approvals", "settle", doubtful["id"], "--did-not")
+    settled = leadhand("approvals", "settle", doubtful["approval_id"], "--did-not")
     leadhand.open_gate()
     resumed = leadhand(*settled.command("runs resume"))
 
@@ -209,7 +213,9 @@ def test_a_call_that_did_not_happen_is_made_again(leadhand: Any, doubtful: Any) 
 def test_a_question_about_a_call_to_come_is_not_settled(leadhand: Any) -> None:
     asked = waiting(leadhand)
 
-    leadhand("approvals", "settle", asked["id"], "--happened").refused(f"approvals approve {asked['id']}", "deny")
+    leadhand("approvals", "settle", asked["approval_id"], "--happened").refused(
+        f"approvals approve {asked['approval_id']}", "deny"
+    )
 
 
 def test_a_run_that_is_cancelled_asks_nothing_any_more(leadhand: Any) -> None:
@@ -217,12 +223,12 @@ def test_a_run_that_is_cancelled_asks_nothing_any_more(leadhand: Any) -> None:
     assert leadhand("runs", "cancel", asked["run_id"]).code == 0
 
     assert leadhand("approvals", "list").out == ""
-    leadhand("approvals", "approve", asked["id"]).refused()
+    leadhand("approvals", "approve", asked["approval_id"]).refused()
 
 
 def test_an_answer_to_one_of_several_requests_does_not_ask_to_resume_the_run(leadhand: Any) -> None:
     asked = waiting(leadhand, request="Pay 30 to Bob and pay 20 to Ann")
-    answered = leadhand("approvals", "approve", asked["id"])
+    answered = leadhand("approvals", "approve", asked["approval_id"])
     assert asked["run_id"] in answered.err
     assert answered.command("runs show") == ["runs", "show", leadhand.listing()["run_id"]]
     assert "runs resume" not in answered.err
@@ -232,7 +238,7 @@ def test_a_run_is_resumed_with_the_tools_that_it_still_needs(leadhand: Any, slow
     """What was measured is finished, so a process with nothing but a tool that pays will do."""
     asked = waiting(leadhand, request="Pay 30 to Bob and measure the noise in Lyon")
     leadhand.open_gate()
-    assert leadhand("approvals", "approve", asked["id"]).code == 0
+    assert leadhand("approvals", "approve", asked["approval_id"]).code == 0
     leadhand("runs", "resume", asked["run_id"]).refused("pay_tool", code="configuration")
     assert leadhand("runs", "resume", asked["run_id"], "--tools", slow_tools).code == 0
     assert leadhand.calls == {"Lyon": 1, "sent Bob": 1}

@@ -50,7 +50,7 @@ def test_hooks_of_a_file_check_a_run_and_are_needed_to_continue_it(leadhand: Any
     assert leadhand("runs", "show", run_id, "--json").json["hooks"] == ["guards:no_rome", "guards:AskAbove"]
     assert started.command("runs resume")[-2:] == ["--hooks", hooks]
 
-    approved = leadhand("approvals", "approve", asked["id"])
+    approved = leadhand("approvals", "approve", asked["approval_id"])
     assert approved.code == 0
     assert approved.command("runs resume")[-2:] == ["--hooks", "FILE"], "the log names the hooks, and not their file"
     without = leadhand("runs", "resume", run_id, "--tools", leadhand.tools)
@@ -99,7 +99,7 @@ def test_the_hooks_of_a_manifest_check_every_run_of_the_project(
     started = leadhand("run", "--offline", PAY)
     assert started.code == 4
     (asked,) = leadhand("approvals", "list", "--json").json
-    assert leadhand("approvals", "approve", asked["id"]).code == 0
+    assert leadhand("approvals", "approve", asked["approval_id"]).code == 0
     assert "--hooks" not in started.err, "the project has them"
     assert leadhand("runs", "resume", asked["run_id"]).code == 0
     assert leadhand.calls == {"paid Bob": 1}

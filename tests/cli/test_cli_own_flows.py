@@ -132,7 +132,7 @@ def test_every_next_step_names_the_file_of_the_flow(leadhand: CommandLine, team:
     resume = f"leadhand runs resume {run_id} --tools team.py --flows team.py"
     assert resume in leadhand("runs", "show", run_id).out
     (pending,) = leadhand("approvals", "list", "--json").json
-    assert resume in leadhand("approvals", "approve", pending["id"]).err
+    assert resume in leadhand("approvals", "approve", pending["approval_id"]).err
     without = leadhand("runs", "resume", run_id, "--tools", "team.py")
     without.refused("team", f"--flows {team}", code="configuration")
     resumed = leadhand(*shlex.split(resume)[1:])
@@ -144,7 +144,7 @@ def test_commands_that_act_on_a_run_take_the_file_of_its_flow(leadhand: CommandL
     run_id = waiting(leadhand)
     (pending,) = leadhand("approvals", "list", "--json").json
     flows = ("--flows", str(team))
-    assert f"--flows {team}" in leadhand("approvals", answer, pending["id"], *flows).err
+    assert f"--flows {team}" in leadhand("approvals", answer, pending["approval_id"], *flows).err
     assert leadhand("runs", "cancel", run_id, *flows).code == Exit.ANSWERED
     assert "cancelled" in leadhand("runs", "show", run_id).out
 

@@ -32,9 +32,9 @@ def test_a_plan_is_approved_on_the_command_line(leadhand: Any) -> None:
     assert leadhand("runs", "resume", run_id_of(leadhand)).code == 4
     (asked,) = json.loads(leadhand("approvals", "list", "--json").out)
     assert (asked["kind"], asked["tool"]) == ("plan", "")
-    leadhand("approvals", "approve", asked["id"], "--args", '{"goal": "other"}').refused()
+    leadhand("approvals", "approve", asked["approval_id"], "--args", '{"goal": "other"}').refused()
     approve = waiting.command("approvals approve")
-    assert approve[2] == asked["id"]
+    assert approve[2] == asked["approval_id"]
     assert leadhand(*approve).code == 0
     leadhand(*approve).refused()
     assert leadhand("runs", "resume", run_id_of(leadhand)).code == 0
@@ -43,7 +43,7 @@ def test_a_plan_is_approved_on_the_command_line(leadhand: Any) -> None:
 def test_a_denied_plan_ends_the_run(leadhand: Any) -> None:
     leadhand("run", REQUEST, "--offline", "--approve-plan")
     (asked,) = json.loads(leadhand("approvals", "list", "--json").out)
-    assert leadhand("approvals", "deny", asked["id"]).code == 0
+    assert leadhand("approvals", "deny", asked["approval_id"]).code == 0
     assert leadhand("runs", "resume", run_id_of(leadhand)).code == 1
 
 

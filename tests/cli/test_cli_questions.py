@@ -53,11 +53,11 @@ def test_an_answer_from_elsewhere_comes_first(leadhand: Any, terminal: Terminal)
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
     child.expect(MENU)
     (asked,) = leadhand("approvals", "list", "--json").json
-    assert leadhand("approvals", "deny", asked["id"], "--reason", "not today").code == 0
+    assert leadhand("approvals", "deny", asked["approval_id"], "--reason", "not today").code == 0
     child.sendline("yes")
 
     written = rest_of(child)
-    assert asked["id"] in written
+    assert asked["approval_id"] in written
     assert "not today" in written
     assert not leadhand.calls
 

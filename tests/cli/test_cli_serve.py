@@ -184,7 +184,7 @@ def test_a_question_answered_on_the_command_line_lets_the_servers_run_go_on(lead
     server.end(signal.SIGKILL)
     second = serve()
 
-    answered = leadhand.process("approvals", "approve", card["id"])
+    answered = leadhand.process("approvals", "approve", card["approval_id"])
 
     assert answered.code == 0, answered.err
     leadhand.wait(lambda: second.run(run_id)["status"] in ("succeeded", "partial"), "the run to go on")
@@ -248,11 +248,7 @@ def test_it_ends_cleanly_with_open_streams_and_waits_for_none(
 ) -> None:
     server = serve(program=("-c", WAITS_FOR_HOURS))
     run_id = in_rome(leadhand, server)
-    accept = {"Accept": "text/event-stream"}
-    streams = [
-        urllib.request.urlopen(urllib.request.Request(f"{server.url}/api/runs/{run_id}/events", headers=accept))
-        for _ in range(5)
-    ]
+    streams = [urllib.request.urlopen(f"{server.url}/api/runs/{run_id}/events/stream") for _ in range(5)]
     for stream in streams:
         assert stream.readline() == b"retry: 2000\n"
 
@@ -425,7 +421,7 @@ def test_an_answer_on_the_command_line_says_that_the_server_continues_the_run(
     leadhand.wait(lambda: server.run(run_id)["status"] == "waiting", "the question")
     (asked,) = leadhand("approvals", "list", "--json").json
 
-    answered = leadhand("approvals", "approve", asked["id"])
+    answered = leadhand("approvals", "approve", asked["approval_id"])
     assert answered.code == 0
     assert run_id in answered.err
     assert "runs resume" not in answered.err
@@ -446,13 +442,13 @@ def test_an_answer_on_the_command_line_says_which_server_continues_a_run_with_ho
     assert server.end() == 0
     first, second = leadhand("approvals", "list", "--json").json
 
-    without = leadhand("approvals", "approve", first["id"])
+    without = leadhand("approvals", "approve", first["approval_id"])
     assert "looks:looks" in without.err
     assert without.command("runs resume")[-2:] == ["--hooks", "FILE"]
 
     lacking = serve()
     leadhand.wait(lambda: "looks:looks" in lacking.log.read_text(), "the refusal of the other run")
     monkeypatch.setattr(approvals, "SETTLED_WITHIN_S", 8.0)
-    refused = leadhand("approvals", "approve", second["id"])
+    refused = leadhand("approvals", "approve", second["approval_id"])
     assert "looks:looks" in refused.err
     assert refused.command("runs resume")[-2:] == ["--hooks", "FILE"]

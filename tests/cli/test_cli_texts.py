@@ -155,7 +155,7 @@ def test_commands_write_these_texts(leadhand: CommandLine, power: Power, say: Tr
     say("run", "--offline", "Book me a table")
 
     waiting = say("run", "--offline", *tools, "--approval-timeout", "3600", PAY).command("runs resume")
-    first, second = (asked["id"] for asked in leadhand("approvals", "list", "--json").json)
+    first, second = (asked["approval_id"] for asked in leadhand("approvals", "list", "--json").json)
     for line in (
         "approvals list",
         f"approvals approve {first}",

@@ -112,11 +112,11 @@ def test_a_plan_that_is_denied_is_followed_by_another_one(tmp_path: Path):
     run_id = json.loads(run("-m", "leadhand", *words, home=tmp_path).stdout)["run_id"]
     shown = run("-m", "leadhand", "approvals", "list", "--json", home=tmp_path).stdout
     asked = json.loads(shown)[0]
-    run("-m", "leadhand", "approvals", "deny", asked["id"], "--reason", "not Paris", home=tmp_path)
+    run("-m", "leadhand", "approvals", "deny", asked["approval_id"], "--reason", "not Paris", home=tmp_path)
     run("-m", "leadhand", "runs", "resume", run_id, *flows, home=tmp_path)
     again = json.loads(run("-m", "leadhand", "approvals", "list", "--json", home=tmp_path).stdout)[0]
     assert again["args"] == {"towns": ["Lille"]}
-    run("-m", "leadhand", "approvals", "approve", again["id"], home=tmp_path)
+    run("-m", "leadhand", "approvals", "approve", again["approval_id"], home=tmp_path)
     ended = run("-m", "leadhand", "runs", "resume", run_id, "--json", *flows, home=tmp_path)
     document = json.loads(ended.stdout)
     assert (document["status"], "Lille" in document["answer"], "Paris" in document["answer"]) == (

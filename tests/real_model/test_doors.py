@@ -62,8 +62,7 @@ async def test_a_run_over_http_streams_its_events_and_its_document_agrees_with_t
             async with http.post(api, json=body) as response:
                 assert response.status == 202, await response.text()
                 run_id = (await response.json())["run_id"]
-            accept = {"accept": "text/event-stream"}
-            async with http.get(f"{api}/{run_id}/events", headers=accept) as stream:
+            async with http.get(f"{api}/{run_id}/events/stream") as stream:
                 said = (await stream.read()).decode()
             async with http.get(f"{api}/{run_id}") as response:
                 document = await response.json()

@@ -19,6 +19,7 @@ from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import make_key
 from leadhand.ports import in_database
 from leadhand.server.app import Doors, create_app
+from leadhand.server.schemas import PARTS
 from leadhand.server.service import Live, Service
 from leadhand.server.serving import Server, bind
 
@@ -59,7 +60,8 @@ class Door:
         return response.json()["run_id"]
 
     async def run(self, run_id: str) -> dict[str, Any]:
-        return (await self.get(f"/api/runs/{run_id}")).json()
+        """The run's document with all of its parts."""
+        return (await self.get(f"/api/runs/{run_id}", params={"include": PARTS})).json()
 
     async def until(self, run_id: str, *statuses: str) -> dict[str, Any]:
         """The run's document, once it has one of these statuses."""
@@ -180,10 +182,10 @@ class Served:
         self, run_id: str, *, headers: dict[str, str] | None = None, **params: Any
     ) -> contextlib.AbstractAsyncContextManager[AsyncIterator[Streamed]]:
         """The stream of a run's events."""
-        return streamed(self.door.http, f"/api/runs/{run_id}/events", headers=headers or {}, params=params)
+        return streamed(self.door.http, f"/api/runs/{run_id}/events/stream", headers=headers or {}, params=params)
 
     def watch_view(
         self, run_id: str, *, headers: dict[str, str] | None = None, **params: Any
     ) -> contextlib.AbstractAsyncContextManager[AsyncIterator[Streamed]]:
         """The stream of a run's view."""
-        return streamed(self.door.http, f"/api/runs/{run_id}/view", headers=headers or {}, params=params)
+        return streamed(self.door.http, f"/api/runs/{run_id}/view/stream", headers=headers or {}, params=params)

@@ -66,7 +66,7 @@ class Keys:
         return (await self.get("admin", f"/api/approvals?run_id={run_id}")).json()["approvals"]
 
     async def answer(self, card: dict[str, Any], decision: str, **more: Any) -> None:
-        response = await self.post("approver", f"/api/approvals/{card['id']}", {"decision": decision, **more})
+        response = await self.post("approver", f"/api/approvals/{card['approval_id']}", {"decision": decision, **more})
         assert response.status_code == 200, response.text
 
     async def events(self, run_id: str) -> list[dict[str, Any]]:

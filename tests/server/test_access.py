@@ -63,7 +63,7 @@ async def test_on_this_machine_nobody_needs_a_key(api: Door) -> None:
         ("GET", "/api/flows"),
         ("GET", "/api/system"),
         ("GET", "/metrics"),
-        ("GET", "/api/payloads/sha256:" + "0" * 64),
+        ("GET", "/api/runs/run_x/events/1/payloads/sha256:" + "0" * 64),
     ],
 )
 async def test_where_a_key_is_needed_nothing_is_told_without_one(locked: Door, method: str, path: str) -> None:

@@ -15,7 +15,7 @@ from leadhand.app.steering.access import Scope
 
 
 async def answer(api: Door, card: dict[str, Any], decision: str, **more: Any) -> dict[str, Any]:
-    response = await api.post(f"/api/approvals/{card['id']}", {"decision": decision, **more})
+    response = await api.post(f"/api/approvals/{card['approval_id']}", {"decision": decision, **more})
     assert response.status_code == 200, response.text
     return response.json()
 
@@ -32,12 +32,12 @@ async def test_a_question_shows_what_is_asked_and_a_yes_lets_the_run_go_on(api: 
     assert card["args"] == {"to": "Ann"}
     assert (card["run_id"], card["request"], card["asked_for"]) == (run_id, "pay Ann", "wo-001.0")
     assert card["expires_at"] is None
-    assert (await api.get(f"/api/approvals/{card['id']}")).json() == card
+    assert (await api.get(f"/api/approvals/{card['approval_id']}")).json() == card
     assert office.calls == {}
 
     approver = await api.key("ann", Scope.APPROVE, Scope.READ_ALL)
     response = await api.post(
-        f"/api/approvals/{card['id']}", {"decision": "approve", "reason": "she earned it"}, headers=approver
+        f"/api/approvals/{card['approval_id']}", {"decision": "approve", "reason": "she earned it"}, headers=approver
     )
     assert (response.json()["status"], response.json()["by"]) == ("approved", "ann")
     assert (await api.over(run_id))["answer"] == "paid 1 to Ann"
@@ -49,7 +49,7 @@ async def test_a_question_shows_what_is_asked_and_a_yes_lets_the_run_go_on(api: 
 async def test_other_arguments_are_what_is_carried_out(api: Door, office: Office) -> None:
     (card,) = await api.asked(await api.started("pay Ann"))
     wrong = await api.post(
-        f"/api/approvals/{card['id']}", {"decision": "approve", "args": {"to": "Ann", "amount": "x"}}
+        f"/api/approvals/{card['approval_id']}", {"decision": "approve", "args": {"to": "Ann", "amount": "x"}}
     )
     assert wrong.status_code in (409, 422)
     assert "amount" in wrong.json()["detail"]
@@ -59,7 +59,7 @@ async def test_other_arguments_are_what_is_carried_out(api: Door, office: Office
     assert shown["args"] == {"to": "Ben", "amount": 20}
     assert shown["edited"]
     assert set(shown["origins"].values()) == {shown["by"]}
-    assert (shown["id"], shown["asked_for"]) == (card["id"], card["asked_for"])
+    assert (shown["approval_id"], shown["asked_for"]) == (card["approval_id"], card["asked_for"])
     assert (await api.over(card["run_id"]))["answer"] == "paid 20 to Ben"
     assert office.calls == {"Ben 20": 1}
 
@@ -97,7 +97,7 @@ async def test_nothing_is_answered_twice(api: Door, office: Office) -> None:
     run_id = await api.started("pay Ann, pay Ben")
     card = (await api.asked(run_id))[0]
     decisions = ("approve", "deny", "approve", "deny")
-    url = f"/api/approvals/{card['id']}"
+    url = f"/api/approvals/{card['approval_id']}"
 
     answers = await asyncio.gather(*(api.post(url, {"decision": each}) for each in decisions))
 
@@ -114,8 +114,8 @@ async def test_whether_an_effect_happened_is_settled(api: Door, office: Office) 
     run_id = await api.started("wire Ann")
     (card,) = await api.asked(run_id)
     assert (card["kind"], card["tool"]) == ("effect", "wire")
-    unsaid = await api.post(f"/api/approvals/{card['id']}", {"decision": "settle"})
-    wrong = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
+    unsaid = await api.post(f"/api/approvals/{card['approval_id']}", {"decision": "settle"})
+    wrong = await api.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})
     assert (unsaid.status_code, wrong.status_code) == (422, 409)
 
     settled = await answer(api, card, "settle", happened=True, summary="booked", raw={"booked": True})
@@ -148,7 +148,7 @@ async def test_a_question_is_named_whole_so_that_an_answer_is_bound_to_what_was_
     """On the command line the beginning of an id will do; a program has no need for it."""
     run_id = await api.started("pay Ann")
     (card,) = await api.asked(run_id)
-    for name in (card["id"][:4], run_id, f"{run_id}:{card['call_id'].replace('/', '%2F')}"):
+    for name in (card["approval_id"][:4], run_id, f"{run_id}:{card['call_id'].replace('/', '%2F')}"):
         assert (await api.get(f"/api/approvals/{name}")).status_code == 404
         assert (await api.post(f"/api/approvals/{name}", {"decision": "approve"})).status_code in (404, 409)
     assert office.calls == {}
@@ -170,9 +170,9 @@ async def test_a_question_that_expires_while_the_run_rests_is_a_no(open_door: Op
     (said,) = await answered(api, run_id)
     assert said["expired"]
     assert datetime.now(UTC) >= expires
-    late = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
+    late = await api.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})
     assert late.status_code == 409
-    assert (await api.get(f"/api/approvals/{card['id']}")).status_code == 404
+    assert (await api.get(f"/api/approvals/{card['approval_id']}")).status_code == 404
 
 
 @pytest.mark.parametrize("scopes", [(Scope.READ_ALL,), (Scope.RUN, Scope.READ_ALL)])
@@ -181,7 +181,7 @@ async def test_who_may_not_approve_answers_nothing(api: Door, office: Office, sc
     (card,) = await api.asked(run_id)
     who = await api.key("reader", *scopes)
 
-    refused = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"}, headers=who)
+    refused = await api.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"}, headers=who)
 
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
     assert len((await api.get("/api/approvals", headers=who)).json()["approvals"]) == 1
@@ -194,7 +194,7 @@ async def test_who_may_not_approve_answers_nothing(api: Door, office: Office, sc
 async def test_an_answer_that_is_none_is_refused(api: Door, body: dict[str, Any]) -> None:
     (card,) = await api.asked(await api.started("pay Ann"))
 
-    assert (await api.post(f"/api/approvals/{card['id']}", body)).status_code == 422
+    assert (await api.post(f"/api/approvals/{card['approval_id']}", body)).status_code == 422
 
 
 async def test_open_approvals_come_in_pages_whose_cursors_outlive_their_approvals(api: Door) -> None:
@@ -207,7 +207,7 @@ async def test_open_approvals_come_in_pages_whose_cursors_outlive_their_approval
 
     page = (await api.get("/api/approvals", params={"limit": 2})).json()
     assert page["approvals"] == every["approvals"][:2]
-    answered = await api.post(f"/api/approvals/{page['approvals'][1]['id']}", {"decision": "deny"})
+    answered = await api.post(f"/api/approvals/{page['approvals'][1]['approval_id']}", {"decision": "deny"})
     assert answered.status_code == 200
     rest = (await api.get(f"/api/approvals?limit=2&cursor={page['next_cursor']}")).json()
     assert ([card["args"]["to"] for card in rest["approvals"]], rest["next_cursor"]) == (["Ann"], None)

@@ -45,7 +45,7 @@ async def test_a_run_continues_the_trace_of_its_caller_and_another_run_has_its_o
     for header in (SENT, "nonsense"):
         runs[header] = await api.started("measure Paris", headers={"traceparent": header})
         await api.over(runs[header])
-    follow = await api.post(f"/api/runs/{runs[SENT]}/follow_up", {"request": "again"}, headers={"traceparent": SENT})
+    follow = await api.post(f"/api/runs/{runs[SENT]}/follow-up", {"request": "again"}, headers={"traceparent": SENT})
     runs["again"] = follow.json()["run_id"]
     await api.over(runs["again"])
 

@@ -184,7 +184,7 @@ async def test_a_run_that_waits_for_approval_is_one_of_those_at_once_since_an_an
     refused = await keys.post("one", "/api/runs", {"request": "pay Dover"})
     assert (refused.status_code, "retry-after" in refused.headers) == (429, False), "no time helps"
     assert "GET /api/approvals" in refused.json()["how"]
-    assert (await keys.post("one", f"/api/approvals/{card['id']}", {"decision": "deny"})).status_code == 200
+    assert (await keys.post("one", f"/api/approvals/{card['approval_id']}", {"decision": "deny"})).status_code == 200
     await keys.rests(first, "failed", "partial")
     await keys.started("one", "measure Paris")
 

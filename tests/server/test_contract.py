@@ -12,8 +12,6 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office
 
-from leadhand.app.steering.access import Scope
-from leadhand.core.errors import StoreError
 from leadhand.server.app import Doors
 
 NAMED = {
@@ -66,10 +64,10 @@ async def test_every_get_has_a_head(api: Door, run_id: str, paths: Paths) -> Non
 
 async def test_the_head_of_a_stream_ends(api: Door, office: Office) -> None:
     waiting = await api.started("measure Rome")
-    for path in ("events", "view"):
+    for path in ("events/stream", "view/stream"):
         url = f"/api/runs/{waiting}/{path}?after={2**60}"
         async with asyncio.timeout(10):
-            head = await api.http.head(url, headers={"accept": "text/event-stream"})
+            head = await api.http.head(url)
         assert (head.status_code, head.headers["content-type"].partition(";")[0]) == (200, "text/event-stream")
     assert api.service.feeds.clients == 0
 
@@ -112,103 +110,24 @@ async def test_every_body_is_json_in_utf_8(api: Door, run_id: str, headers: dict
         assert (refused.status_code, refused.json()["code"]) == (415, "unsupported_media_type"), (method, path)
 
 
-async def test_every_post_takes_an_idempotency_key_unless_its_response_is_secret(paths: Paths) -> None:
-    for path in with_method(paths, "post"):
-        if path not in ("/api/session", "/api/keys", "/api/webhooks"):  # their responses are secret, so not kept
-            names = [each["name"].lower() for each in paths[path]["post"].get("parameters", ())]
-            assert "idempotency-key" in names, path
-
-
 async def test_responses_describe_their_headers(paths: Paths) -> None:
-    for path, methods in paths.items():
-        for method, operation in methods.items():
+    for methods in paths.values():
+        for operation in methods.values():
             for status, response in operation["responses"].items():
                 names = set(response.get("headers", ()))
                 if status in ("429", "503"):
                     assert "Retry-After" in names
-                if status in ("201", "202") and method == "post" and path not in ("/api/keys", "/api/webhooks"):
-                    assert "Idempotency-Replayed" in names
     for path, status in (("/api/runs", "202"), ("/api/runs/{run_id}/fork", "202"), ("/api/webhooks", "201")):
         assert "Location" in paths[path]["post"]["responses"][status]["headers"]
 
-
-# --- requests that are sent twice -------------------------------------------------------------------------------------
-
-
-async def test_a_tool_is_called_once_for_one_key(api: Door, office: Office) -> None:
-    body = {"args": {"to": "Ann"}, "confirmed": True}
-    sent = [api.post("/api/tools/pay/call", body, headers={"idempotency-key": "k"}) for _ in range(5)]
-    first, *others = await asyncio.gather(*sent)
-    other_body = await api.post("/api/tools/pay/call", body | {"args": {"to": "Ben"}}, headers={"idempotency-key": "k"})
-
-    assert first.status_code == 200
-    assert {each.text for each in others} == {first.text}
-    replayed = [each.headers.get("idempotency-replayed") for each in (first, *others)]
-    assert sorted(map(str, replayed)) == ["None", *["true"] * 4]
-    assert (other_body.status_code, other_body.json()["code"]) == (422, "idempotency_key_reused")
-    assert office.calls == {"Ann 1": 1}
+    for path in ("/api/runs", "/api/runs/{run_id}/follow-up"):
+        assert "Idempotency-Replayed" in paths[path]["post"]["responses"]["202"]["headers"]
 
 
-async def test_two_servers_of_one_database_call_a_tool_once_for_one_key(
-    open_door: OpenDoor, api: Door, office: Office
-) -> None:
-    doors, keys = (api, await open_door()), [f"k{number}" for number in range(8)]
-
-    async def send(door: Door, key: str) -> httpx2.Response:
-        body = {"args": {"to": key}, "confirmed": True}
-        return await door.post("/api/tools/pay/call", body, headers={"idempotency-key": key})
-
-    sent = await asyncio.gather(*(send(door, key) for key in keys for door in doors))
-    again = [await send(doors[1], key) for key in keys]
-
-    assert office.calls == {f"{key} 1": 1 for key in keys}
-    assert {each.status_code for each in sent} <= {200, 409}, "409 while the other server carries it out"
-    assert {(each.status_code, each.headers["idempotency-replayed"]) for each in again} == {(200, "true")}
+async def test_two_servers_of_one_database_start_one_run_for_one_key(open_door: OpenDoor, api: Door) -> None:
+    doors = api, await open_door()
     runs = await asyncio.gather(*(door.started("measure Paris", headers={"idempotency-key": "k"}) for door in doors))
     assert len({*runs}) == 1
-
-
-async def test_a_fork_is_made_once_for_one_key_of_one_principal(api: Door) -> None:
-    key = {"idempotency-key": "k"}
-    ann, ben = await api.key("ann"), await api.key("ben", Scope.ADMIN)
-    run_id = await api.started("measure Paris", headers=ann)
-    await api.over(run_id)
-    first = await api.post(f"/api/runs/{run_id}/fork", {"at": 2}, headers=key | ann)
-    again = await api.post(f"/api/runs/{run_id}/fork", {"at": 2}, headers=key | ann)
-
-    assert (first.status_code, again.status_code) == (202, 202)
-    assert (again.text, again.headers["location"]) == (first.text, first.headers["location"])
-    bens = await api.post(f"/api/runs/{run_id}/fork", {"at": 2}, headers=key | ben)
-    assert bens.headers.get("location") != first.headers["location"], "another principal's key is another key"
-
-
-async def test_a_refused_request_may_be_sent_again(api: Door, office: Office) -> None:
-    key = {"idempotency-key": "k"}
-    body = {"args": {"to": "Ann"}}
-    refused = await api.post("/api/tools/pay/call", body, headers=key)
-    sent = await api.post("/api/tools/pay/call", body | {"confirmed": True}, headers=key)
-
-    assert (refused.status_code, sent.status_code) == (409, 200)
-
-
-async def test_a_request_that_broke_off_is_not_repeated(
-    api: Door, office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nobody knows whether the call was made, so it is not made again."""
-    key = {"idempotency-key": "k"}
-    body = {"args": {"to": "Ann"}, "confirmed": True}
-
-    async def gone(*_: Any, **__: Any) -> None:
-        raise StoreError("the disk is full", "Free some space.")
-
-    with monkeypatch.context() as broken:
-        broken.setattr("leadhand.server.routes.tools.try_tool", gone)
-        failed = await api.post("/api/tools/pay/call", body, headers=key)
-    again = await api.post("/api/tools/pay/call", body, headers=key)
-
-    assert (failed.status_code, failed.headers["retry-after"]) == (503, "2")
-    assert (again.status_code, again.json()["code"]) == (409, "idempotency_key_in_use")
-    assert office.calls == {}
 
 
 # --- where the server is shown ----------------------------------------------------------------------------------------

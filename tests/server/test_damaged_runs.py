@@ -36,7 +36,7 @@ async def test_deep_json_is_refused_at_every_door_and_nobody_is_blocked(api: Doo
     doors = {
         f"/api/runs/{waiting}/supply": {"subtask": "wo-001.0", "summary": "x", "raw": nested(levels)},
         f"/api/runs/{waiting}/retry": {"subtasks": ["wo-001.0"], "args": {"to": nested(levels)}},
-        f"/api/approvals/{card['id']}": {"decision": "approve", "args": {"to": nested(levels)}},
+        f"/api/approvals/{card['approval_id']}": {"decision": "approve", "args": {"to": nested(levels)}},
         "/api/tools/measure/call": {"args": {"place": nested(levels)}},
         "/api/runs": {"request": "x", "options": {"a": nested(levels)}},
     }
@@ -67,7 +67,7 @@ async def test_a_damaged_run_hides_no_other_and_can_be_cancelled(
     api = await open_door()
 
     assert (await api.get("/api/approvals")).json()["approvals"] == [card]
-    assert (await api.get(f"/api/approvals/{card['id']}")).json() == card
+    assert (await api.get(f"/api/approvals/{card['approval_id']}")).json() == card
     listed = (await api.get("/api/runs")).json()["runs"]
     assert {run["run_id"] for run in listed} == {bad, good}
     shown = await api.get(f"/api/runs/{bad}")
@@ -81,7 +81,7 @@ async def test_a_damaged_run_hides_no_other_and_can_be_cancelled(
     assert cancelled.status_code == 202, cancelled.text
     statuses = {run["run_id"]: run["status"] for run in (await api.get("/api/runs")).json()["runs"]}
     assert statuses == {bad: "cancelled", good: "waiting"}
-    assert (await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})).status_code == 200
+    assert (await api.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})).status_code == 200
     assert (await api.over(good))["status"] == "succeeded"
     assert office.calls == {"Ben 1": 1}
 
@@ -103,7 +103,7 @@ async def test_damaged_numbers_hide_no_other_run_and_the_run_can_be_deleted(
         assert (await api.post(f"/api/runs/{bad}/{verb}")).status_code != 500
     assert (await api.get(f"/api/runs/{bad}/export")).status_code == 200
     assert (await api.http.delete(f"/api/runs/{bad}?confirmed=true")).status_code == 204
-    assert (await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})).status_code == 200
+    assert (await api.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})).status_code == 200
 
 
 @pytest.mark.parametrize("seq", [1, 2, 5])

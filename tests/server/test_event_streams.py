@@ -16,7 +16,7 @@ from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import all_keys, revoke
 from leadhand.ports import in_database
 from leadhand.server.app import Doors
-from leadhand.server.live import feeds, stream
+from leadhand.server.live import feeds, streams
 from leadhand.server.rates import Allowed
 
 MANY = ", ".join(f"measure place_{n}" for n in range(200))
@@ -75,7 +75,7 @@ async def test_a_stream_that_breaks_off_anywhere_goes_on_without_gap_or_repeat(s
             check_end(after, "partial", head)
 
 
-@pytest.mark.parametrize("path", ["events", "view"])
+@pytest.mark.parametrize("path", ["events/stream", "view/stream"])
 async def test_a_client_that_reconnects_after_the_last_event_of_a_finished_run_is_told_to_stop(
     served: Served, office: Office, path: str
 ) -> None:
@@ -83,7 +83,7 @@ async def test_a_client_that_reconnects_after_the_last_event_of_a_finished_run_i
     open_run = await served.door.started("measure Rome")
 
     async def status(of: str, last: int) -> int:
-        headers = {"accept": "text/event-stream", "last-event-id": str(last)}
+        headers = {"last-event-id": str(last)}
         async with served.door.http.stream("GET", f"/api/runs/{of}/{path}", headers=headers) as response:
             return response.status_code
 
@@ -177,19 +177,6 @@ async def test_many_watch_one_run_and_all_see_the_same(served: Served, office: O
     await served.door.seen(lambda: served.door.get("/api/system"), lambda system: system.json()["streams"] == 0)
 
 
-async def test_brief_events_are_those_of_the_brief_page(served: Served) -> None:
-    request = ", ".join(f"measure place_{n}" for n in range(40))
-    run_id, _ = await finished(served, request)
-    page = (await served.door.get(f"/api/runs/{run_id}/events", params={"brief": True, "limit": 1_000})).json()
-
-    async with served.watch(run_id, brief=True) as stream:
-        seen = await rest(stream)
-
-    assert all(event.pop("words") for event in page["events"])
-    assert [each.data for each in seen if each.kind == "message"] == page["events"]
-    assert len(seen[0].data["definition"]["request"]) == 300
-
-
 # --- what ends a stream, and what does not ----------------------------------------------------------------------------
 
 
@@ -210,7 +197,7 @@ async def test_a_run_that_waits_for_people_keeps_its_streams_open(served: Served
     async with served.watch(run_id) as stream:
         await first(stream, "message", type="run_status_set", status="waiting")
         (card,) = await served.door.asked(run_id)
-        await served.door.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
+        await served.door.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})
         assert (await rest(stream))[-1].data["status"] == "succeeded"
 
 
@@ -248,11 +235,21 @@ async def test_where_a_stream_broke_off_wins_over_where_it_began(served: Served)
 @pytest.mark.parametrize("last", ["x", "-1", "1.5", "9" * 40, "٣"])
 async def test_an_id_that_is_no_event_is_a_problem_and_no_stream(api: Door, last: str) -> None:
     run_id = await api.started("measure Paris")
-    headers = [(b"accept", b"text/event-stream"), (b"last-event-id", last.encode())]
 
-    refused = await api.get(f"/api/runs/{run_id}/events", headers=headers)
+    refused = await api.get(f"/api/runs/{run_id}/events/stream", headers=[(b"last-event-id", last.encode())])
 
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
+
+
+async def test_retry_is_in_the_block_of_the_first_event(api: Door) -> None:
+    run_id = await api.started("measure Paris")
+    await api.over(run_id)
+    for path in ("events/stream", "view/stream"):
+        answer = await api.get(f"/api/runs/{run_id}/{path}")
+        first_block, *others = answer.text.split("\n\n")
+        assert first_block.startswith("retry: 2000\n")
+        assert "\ndata: {" in first_block
+        assert not any("retry:" in each for each in others)
 
 
 # --- heartbeat, limits ------------------------------------------------------------------------------------------------
@@ -260,7 +257,7 @@ async def test_an_id_that_is_no_event_is_a_problem_and_no_stream(api: Door, last
 
 @pytest.fixture
 def quick_beat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "BEAT_S", 0.05)
+    monkeypatch.setattr(streams, "BEAT_S", 0.05)
 
 
 @pytest.mark.usefixtures("quick_beat")
@@ -295,13 +292,12 @@ async def test_streams_of_a_key_are_counted_while_they_are_open(serve: OpenServe
     served = await serve(doors=Doors(allowed=Allowed(streams=2)))
     ann = await served.door.key("ann")
     run_id = await served.door.started("measure Rome", headers=ann)
-    url = f"/api/runs/{run_id}/events"
-    accept = {"accept": "text/event-stream"}
+    url = f"/api/runs/{run_id}/events/stream"
     async with served.watch(run_id, headers=ann) as one:
         await anext(one)
         async with served.watch(run_id, headers=ann) as two:
             await anext(two)
-            refused = await served.door.get(url, headers={**ann, **accept})
+            refused = await served.door.get(url, headers=ann)
             assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
             assert int(refused.headers["retry-after"]) >= 1
             async with served.watch(run_id) as of_the_machines_user:

@@ -109,7 +109,7 @@ async def test_a_body_can_have_workers_write_their_results(
     api = await open_door(models=model, check="off", approve="auto")
     run = (await api.post("/api/runs?wait=60", {"request": "measure Paris", **given})).json()
     assert (run["status"], len(model.asked("work"))) == ("succeeded", calls)
-    followed = (await api.post(f"/api/runs/{run['run_id']}/follow_up", {"request": "measure Paris"})).json()
+    followed = (await api.post(f"/api/runs/{run['run_id']}/follow-up", {"request": "measure Paris"})).json()
     await api.over(followed["run_id"])
     assert len(model.asked("work")) == 2 * calls
 
@@ -122,7 +122,7 @@ async def test_a_doubt_changes_no_status_unless_it_is_strict(open_door: OpenDoor
     assert (run["status"], run["failure"]) == ("partial" if strict else "succeeded", None)
     assert len(run["evidence"]["doubts"]) == 1
     assert (run["outcome"]["causes"], run["gaps"]) == ([], [])
-    followed = (await api.post(f"/api/runs/{run['run_id']}/follow_up", {"request": REQUEST})).json()
+    followed = (await api.post(f"/api/runs/{run['run_id']}/follow-up", {"request": REQUEST})).json()
     assert (await api.over(followed["run_id"]))["status"] == run["status"], "a follow-up is judged like its run"
 
 
@@ -204,7 +204,11 @@ async def test_the_actions_of_an_outcome_are_those_that_the_routes_accept(open_d
     api = await open_door(home=api.runtime.settings.home / "other", approve="ask")
     (card,) = await api.asked(await api.started("pay Ann"))
     (action,) = (await api.run(card["run_id"]))["outcome"]["actions"]
-    assert (action["action"], action["args"], action["primary"]) == ("approve", {"approval_id": card["id"]}, True)
+    assert (action["action"], action["args"], action["primary"]) == (
+        "approve",
+        {"approval_id": card["approval_id"]},
+        True,
+    )
 
     limited = await api.post("/api/runs?wait=60", {"request": "measure Paris", "limits": {"max_requests": 1}})
     first = limited.json()["outcome"]["actions"][0]

@@ -36,7 +36,7 @@ async def keys(serve: OpenServer) -> Keys:
 
 
 async def follow_up(keys: Keys, who: str, run_id: str, **body: Any) -> str:
-    response = await keys.post(who, f"/api/runs/{run_id}/follow_up", {"request": "and now?", **body})
+    response = await keys.post(who, f"/api/runs/{run_id}/follow-up", {"request": "and now?", **body})
     assert response.status_code == 202, response.text
     assert response.headers["location"] == f"/api/runs/{response.json()['run_id']}"
     assert response.json()["follows"]["run_id"] == run_id
@@ -64,10 +64,10 @@ async def test_no_key_sees_the_files_of_another_key(keys: Keys) -> None:
         assert await readable(await keys.started(who, "y", flow="files")) == [], who
 
     for who, status in (("stranger", 404), ("auditor", 403)):
-        refused = await keys.post(who, f"/api/runs/{secret}/follow_up", {"request": "and now?"})
+        refused = await keys.post(who, f"/api/runs/{secret}/follow-up", {"request": "and now?"})
         assert refused.status_code == status, who
         assert "secret" not in refused.text
-    assert (await keys.door.post(f"/api/runs/{secret}/follow_up", {"request": "x"})).status_code == 401
+    assert (await keys.door.post(f"/api/runs/{secret}/follow-up", {"request": "x"})).status_code == 401
 
     mine = await follow_up(keys, "lead", secret)  # this key may read all runs, and starts its own
     assert await readable(mine) == [secret]
@@ -98,7 +98,7 @@ async def test_a_follow_up_gets_nothing_that_its_caller_may_not_ask_for(keys: Ke
     less = await definition(keys.door, await follow_up(keys, "lead", state.run_id, **told))
     assert (less.limits.max_workers, less.limits.budget_nanousd) == (2, nanousd(0.5))
 
-    path = f"/api/runs/{state.run_id}/follow_up"
+    path = f"/api/runs/{state.run_id}/follow-up"
     for body, status, named in (
         ({"limits": {"budget": 5}}, 403, "limits.budget"),
         ({"options": {"depth": 1}}, 422, "'depth'"),
@@ -115,7 +115,7 @@ async def test_only_a_run_that_has_ended_is_followed_up_and_a_repetition_starts_
     keys: Keys, office: Office
 ) -> None:
     run_id = await keys.started("runner", "measure Rome")
-    path, body = f"/api/runs/{run_id}/follow_up", {"request": "measure Paris"}
+    path, body = f"/api/runs/{run_id}/follow-up", {"request": "measure Paris"}
     early = await keys.post("runner", path, body)
     assert (early.status_code, early.json()["code"]) == (409, "conflict")
     assert f"GET /api/runs/{run_id}/events" in early.json()["how"]
@@ -130,5 +130,5 @@ async def test_only_a_run_that_has_ended_is_followed_up_and_a_repetition_starts_
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
     run = await keys.rests(first.json()["run_id"], *OVER)
     assert run["answer"] == "Paris: 40 dB"
-    missing = await keys.post("runner", "/api/runs/run_0/follow_up", body)
+    missing = await keys.post("runner", "/api/runs/run_0/follow-up", body)
     assert missing.status_code == 404

@@ -70,7 +70,7 @@ async def test_a_fork_does_not_inherit_always(keys: Keys, office: Office) -> Non
     asked = await keys.asked(fork.json()["run_id"])
     assert sorted(card["args"]["to"] for card in asked) == ["Calais", "Dover"]
     assert sum(office.calls.values()) == 2
-    assert second["id"] not in {card["id"] for card in asked}
+    assert second["approval_id"] not in {card["approval_id"] for card in asked}
 
 
 async def test_what_was_done_before_a_fork_stays_done_and_is_not_asked_about(keys: Keys, office: Office) -> None:
@@ -203,7 +203,7 @@ async def test_who_may_not_approve_settles_no_open_question_by_supplying_a_resul
     request = operator.supply(by="runner", subtask="wo-001.0", summary="Paid.", may_approve=False)
     with pytest.raises(UsageError):
         await operator.want(keys.door.runtime, run_id, request)
-    assert [each["id"] for each in await keys.asked(run_id)] == [card["id"]]
+    assert [each["approval_id"] for each in await keys.asked(run_id)] == [card["approval_id"]]
     assert (await keys.post("admin", f"/api/runs/{run_id}/supply", body)).status_code == 202
     assert (await keys.rests(run_id, "succeeded"))["answer"] == "Paid."
     assert office.calls == {}
@@ -216,7 +216,7 @@ async def test_nothing_leaves_a_server_that_runs_offline(serve: OpenServer) -> N
 
     refused = await keys.post("runner", "/api/tools/weather_tool/call", call)
 
-    assert (refused.status_code, refused.json()["code"]) == (422, "usage")
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
     assert "--offline" in refused.json()["how"]
     sample = await keys.post("runner", "/api/tools/weather_tool/call", call | {"offline": True})
     assert sample.json()["data"]["sample"] is True

@@ -167,7 +167,7 @@ async def test_an_answer_from_another_process_lets_the_run_go_on(opened: Opened,
         run_id = await api.started("pay Ann")
         (card,) = await api.asked(run_id)
         async with Leadhand(models=team(), tools=office.tools, home=home) as elsewhere:
-            await elsewhere.approve(await find_approval(await elsewhere.runtime(), card["id"]))
+            await elsewhere.approve(await find_approval(await elsewhere.runtime(), card["approval_id"]))
         assert (await api.over(run_id))["status"] == "succeeded"
     assert office.calls == {"Ann 1": 1}
 

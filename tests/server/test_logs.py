@@ -132,22 +132,6 @@ def test_what_is_logged_with_structlog_is_a_line_like_any_other() -> None:
     assert (log.line["run_id"], log.line["at"], log.line["request"]) == ("run_1", {"seq": 3}, "r-1")
 
 
-def test_everything_is_as_it_was_after_the_log_is_given_up() -> None:
-    root, uvicorns = logging.getLogger(), logging.getLogger("uvicorn.access")
-    handler = logging.NullHandler()
-    uvicorns.addHandler(handler)
-    before = (root.handlers[:], root.level, uvicorns.handlers[:], uvicorns.propagate, structlog.is_configured())
-    try:
-        for _ in range(2):
-            set_up_logging({"LEADHAND_LOG_LEVEL": "debug"}, io.StringIO(), Redactor())
-        assert len(root.handlers) == len(before[0]) + 1
-        reset_logging()
-        after = (root.handlers[:], root.level, uvicorns.handlers[:], uvicorns.propagate, structlog.is_configured())
-        assert after == before
-    finally:
-        uvicorns.removeHandler(handler)
-
-
 # --- secrets ---------------------------------------------------------------------------------------------------------
 
 

@@ -44,8 +44,7 @@ def test_a_server_elsewhere_goes_on_with_the_runs_of_one_that_was_killed(postgre
         first.wait()
 
     with serving(postgres_url, tmp_path / "another") as (second, client):
-        headers = {"accept": "text/event-stream"}
-        with client.stream("GET", f"/api/runs/{run_id}/events", headers=headers) as stream:
+        with client.stream("GET", f"/api/runs/{run_id}/events/stream") as stream:
             told = list(stream.iter_lines())
         run = client.get(f"/api/runs/{run_id}").json()
         system = client.get("/api/system").json()

@@ -159,7 +159,7 @@ class Elsewhere:
         await api.post(f"/api/runs/{runs[3]}/pause")
         self.named = {
             "run_id": itertools.cycle(runs),
-            "approval_id": itertools.cycle([card["id"] for card in cards]),
+            "approval_id": itertools.cycle([card["approval_id"] for card in cards]),
             "name": itertools.cycle(["measure", "pay", "lead", "worker"]),
             "seq": itertools.cycle(["1", "5", "1000"]),
         }

@@ -84,7 +84,7 @@ async def test_an_answer_that_cannot_count_is_refused_with_its_reason(open_door:
     office.gate.set()
     assert (await api.over(run["run_id"]))["answer"] == "Rome: 40 dB"
     ended = await api.post(path, {"text": "Nice"})
-    assert (ended.status_code, f"/api/runs/{run['run_id']}/follow_up" in ended.json()["how"]) == (409, True)
+    assert (ended.status_code, f"/api/runs/{run['run_id']}/follow-up" in ended.json()["how"]) == (409, True)
 
 
 async def test_an_answer_needs_the_right_to_run_and_a_run_of_the_same_key(open_door: OpenDoor) -> None:

@@ -8,7 +8,8 @@ REQUEST = "What is the weather in Paris tomorrow?"
 
 
 async def started(api: Any, **body: Any) -> Any:
-    return (await api.post("/api/runs", {"request": REQUEST, **body}, params={"wait": 20})).json()
+    params = {"wait": 20, "include": "work_orders"}
+    return (await api.post("/api/runs", {"request": REQUEST, **body}, params=params)).json()
 
 
 async def test_a_plan_waits_for_approval_and_is_then_carried_out(open_door: Any) -> None:
@@ -17,9 +18,9 @@ async def test_a_plan_waits_for_approval_and_is_then_carried_out(open_door: Any)
     assert (document["status"], document["work_orders"], document["approve_plan"]) == ("waiting", [], True)
     (card,) = (await api.get("/api/approvals")).json()["approvals"]
     assert (card["kind"], card["args"]["subtasks"][0]["tool"]) == ("plan", "weather_tool")
-    answered = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
+    answered = await api.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})
     assert answered.status_code == 200
-    again = await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
+    again = await api.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})
     assert again.status_code == 409
     document = (await api.get(f"/api/runs/{document['run_id']}", params={"wait": 20})).json()
     assert document["status"] == "succeeded"

@@ -39,7 +39,7 @@ async def test_a_worker_carries_a_request_out(open_door: OpenDoor, project: Path
     run_id = (await api.post("/api/runs", {"request": "Hello", "worker": "echo"})).json()["run_id"]
     done = await api.over(run_id)
     assert (done["flow"], done["answer"], done["status"]) == ("solo", "<Hello>", "succeeded")
-    followed = await api.post(f"/api/runs/{run_id}/follow_up", {"request": "Again"})
+    followed = await api.post(f"/api/runs/{run_id}/follow-up", {"request": "Again"})
     assert (await api.over(followed.json()["run_id"]))["answer"] == "<Again>"
 
 

@@ -92,8 +92,8 @@ async def test_the_same_key_of_two_principals_makes_two_runs(api: Door) -> None:
     assert len(runs) == 3
 
 
-@pytest.mark.parametrize("keys", [[""], ["x" * 256], ["tab\there"], ["one", "two"]])
-async def test_a_key_that_is_none_or_two_keys_are_refused(api: Door, keys: list[str]) -> None:
+@pytest.mark.parametrize("keys", [[""], ["x" * 256], ["tab\there"]])
+async def test_a_key_that_is_not_one_is_refused(api: Door, keys: list[str]) -> None:
     headers = [("idempotency-key", key) for key in keys]
     refused = await api.post("/api/runs", {"request": "measure Paris"}, headers=headers)
 
@@ -158,12 +158,13 @@ async def test_limits_that_are_given_hold_and_the_others_are_the_servers(open_do
 
 async def test_a_server_that_works_offline_takes_no_other_model(open_door: OpenDoor) -> None:
     api = await open_door(models=None, offline=True, tools=None)
-    for named in ({"model": "openai:gpt-5"}, {"worker_model": "openai:gpt-5"}, {"offline": False}):
+    for named in ({"model": "openai:gpt-5"}, {"worker_model": "openai:gpt-5"}):
         refused = await api.post("/api/runs", {"request": "What is the weather in Paris?", **named})
-        assert (refused.status_code, refused.json()["code"]) == (422, "usage")
+        assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
         assert "--offline" in refused.json()["how"]
-    taken = await api.post("/api/runs", {"request": "What is the weather in Paris?", "model": "offline"})
-    assert taken.status_code == 202
+    for named in ({"model": "offline"}, {"offline": False}):
+        taken = await api.post("/api/runs", {"request": "What is the weather in Paris?", **named})
+        assert taken.status_code == 202
 
 
 async def test_a_model_that_is_named_is_the_runs(open_door: OpenDoor) -> None:
@@ -209,7 +210,7 @@ async def test_a_run_has_the_priority_that_is_asked_for(api: Door) -> None:
     assert (await api.over(run_id))["priority"] == -3
     started = (await api.events(run_id))[0]
     assert started["definition"]["priority"] == -3
-    again = await api.post(f"/api/runs/{run_id}/follow_up", {"request": "measure Lyon", "priority": 4})
+    again = await api.post(f"/api/runs/{run_id}/follow-up", {"request": "measure Lyon", "priority": 4})
     assert (await api.over(again.json()["run_id"]))["priority"] == 4
     for wrong in (101, -101, 1.5, "1", True):
         assert (await api.post("/api/runs", {"request": "measure Paris", "priority": wrong})).status_code == 422
@@ -221,13 +222,13 @@ async def test_a_run_searches_only_the_documents_of_the_server_if_it_has_some(
     (tmp_path / "docs").mkdir()
     api = await open_door()
     refused = await api.post("/api/runs", {"request": "measure Paris", "only_documents": True})
-    assert (refused.status_code, refused.json()["code"]) == (422, "usage")
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
 
     with_documents = await open_door(documents=tmp_path / "docs", home=home / "other")
     started = await with_documents.post("/api/runs", {"request": "measure Paris", "only_documents": True})
     assert started.status_code == 202
     run_id = started.json()["run_id"]
     await with_documents.over(run_id)
-    followed = await with_documents.post(f"/api/runs/{run_id}/follow_up", {"request": "measure Lyon"})
+    followed = await with_documents.post(f"/api/runs/{run_id}/follow-up", {"request": "measure Lyon"})
     for each in (run_id, followed.json()["run_id"]):
         assert (await with_documents.events(each))[0]["definition"]["only_documents"]

@@ -111,7 +111,7 @@ async def test_other_arguments_for_a_run_whose_plan_was_approved_need_the_right_
     body = {"request": "measure Oslo", "approve_plan": True}
     run_id = (await api.post("/api/runs", body, headers=ann)).json()["run_id"]
     (card,) = await api.asked(run_id)
-    await api.post(f"/api/approvals/{card['id']}", {"decision": "approve"})
+    await api.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})
     await api.over(run_id)
     changed = {"subtasks": ["wo-001.0"], "args": {"place": "Bergen"}}
 

@@ -24,7 +24,7 @@ async def test_a_run_gives_its_answer_in_the_shape_of_a_schema_and_so_do_follow_
     run_id = (await api.post("/api/runs", body)).json()["run_id"]
     done = await api.over(run_id)
     assert (done["status"], done["value"]) == ("succeeded", {"noise_db": 40})
-    followed = await api.post(f"/api/runs/{run_id}/follow_up", {"request": "measure Paris again"})
+    followed = await api.post(f"/api/runs/{run_id}/follow-up", {"request": "measure Paris again"})
     later = await api.over(followed.json()["run_id"])
     assert later["value"] == {"noise_db": 40}
 

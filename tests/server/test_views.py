@@ -15,8 +15,7 @@ from server.streams import Streamed, Text, rest, together
 from server.teams import Author, Office
 
 from leadhand.core.view import Projection
-from leadhand.server.live import views
-from leadhand.server.live.views import LiveView
+from leadhand.server.live import feeds
 
 MANY = ", ".join(f"measure place_{n}" for n in range(300))
 
@@ -115,8 +114,8 @@ async def test_a_client_that_comes_back_anywhere_goes_on_without_gap_or_repeat(s
 async def test_one_that_is_further_behind_than_what_is_kept_gets_a_snapshot_first(
     served: Served, office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "KEPT_CHANGES", 5)
-    monkeypatch.setattr(views, "PAGE", 3)
+    monkeypatch.setattr(feeds, "KEPT", 5)
+    monkeypatch.setattr(feeds, "PAGE", 3)
     run_id = await served.door.started("measure Rome, measure Paris, measure Lyon")
     async with together([served.watch_view(run_id) for _ in range(3)]) as streams:
         firsts = [await anext(stream) for stream in streams]
@@ -153,69 +152,41 @@ async def test_a_run_is_folded_once_for_all_who_watch_it(
     served: Served, office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folds: list[int] = []
-    take = LiveView.take
+    take = Projection.take
 
-    def counted(self: LiveView, entries: Any) -> None:
-        before = self.seq
-        take(self, entries)
-        folds.extend(range(before + 1, self.seq + 1))
+    def counted(self: Projection, entry: Any) -> Any:
+        if (change := take(self, entry)) is not None:
+            folds.append(entry.seq)
+        return change
 
-    monkeypatch.setattr(LiveView, "take", counted)
     run_id = await served.door.started("measure Rome, measure Paris")
+    monkeypatch.setattr(Projection, "take", counted)
     async with together([served.watch_view(run_id) for _ in range(10)]) as streams:
         office.gate.set()
         seen = await asyncio.gather(*map(rest, streams))
+    assert folds == list(range(1, seen[0][-1].data["last_seq"] + 1))
     whole = await snapshot(served.door, run_id)
     assert all(put_together(each) == whole for each in seen)
-    assert folds == list(range(1, whole["last_seq"] + 1))
 
 
-@pytest.mark.slow
-async def test_a_view_that_nobody_watches_costs_only_what_is_new(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+async def test_a_fold_that_fails_ends_the_stream_and_the_next_one_begins_anew(
+    served: Served, office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_id = await served.door.started("measure Paris")
-    await served.door.over(run_id)
-    whole = await snapshot(served.door, run_id)
-    store, reads = served.door.runtime.store, list[int]()
-    read = store.read
-
-    async def counted(run_id: str, after: int = 0, limit: int | None = None) -> Any:
-        reads.append(after)
-        return await read(run_id, after, limit)
-
-    monkeypatch.setattr(store, "read", counted)
-
-    assert await snapshot(served.door, run_id) == whole
-    assert reads == []
-    for number in range(views.KEPT_VIEWS):
-        other = await served.door.started(f"measure place_{number}")
-        await served.door.over(other)
-        await snapshot(served.door, other)
-    reads.clear()
-    assert await snapshot(served.door, run_id) == whole
-    assert reads == [0]
-
-
-async def test_a_fold_that_fails_leaves_nothing_half_done(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_id = await served.door.started("measure Paris")
-    await served.door.over(run_id)
-    view = LiveView(run_id, served.door.runtime.store)
-    log = await served.door.runtime.store.read(run_id)
+    run_id = await served.door.started("measure Rome")
     take = Projection.take
 
     def fails(self: Projection, entry: Any) -> Any:
-        if entry.seq == 7:
+        if entry.event.type == "tool_call_returned":
             raise RuntimeError("a defect")
         return take(self, entry)
 
     with monkeypatch.context() as patched:
         patched.setattr(Projection, "take", fails)
-        with pytest.raises(RuntimeError, match="a defect"):
-            view.take(log)
-    assert view.seq == 0
-    await view.reach(len(log))
-    assert json.loads(view.snapshot()) == await folded(served.door, run_id)
+        async with served.watch_view(run_id) as stream:
+            office.gate.set()
+            assert "end" not in [each.kind for each in await rest(stream)]
+    async with served.watch_view(run_id) as stream:
+        assert put_together(await rest(stream)) == await folded(served.door, run_id)
 
 
 async def test_the_document_of_a_run_that_is_driven_here_does_not_fold_its_log_again(

@@ -39,7 +39,7 @@ async def test_waiting_ends_when_people_are_asked_and_not_before_the_run_goes_on
     assert asked["status"] == "waiting"
     (question,) = (await api.get("/api/approvals")).json()["approvals"]
 
-    await api.post(f"/api/approvals/{question['id']}", {"decision": "approve"})
+    await api.post(f"/api/approvals/{question['approval_id']}", {"decision": "approve"})
     answered = (await api.get(f"/api/runs/{asked['run_id']}?wait=60")).json()
 
     assert answered["status"] == "succeeded"
@@ -94,7 +94,7 @@ async def test_a_document_that_has_not_changed_is_304(api: Door, written: str) -
     same = await api.get(f"/api/runs/{run_id}", headers={"if-none-match": written.format(tag)})
     assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
 
-    await api.post(f"/api/runs/{run_id}/follow_up", {"request": "measure Oslo"})
+    await api.post(f"/api/runs/{run_id}/follow-up", {"request": "measure Oslo"})
     other = await api.get(f"/api/runs/{run_id}", headers={"if-none-match": tag})
     assert other.status_code == 200
     assert other.json()["followed_by"]

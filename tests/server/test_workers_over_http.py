@@ -97,7 +97,6 @@ async def test_declared_and_generated_workers_are_listed_with_their_files(open_d
         "text": ORCHESTRATOR,
         "run_id": None,
         "made_by": None,
-        "runs": [run_id],
         "problem": None,
     }
     file = project / "generated" / run_id / "poet.worker"
@@ -112,7 +111,6 @@ async def test_declared_and_generated_workers_are_listed_with_their_files(open_d
         "text": file.read_text(),
         "run_id": run_id,
         "made_by": "orchestrator",
-        "runs": [run_id],
     }
 
 
@@ -153,7 +151,7 @@ async def test_a_promoted_worker_is_known_to_the_next_run(open_door: OpenDoor, p
     run_id = (await api.post("/api/runs", lead)).json()["run_id"]
     assert (await api.over(run_id))["answer"].startswith("A verse.")
     by_path = {each["path"]: each for each in await workers(api)}
-    assert by_path["workers/poet.worker"]["runs"] == [run_id]
+    assert by_path["workers/poet.worker"]["source"] == "project"
     again = (await api.get("/api/workers/poet/promotion")).json()
     assert (again["exists"], again["diff"]) == (True, "")
 
@@ -205,7 +203,7 @@ async def test_keys_see_the_workers_of_their_own_runs_and_only_admin_promotes(
     await api.over(await led(api, headers=ann))
     assert [each["name"] for each in await workers(api, headers=ann)] == ["orchestrator", "poet"]
     (declared,) = await workers(api, headers=ben)
-    assert (declared["name"], declared["runs"]) == ("orchestrator", [])
+    assert declared["name"] == "orchestrator"
     assert (await api.get("/api/workers/poet/promotion", headers=ben)).status_code == 404
     seen = await api.get("/api/workers/poet/promotion", headers=ann)
     assert seen.status_code == 200

@@ -53,9 +53,9 @@ export function ApprovalCard(props: ApprovalCardProps) {
   });
   const answering = useAction(async (answer: AnswerBody) => {
     try {
-      await answerApproval(card.id, answer);
+      await answerApproval(card.approval_id, answer);
     } catch (error) {
-      if (await isGone(card.id, error)) setGone(true);
+      if (await isGone(card.approval_id, error)) setGone(true);
       throw error;
     }
     openApprovals.value = Math.max(0, openApprovals.peek() - 1);
@@ -102,7 +102,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
       style={open ? undefined : { minHeight: `${height.current}px` }}
       ref={article}
       tabIndex={-1}
-      data-approval={card.id}
+      data-approval={card.approval_id}
       aria-labelledby={heading}
       onKeyDown={onKeyDown}
     >

@@ -17,15 +17,15 @@ export function ApprovalCards({ cards, heading, within, onDone }: ApprovalCardsP
   return (
     <ul class="approval-list">
       {useKept(cards).map(({ card, open }) => (
-        <li key={card.id}>
+        <li key={card.approval_id}>
           <ApprovalCard
             card={card}
             open={open}
             heading={heading}
             within={within}
             onDone={() => {
-              focusNext(card.id);
-              onDone(card.id);
+              focusNext(card.approval_id);
+              onDone(card.approval_id);
             }}
           />
         </li>

@@ -13,10 +13,10 @@ export interface Kept {
 /** Return what to show for the approvals that are open now, after what was shown before. */
 export function kept(before: readonly Kept[], open: readonly ApprovalCard[]): readonly Kept[] {
   if (open.length === 0) return [];
-  const byId = new Map(open.map((card) => [card.id, card]));
+  const byId = new Map(open.map((card) => [card.approval_id, card]));
   const shown = before.map(({ card }) => {
-    const now = byId.get(card.id);
-    byId.delete(card.id);
+    const now = byId.get(card.approval_id);
+    byId.delete(card.approval_id);
     return { card: now ?? card, open: now !== undefined };
   });
   const added = [...byId.values()]

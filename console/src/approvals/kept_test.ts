@@ -5,9 +5,10 @@ import type { ApprovalCard } from "../wire.ts";
 import { kept, titleOf } from "./kept.ts";
 
 const card = (id: string, minute: number) =>
-  ({ id, asked_at: `2026-11-21T12:0${minute}:00Z` }) as ApprovalCard;
+  ({ approval_id: id, asked_at: `2026-11-21T12:0${minute}:00Z` }) as ApprovalCard;
 const [first, second, third] = [card("first", 1), card("second", 2), card("third", 3)];
-const shown = (all: ReturnType<typeof kept>) => all.map(({ card, open }) => `${card.id} ${open}`);
+const shown = (all: ReturnType<typeof kept>) =>
+  all.map(({ card, open }) => `${card.approval_id} ${open}`);
 
 Deno.test("the oldest approval comes first", () => {
   assert.deepEqual(shown(kept([], [third, first, second])), [

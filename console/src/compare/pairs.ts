@@ -10,7 +10,7 @@ export interface Pair {
 
 /** Return the subtasks of a run without those that a later work order repeats. */
 export function currentSubtasks(
-  { steps, work_orders: orders }: Pick<RunDocument, "steps" | "work_orders">,
+  { steps = [], work_orders: orders = [] }: Pick<RunDocument, "steps" | "work_orders">,
 ): StepLine[] {
   const repeated = new Set(
     orders.flatMap(({ subtasks }) => subtasks.map((subtask) => subtask.repairs_subtask)),

@@ -90,7 +90,7 @@ function DoubtLine({ doubt, at }: { doubt: Doubt; at: number }) {
 
 /** Return a mark for each doubt whose words are in the answer; the mark leads to the doubt in the list. */
 export function doubtMarks({ answer, claims, evidence }: RunDocument): Mark[] {
-  const byNumber = new Map(claims.map((claim) => [claim.n, claim]));
+  const byNumber = new Map(claims?.map((claim) => [claim.n, claim]));
   const marks = evidence.doubts.flatMap(({ n, part, verdict, why }, at) => {
     const { start, end, text } = byNumber.get(n) ?? {};
     if (!answer || start == null || end == null) return [];

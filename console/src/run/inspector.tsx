@@ -92,7 +92,9 @@ function Worker({ store, lane }: { store: RunStore; lane: Lane }) {
 
 /** Return the whole arguments, from the document where it has them; those of the view may be cut. */
 function argsOf(store: RunStore, lane: Lane): JsonObject {
-  const order = store.document.value?.work_orders.find((each) => each.work_order_id === lane.order);
+  const order = store.document.value?.work_orders?.find((each) =>
+    each.work_order_id === lane.order
+  );
   const subtask = lane.counts ? order?.subtasks[lane.position] : undefined;
   return (subtask?.args ?? lane.args) as JsonObject;
 }

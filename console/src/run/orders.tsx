@@ -45,7 +45,7 @@ export function Orders({ store }: { store: RunStore }) {
 function OrderView({ order, store }: { order: KeyedOrder; store: RunStore }) {
   const model = store.live;
   const { key, repairs } = order;
-  const whole = store.document.value?.work_orders.find((each) => each.work_order_id === key);
+  const whole = store.document.value?.work_orders?.find((each) => each.work_order_id === key);
   const lanes = model.lanes.filter((lane) => lane.order === key && lane.counts)
     .sort((one, other) => one.position - other.position);
   const [shown, showAll] = useFirstItems(lanes, "subtasks");

@@ -117,7 +117,7 @@ export class RunStore {
 
   /** Show the document that an action returned; a run that was over may continue. */
   update(document: RunDocument): void {
-    this.document.value = document;
+    this.document.value = { ...this.document.value, ...document }; // actions return no parts
     this.#fastPolls = FAST_POLLS;
     this.#cancelPoll?.();
     this.#schedulePoll();
@@ -125,7 +125,7 @@ export class RunStore {
 
   /** Remove an approval that was answered here, without waiting for its event. */
   removeCard(cardId: string): void {
-    this.cards.value = this.cards.value.filter((card) => card.id !== cardId);
+    this.cards.value = this.cards.value.filter((card) => card.approval_id !== cardId);
     this.#scheduleFetch();
     this.#fastPolls = FAST_POLLS;
   }

@@ -121,7 +121,7 @@ Deno.test("a finished run is shown by its snapshot alone, without a stream", asy
 
 Deno.test("the open approvals are at least as new as the document", async () => {
   const service = new FakeService();
-  const card = { id: "approval_1" } as ApprovalCard;
+  const card = { approval_id: "approval_1" } as ApprovalCard;
   service.getRun = async () => {
     await Promise.resolve();
     service.cards = Promise.resolve([card]); // requested while the document is on its way
@@ -267,7 +267,7 @@ Deno.test("an approval that is requested while the first document is fetched is 
   await service.pass(0);
   service.stream.change({ ...change(3), type: "approval_requested" });
   await service.pass(70); // drawn, while the document is still on its way
-  service.cards = Promise.resolve([{ id: "one" } as unknown as ApprovalCard]);
+  service.cards = Promise.resolve([{ approval_id: "one" } as unknown as ApprovalCard]);
   answer([]);
   await opening;
   await service.pass(1_000);
@@ -276,10 +276,10 @@ Deno.test("an approval that is requested while the first document is fetched is 
 
 Deno.test("an approval that was answered here disappears at once", async () => {
   const { service, store } = await opened();
-  const card = (id: string) => ({ id }) as unknown as ApprovalCard;
+  const card = (id: string) => ({ approval_id: id }) as unknown as ApprovalCard;
   store.cards.value = [card("one"), card("two")];
   store.removeCard("one");
-  assert.equal(store.cards.value.map((each) => each.id).join(), "two");
+  assert.equal(store.cards.value.map((each) => each.approval_id).join(), "two");
   const before = service.documents;
   await service.pass(1_000);
   assert.equal(service.documents, before + 1, "and the open approvals are fetched");

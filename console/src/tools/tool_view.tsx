@@ -1,12 +1,11 @@
-// One tool: description, policy, arguments, last error and schema.
+// One tool: description, policy, arguments and schema.
 
-import type { ToolDocument, ToolError } from "../wire.ts";
+import type { ToolDocument } from "../wire.ts";
 import { count, duration } from "../formats.ts";
 import { may } from "../session.ts";
 import { JsonView } from "../ui/json_view.tsx";
 import { Fact } from "../ui/fact.tsx";
 import { EffectMark } from "../ui/status.tsx";
-import { Age } from "../ui/time.tsx";
 import { type Parameter, parametersOf } from "./schema.ts";
 import { TryTool } from "./try_tool.tsx";
 
@@ -44,7 +43,6 @@ export function ToolView({ tool, onCalled }: { tool: ToolDocument; onCalled: () 
           {tool.toolset && <>, toolset {tool.toolset}</>}
         </Fact>
       </dl>
-      {tool.last_error && <LastError error={tool.last_error} />}
       <section class="tool-part">
         <h3>Arguments</h3>
         {parameters.length === 0
@@ -57,30 +55,6 @@ export function ToolView({ tool, onCalled }: { tool: ToolDocument; onCalled: () 
       </section>
       {may("run") && <TryTool tool={tool} parameters={parameters} onCalled={onCalled} />}
     </article>
-  );
-}
-
-function LastError({ error }: { error: ToolError }) {
-  return (
-    <section class="tool-part">
-      <h3>Last error</h3>
-      <p>
-        <span class="tone-bad">
-          <span aria-hidden="true">▲</span> {error.type}
-        </span>
-        <span class="muted">
-          {error.class && ` (${error.class})`}, <Age at={error.at} word="ago" />
-          {error.run_id
-            ? (
-              <>
-                , <a href={`/runs/${error.run_id}`}>run</a>
-              </>
-            )
-            : ", run from the console"}
-        </span>
-      </p>
-      <p>{error.message}</p>
-    </section>
   );
 }
 

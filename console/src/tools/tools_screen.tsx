@@ -56,11 +56,6 @@ function ToolList(
             >
               <code>{tool.name}</code>
               <EffectMark effect={tool.effect} explained={false} />
-              {tool.last_error && (
-                <span class="small tone-bad">
-                  <span aria-hidden="true">▲</span> Last call failed
-                </span>
-              )}
               <span class="about small muted">{tool.description.split("\n")[0]}</span>
             </a>
           </li>

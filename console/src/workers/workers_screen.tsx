@@ -118,7 +118,8 @@ function WorkerFacts({ worker }: { worker: WorkerDocument }) {
       </Fact>
       {worker.run_id && (
         <Fact name="Generated">
-          by {worker.made_by ?? "a worker"} in <RunLink runId={worker.run_id} />
+          by {worker.made_by ?? "a worker"} in{" "}
+          <a href={`/runs/${encodeURIComponent(worker.run_id)}`}>{worker.run_id}</a>
         </Fact>
       )}
       <Fact name="Model">{worker.model ? <code>{worker.model}</code> : "That of the run"}</Fact>
@@ -127,21 +128,8 @@ function WorkerFacts({ worker }: { worker: WorkerDocument }) {
       <Fact name="Answer">
         {output ? <JsonView value={output} label="output schema" /> : "Text"}
       </Fact>
-      <Fact name="Used in">
-        {worker.runs.length === 0
-          ? <span class="muted">No recent run</span>
-          : worker.runs.map((runId) => (
-            <div key={runId}>
-              <RunLink runId={runId} />
-            </div>
-          ))}
-      </Fact>
     </dl>
   );
-}
-
-function RunLink({ runId }: { runId: string }) {
-  return <a href={`/runs/${encodeURIComponent(runId)}`}>{runId}</a>;
 }
 
 /** Make a generated worker one that the project declares, after showing what changes. */

@@ -182,7 +182,7 @@ def allowed(scope: Scope, *, on_run: Scope | None = None) -> Callable[..., Await
             raise _unauthorized("an API key is required")
         request.state.principal = principal.name
         require(principal, scope)
-        await access.rates.check(principal.key_id)
+        request.state.limits = await access.rates.check(principal.key_id)
         run_id = request.path_params.get("run_id")
         if run_id is not None:
             await access.check_run(principal, run_id, on_run or scope)

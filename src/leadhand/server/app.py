@@ -14,7 +14,7 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
-from starlette.types import Lifespan, Scope
+from starlette.types import Lifespan
 
 from leadhand import __version__
 from leadhand.app.driving.driver import Resumer
@@ -23,12 +23,10 @@ from leadhand.ports import in_database
 from leadhand.ports.hosts import HostKind
 from leadhand.server.access import Access
 from leadhand.server.console import add_console
-from leadhand.server.contract import KEEPS_ITSELF
 from leadhand.server.event_shapes import EventWords
 from leadhand.server.guard import LOOPBACK, Guard
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
-from leadhand.server.prefix import Prefix
 from leadhand.server.problems import LARGEST_BODY, ProblemDetails, answer_errors, responses
 from leadhand.server.rates import Allowed, Rates
 from leadhand.server.routes import (
@@ -47,7 +45,6 @@ from leadhand.server.routes import (
     workers,
 )
 from leadhand.server.service import Service
-from leadhand.server.start_request import LONGEST_KEY
 from leadhand.server.webhooks import Deliverer
 
 ABOUT = """Start, watch, steer and approve runs. Errors are problem details (RFC 9457): `detail` says what is wrong,
@@ -103,7 +100,6 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
                 await host.aclose()
             await deliverer.aclose()
             await service.upkeep.aclose()
-            await service.aclose()
             service.hang_up()
             service.drafts.close()
 
@@ -113,12 +109,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     app.state.metrics = counted
     app.state.local = doors.local
     app.state.console = console is not None
-
-    def cut(_: Scope) -> None:
-        """Close no connection: a server that can close them replaces this."""
-
-    app.state.cut = cut
-    add_console(app, console)
+    add_console(app, console, doors.prefix)
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=LARGEST_BODY)  # behind the guard's own refusal
     if doors.origins:
         app.add_middleware(
@@ -128,10 +119,8 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
             allow_headers=["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"],
             expose_headers=["etag", "location", "retry-after", "idempotency-replayed"],
         )
-    app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins)
+    app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins, prefix=doors.prefix)
     app.add_middleware(AccessLog, on_request=counted.http)
-    if doors.prefix:
-        app.add_middleware(Prefix, prefix=doors.prefix)
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)  # last, since the others read what is sent
     app.openapi = partial(_document_of, doors)
     return app
@@ -179,10 +168,8 @@ def _routes() -> Sequence[BaseRoute]:
 
 
 def _document_of(doors: Doors) -> dict[str, Any]:
-    """The OpenAPI document of a server: where it is, and whether it needs a key."""
+    """The OpenAPI document of a server: it says whether it needs a key."""
     document = dict(_document())
-    if doors.prefix:
-        document["servers"] = [{"url": doors.prefix}]
     if not doors.key_needed:
         document["paths"] = {
             path: {
@@ -209,9 +196,6 @@ def _document() -> dict[str, Any]:
             usually = responses(421, 422, 500) if method == "get" else responses(403, 421, 422, 500)
             if "requestBody" in operation:
                 usually |= responses(415)
-            if method == "post" and path not in KEEPS_ITSELF:
-                operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
-                usually |= responses(409)
             both = {str(status): each for status, each in usually.items()} | operation["responses"]
             operation["responses"] = dict(sorted(both.items()))
             for status, response in both.items():
@@ -220,13 +204,6 @@ def _document() -> dict[str, Any]:
     return schema
 
 
-IDEMPOTENCY_KEY = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY},
-    "description": "A second request with the same key and body within 24 hours gets the response to the first.",
-}
 HEADERS = {
     "Retry-After": "Seconds after which to try again.",
     "WWW-Authenticate": "Bearer",
@@ -242,7 +219,7 @@ def _headers_of(method: str, path: str, status: str) -> dict[str, Any]:
     names = {"401": ["WWW-Authenticate"], "429": ["Retry-After"], "503": ["Retry-After"]}.get(status, [])
     if method == "post" and status.startswith("2") and path != "/api/session":
         made = path in ("/api/runs", "/api/keys", "/api/webhooks") or path.endswith("/fork")
-        kept = path == "/api/runs" or path not in KEEPS_ITSELF
+        kept = path == "/api/runs" or path.endswith("/follow-up")
         names = [*(["Location"] if made else []), *(["Idempotency-Replayed"] if kept else [])]
     elif method == "get" and path == "/api/runs/{run_id}" and status in ("200", "304"):
         names = ["ETag"]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
+from leadhand.server.guard import path_of
 from leadhand.server.problems import no_route
 
 BUILT = Path(__file__).parents[1] / "_console"
@@ -35,18 +41,34 @@ def built_console() -> Path | None:
     return BUILT if (BUILT / INDEX).is_file() else None
 
 
-def add_console(app: FastAPI, console: Path | None) -> None:
-    """Serve the console at every path that is not a route, except below /api; it has its own router."""
+class Console(StaticFiles):
+    """The files of the console. A browser gets its page for every other path: it has its own router."""
+
+    def __init__(self, folder: Path, prefix: str) -> None:
+        super().__init__(directory=folder)
+        self._page = (folder / INDEX).read_text(encoding="utf-8").replace('="/', f'="{prefix}/')
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        try:
+            if path not in (".", INDEX):
+                return await super().get_response(path, scope)
+        except HTTPException as error:
+            if error.status_code != HTTPStatus.NOT_FOUND or "text/html" not in Headers(scope=scope).get("accept", ""):
+                raise
+        return HTMLResponse(self._page)
+
+
+def add_console(app: FastAPI, console: Path | None, prefix: str) -> None:
+    """Serve the console at every path that is not a route, except below /api. A proxy shows it below ``prefix``."""
 
     async def nothing(request: Request) -> Response:
-        raise no_route(app, request.method, request.url.path)
+        raise no_route(app, request.method, path_of(request.scope))
+
+    async def absent(_: Request) -> Response:
+        return HTMLResponse(ABSENT)
 
     app.add_route("/api/{path:path}", nothing, methods=METHODS, include_in_schema=False)
     if console is None:
-
-        async def absent(_: Request) -> Response:
-            return HTMLResponse(ABSENT)
-
         app.add_route("/", absent, include_in_schema=False)
-        return
-    app.frontend("/", directory=console, fallback="index.html")
+    else:
+        app.mount("/", Console(console, prefix))

@@ -56,14 +56,17 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
     text = _choice(environment, FORMAT, "text" if stream.isatty() else "json", FORMATS) == "text"
     reset_logging()
     root = logging.getLogger()
-    handler = _Handler(stream, root.level)
+    handler = _Handler(stream)
     handler.setFormatter(_Formatter(redactor, text=text, colours=stream.isatty() and not environment.get("NO_COLOR")))
     if text and stream.isatty() and level != "debug":
         handler.addFilter(_is_news)
     root.addHandler(handler)
     root.setLevel(level.upper())
     for name in ("leadhand", *_UVICORN):  # until now, the command line printed our warnings itself
-        handler.take(logging.getLogger(name), silent=name == "uvicorn.access")
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = name != "uvicorn.access"
+        logger.setLevel(logging.NOTSET)
     if level == "info":
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # do not log starts and stops
     structlog.configure(
@@ -92,11 +95,11 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 def reset_logging() -> None:
-    """Undo :func:`set_up_logging`."""
+    """Write no more lines. Loggers do not get back the handlers that :func:`set_up_logging` took from them."""
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if isinstance(handler, _Handler)]:
         root.removeHandler(handler)
-        handler.give_back(root)
+        root.setLevel(logging.WARNING)
         structlog.reset_defaults()
 
 
@@ -111,27 +114,7 @@ def _choice(environment: Mapping[str, str], variable: str, default: str, choices
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes the lines and stores the previous configuration; ``level`` is the root logger's."""
-
-    def __init__(self, stream: TextIO, level: int) -> None:
-        super().__init__(stream)
-        self._before = level
-        self._taken: list[tuple[logging.Logger, list[logging.Handler], bool, int]] = []
-
-    def take(self, logger: logging.Logger, *, silent: bool) -> None:
-        """Send a logger's records here only, or nowhere if ``silent``."""
-        self._taken.append((logger, logger.handlers[:], logger.propagate, logger.level))
-        logger.handlers.clear()
-        logger.propagate = not silent
-        logger.setLevel(logging.NOTSET)
-
-    def give_back(self, root: logging.Logger) -> None:
-        """Restore the previous configuration."""
-        root.setLevel(self._before)
-        for logger, handlers, propagate, level in self._taken:
-            logger.handlers[:] = handlers
-            logger.propagate = propagate
-            logger.setLevel(level)
+    """Writes the lines."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - named by the standard library
         """Report that a line was lost, but not its text, which may contain a secret."""

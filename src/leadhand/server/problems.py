@@ -167,7 +167,7 @@ def answer(problem: LeadhandError, instance: str) -> Response:
         "status": status.value,
         "detail": problem.what,
         "how": with_routes(problem.how),
-        "code": problem.code,
+        "code": "invalid" if problem.code == UsageError.code else problem.code,  # one code for what a client must fix
         "instance": instance,
         **more,
     }

@@ -47,10 +47,20 @@ class Rates:
         self._window = MovingWindowRateLimiter(MemoryStorage())
         self._streams: Counter[str] = Counter()
 
-    async def check(self, key_id: str | None) -> None:
-        """Count a request. Raises Problem (429) above the limit."""
-        if key_id is not None:
-            await self._hit(RateLimitItemPerMinute(self.allowed.requests_a_minute), "requests", key_id, "requests")
+    async def check(self, key_id: str | None) -> dict[str, str]:
+        """Count a request, and return the headers that say what is left. Raises Problem (429) above the limit.
+
+        They are those of https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+        """
+        if key_id is None:
+            return {}
+        item = RateLimitItemPerMinute(self.allowed.requests_a_minute)
+        await self._hit(item, "requests", key_id, "requests")
+        reset, left = await self._window.get_window_stats(item, "requests", key_id)
+        return {
+            "ratelimit-policy": f'"requests";q={item.amount};w=60',
+            "ratelimit": f'"requests";r={left};t={max(0, math.ceil(reset - time.time()))}',
+        }
 
     async def check_active(
         self, key_id: str | None, most: int | None, count: Callable[[int], Awaitable[Active]], *, new: bool = True

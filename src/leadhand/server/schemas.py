@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Collection
+from typing import Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from leadhand.app.document import Document
+from leadhand.app.document import Document, shapes
 from leadhand.app.document.outcome import EvidencePart
-from leadhand.app.document.shapes import ApprovalCard, RunDocument, RunLine
+from leadhand.app.document.shapes import ApprovalCard, RunLine
 from leadhand.app.steering.access import KeyCeilings, Scope
 from leadhand.app.workers.generated import WorkerDocument
-from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.errors import Failure
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Source, ToolSpec
 from leadhand.core.value import Json, Moment, unset
@@ -26,6 +27,47 @@ class RunsPage(Document):
     next_cursor: str | None
 
 
+RunPart = Literal[
+    "work_orders", "work_states", "work_state", "context_store", "task", "todos", "artifacts", "steps", "claims"
+]
+"""A part of a run document that is sent only if it is asked for."""
+PARTS: tuple[RunPart, ...] = get_args(RunPart)
+_LEFT_OUT = "left out"
+
+
+def _is_left_out(value: Any) -> bool:
+    return value == _LEFT_OUT
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+_OPTIONAL: dict[str, Any] = {
+    name: (
+        field.annotation,
+        Field(
+            default=_LEFT_OUT,
+            exclude_if=_is_left_out,
+            description=field.description,
+            json_schema_extra=_without_default,
+        ),
+    )
+    for name, field in shapes.RunDocument.model_fields.items()
+    if name in PARTS
+}
+
+
+class RunDocument(create_model("RunDocument", __base__=shapes.RunDocument, **_OPTIONAL)):
+    """A run as of ``last_seq``: its request, evidence and answer, and the parts that were asked for with `include`."""
+
+    @classmethod
+    def of(cls, document: shapes.RunDocument, include: Collection[RunPart] = ()) -> RunDocument:
+        """Return a document with only these parts."""
+        left_out = {*PARTS}.difference(include)
+        return cls.model_construct(**{name: value for name, value in document if name not in left_out})
+
+
 class RunAnswer(Document):
     """The answer of a run, and what it rests on."""
 
@@ -35,7 +77,7 @@ class RunAnswer(Document):
     evidence: EvidencePart
 
     @classmethod
-    def of(cls, document: RunDocument) -> RunAnswer:
+    def of(cls, document: shapes.RunDocument) -> RunAnswer:
         """Return the answer in a run document."""
         return cls(answer=document.answer, value=document.value, status=document.status, evidence=document.evidence)
 
@@ -55,20 +97,9 @@ class ApprovalsList(Document):
     next_cursor: str | None
 
 
-class ToolError(Document):
-    """The last failure of a tool."""
-
-    at: Moment
-    run_id: str | None
-    message: str
-    type: str
-    class_: FailureClass = Field(alias="class")
-
-
 class ToolDocument(ToolSpec):
     """A tool: its description, the JSON schema of its arguments, and its effect."""
 
-    last_error: ToolError | None
     flows: tuple[str, ...] = Field(
         (), description="The flows whose runs have this tool. Empty: runs of every flow have it."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -21,31 +21,24 @@ from leadhand.app.steering import operator
 from leadhand.app.steering.follow_ups import models_of
 from leadhand.app.steering.questions import delete_runs
 from leadhand.app.toolsets import check_tools
-from leadhand.core.errors import ConfigurationError, Failure, LeadhandError, NoSuchRun, RunOwned, UsageError
-from leadhand.core.events import Entry, RunRequested, StepRequested, ToolCallReturned
+from leadhand.core.errors import ConfigurationError, LeadhandError, NoSuchRun, RunOwned, UsageError
+from leadhand.core.events import RunRequested, StepRequested
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
-from leadhand.core.value import Json, object_of, text_of
-from leadhand.ports import DatabaseStore, in_database
 from leadhand.ports.runs import RunListing
 from leadhand.server.access import Principal
 from leadhand.server.live.drafts import Drafts
 from leadhand.server.live.feeds import Feeds
-from leadhand.server.live.pages import Pages
 from leadhand.server.problems import Problem, unconfirmed
 from leadhand.server.rates import Active, Rates
-from leadhand.server.schemas import ToolError
+from leadhand.server.schemas import RunDocument, RunPart
 from leadhand.server.start_request import FollowUp, Submission, asked_for, followed_up, most_of, once
 from leadhand.server.upkeep import Upkeep
 from leadhand.server.workers import Workers
 
 LOGGER = logging.getLogger("leadhand.server")
-ERROR_KEPT_S = 30 * 86_400.0
 SEEN_WITHIN_S = 5.0
 """The maximum seconds that a request to resume a run waits until the log shows that the run continues."""
-LONGEST_TURN_S = 15.0
-"""Seconds after which another server may begin a run of a key, if the one whose turn it is does not end it."""
-LOOK_EVERY_S = 0.02
 _OF_RUN = ("name", "tags", "priority", "instructions", "tools", "plan_only", "approve_plan")
 UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
 RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
@@ -63,13 +56,9 @@ class Service:
         self.started_at = datetime.now(UTC)
         self.driver = Driver(runtime)
         self.upkeep = Upkeep(runtime, kept)
-        self.documents = Pages()
-        """The documents of finished runs that were asked for last, by their ETag and when the run was created."""
-        self._noting: set[asyncio.Task[None]] = set()
-        self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """By name, for requests to this server that take turns."""
+        self._beginning: WeakValueDictionary[str | None, asyncio.Lock] = WeakValueDictionary()
+        """By key, for requests that begin runs: those of one key take turns."""
         runtime.watchers.append(drafts.watch)
-        runtime.watchers.append(self._note_errors)
         runtime.on_release.append(drafts.release)
         if runtime.cluster is not None:
             live = runtime.cluster.live
@@ -79,9 +68,9 @@ class Service:
         """End the streams and the requests that wait, since the server ends."""
         self.feeds.close()
 
-    async def aclose(self) -> None:
-        """Finish storing the last errors of tools. Does not close the runtime."""
-        await asyncio.gather(*self._noting)
+    async def document(self, run_id: str, include: Collection[RunPart] = ()) -> RunDocument:
+        """Return the document of a run, with these parts. Raises NoSuchRun."""
+        return RunDocument.of(await self.runtime.document(run_id), include)
 
     # --- starting and driving ------------------------------------------------------------------------------------
 
@@ -182,34 +171,10 @@ class Service:
         if run_id is not None and (await store.run(run_id)).status in (*UNDER_WAY, *waiting):
             yield
             return
-        async with self._turn(principal.key_id):
+        # Servers that share a database may each begin the last run that a key may have; budgets hold for all of them.
+        async with self._beginning.setdefault(principal.key_id, asyncio.Lock()):
             await rates.check_active(principal.key_id, most, count, new=run_id is None)
             yield
-
-    @contextlib.asynccontextmanager
-    async def _turn(self, key_id: str | None) -> AsyncGenerator[None]:
-        """Let one request of a key at a time begin a run, here and in the other servers of the database."""
-        if key_id is None:
-            yield
-            return
-        name, store = f"begins a run: key {key_id}", in_database(self.runtime.store)
-        async with self.locks.setdefault(name, asyncio.Lock()):
-            while not await self._took(store, name):  # noqa: ASYNC110 (another process ends it)
-                await asyncio.sleep(LOOK_EVERY_S)
-            try:
-                yield
-            finally:
-                await store.cache(name, None, 0.0)
-
-    async def _took(self, store: DatabaseStore, name: str) -> bool:
-        """Take a turn if it is free, or if the server that has it is dead."""
-        mine = {"host": store.host}
-        if await store.cache_new(name, mine, LONGEST_TURN_S):
-            return True
-        other = object_of(await store.cached(name))
-        if not other or await store.living([text_of(other.get("host"))]):
-            return False
-        return await store.cache_new(name, mine, LONGEST_TURN_S, instead_of=other)
 
     async def _resume(self, state: RunState) -> None:
         """Drive a run at rest, and return when its log shows that it continues, so that the response includes that."""
@@ -239,7 +204,7 @@ class Service:
         listing = await self.runtime.store.run(run_id)
         if listing.status is RunStatus.PAUSED:
             return
-        _check_goes_on(listing, "parked")
+        _check_goes_on(listing, "paused")
         request = RunRequested(what="pause", by=principal.name, reason=reason or f"requested by {principal.name}")
         await operator.stop(self.runtime, listing, request, until=frozenset({RunStatus.PAUSED, *ENDED}))
 
@@ -305,33 +270,6 @@ class Service:
         except ConfigurationError as error:  # the answer is stored, whichever process resumes the run
             LOGGER.warning("run %s was answered but cannot be resumed here: %s %s", run_id, error.what, error.how)
 
-    # --- tools' last errors -------------------------------------------------------------------------------------------
-
-    async def last_error(self, tool: str) -> ToolError | None:
-        """Return the last failure of a tool, which is stored for a month."""
-        kept = await self.runtime.store.cached(_error_key(tool))
-        return None if kept is None else ToolError.model_validate(kept)
-
-    def _note_errors(self, state: RunState, entries: list[Entry]) -> None:
-        for entry in entries:
-            event = entry.event
-            if isinstance(event, ToolCallReturned) and event.failure is not None and event.blocked_args is None:
-                self.note_error(event.tool, event.failure, entry.at, state.run_id)
-
-    def note_error(self, tool: str, failure: Failure, at: datetime, run_id: str | None) -> None:
-        """Store the failure of a tool."""
-        kept = failure.model_dump(include={"message", "type", "class_"}, by_alias=True)
-        note = ToolError.model_validate({"at": at, "run_id": run_id, **kept}).as_json()
-        task = asyncio.get_running_loop().create_task(self._keep(tool, note))
-        self._noting.add(task)
-        task.add_done_callback(self._noting.discard)
-
-    async def _keep(self, tool: str, note: Json) -> None:
-        try:
-            await self.runtime.store.cache(_error_key(tool), note, ERROR_KEPT_S)
-        except LeadhandError as error:  # also in the log of its run
-            LOGGER.warning("cannot store the last error of a tool: %s", error)
-
 
 class Live:
     """Connects a runtime, which writes the text of models to ``write``, with the drafts of its service."""
@@ -350,10 +288,6 @@ class Live:
         live = runtime.cluster.live if runtime.cluster is not None else None
         feeds = Feeds(runtime.store, drafts, live)
         return Service(runtime, drafts, feeds, kept or Retention())
-
-
-def _error_key(tool: str) -> str:
-    return f"tool error: {tool}"
 
 
 def _check_goes_on(listing: RunListing, what: str) -> None:

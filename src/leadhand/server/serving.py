@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import resource
 import signal
 import socket
 from collections.abc import Generator
@@ -14,14 +13,11 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.types import Scope
 
 from leadhand.core.errors import ConfigurationError
 
 MOST_CONNECTIONS = 10_000
-"""Open connections, if the system allows this process as many files."""
-OWN_FILES = 128
-"""Files that the process needs besides connections."""
+"""Open connections. Above them, or above what the system allows, requests are refused."""
 KEEP_ALIVE_S = 75
 """Seconds that an idle connection stays open after a response: longer than clients keep one, so that none is reused
 while it is being closed."""
@@ -60,16 +56,6 @@ def bind(host: str, port: int) -> socket.socket:
     return listening
 
 
-def most_connections() -> int:
-    """Raise the limit of open files as far as needed and possible; return how many connections it allows."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = MOST_CONNECTIONS + OWN_FILES
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, max(soft - OWN_FILES, 1))
-
-
 class Server(uvicorn.Server):
     """uvicorn's server that also ends streams on shutdown and can close a single connection."""
 
@@ -78,7 +64,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 app,
                 http="h11",
-                limit_concurrency=most_connections() + 1,  # uvicorn counts the one that it refuses
+                limit_concurrency=MOST_CONNECTIONS,
                 timeout_keep_alive=KEEP_ALIVE_S,
                 log_config=None,
                 access_log=False,
@@ -90,7 +76,6 @@ class Server(uvicorn.Server):
             )
         )
         self._app = app
-        app.state.cut = self.cut
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.service.hang_up()
@@ -113,12 +98,6 @@ class Server(uvicorn.Server):
         """Close every connection, as if its client had disconnected."""
         for connection in list(self.server_state.connections):
             _abort(connection)
-
-    def cut(self, scope: Scope) -> None:
-        """Close a client's connection immediately; data in transit is lost."""
-        for connection in list(self.server_state.connections):
-            if getattr(connection, "client", None) == scope.get("client"):
-                _abort(connection)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:

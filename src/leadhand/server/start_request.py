@@ -10,8 +10,17 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    create_model,
+    field_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
 from ulid import ULID
 
 from leadhand.app.arguments import (
@@ -37,12 +46,10 @@ from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import unset
 from leadhand.core.work_result import Check
 from leadhand.server.access import Principal, require
-from leadhand.server.problems import Problem, invalid
+from leadhand.server.problems import Problem
 
 EXAMPLE = '{"request": "What is the weather in Paris?"}'
 MODEL = "Use provider:name or offline, or omit it."
-OFFLINE = "this server runs offline and calls no service"
-LONGEST_KEY = 255
 STRICTER = ("auto", "ask", "never")
 """The approval policies, the loosest first."""
 
@@ -51,6 +58,14 @@ class Body(BaseModel):
     """A request body. Unknown fields and values of another type (``"3"`` for a number) are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema without defaults: generated clients would send them, or ask for them."""
+        schema = handler(core_schema)
+        for field in handler.resolve_ref_schema(schema)["properties"].values():
+            field.pop("default", None)
+        return schema
 
 
 _WHOLE_RUN = limit_fields(
@@ -131,7 +146,8 @@ class Submission(Body):
     worker_model: str | None = Field(None, description="The model of the workers.")
     review_model: str | None = Field(None, description="The model that reviews results.")
     offline: bool = Field(
-        False, description="Use the built-in rule-based model and sample data. No data leaves the machine."
+        False,
+        description="Use the built-in rule-based model and sample data, as a server with --offline does for every run.",
     )
     only_documents: bool = Field(
         False, exclude_if=operator.not_, description="Search the server's documents only, and nothing on the web."
@@ -258,8 +274,6 @@ def asked_for(submission: Submission, runtime: Runtime, principal: Principal) ->
     model = name(submission.model, "model", MODEL)
     usual = runtime.settings
     offline = submission.offline or usual.offline
-    if usual.offline and "offline" in submission.model_fields_set and not submission.offline:
-        raise UsageError(OFFLINE, 'Leave out "offline", or start the server without --offline.')
     if offline and any(each != "offline" for each in (model, *by_use.values()) if each is not None):
         if submission.offline:
             raise UsageError("offline cannot be combined with a model", "Send either offline or a model.")
@@ -335,22 +349,9 @@ def loosens(policy: str | None, rules: Mapping[str, str] | None, usual: Settings
     return ApprovalPolicy.AUTO in rules.values() or bool(usual.approve_rules)
 
 
-def checked_key(key: str) -> str:
-    """Return an Idempotency-Key. Raises Problem (422) for an invalid one."""
-    if not 1 <= len(key) <= LONGEST_KEY or not key.isprintable():
-        raise invalid(
-            "the Idempotency-Key is empty, too long or not printable",
-            f"Use a random text of up to {LONGEST_KEY} characters, such as a UUID, and a new one for each request.",
-        )
-    return key
-
-
 def once(submission: Submission, key: str, who: str) -> IdempotentId:
-    """Return the run id for a principal's idempotency key: the same key always gives the same id.
-
-    Raises Problem (422) for an invalid key.
-    """
-    digest = hashlib.sha256(f"{who}\n{checked_key(key)}".encode()).digest()
+    """Return the run id for a principal's idempotency key: the same key always gives the same id."""
+    digest = hashlib.sha256(f"{who}\n{key}".encode()).digest()
     limits = submission.limits.model_dump(mode="json", exclude_unset=True)  # null differs from a missing field
     body = json.dumps(submission.model_dump(mode="json") | {"limits": limits}, sort_keys=True, separators=(",", ":"))
     return IdempotentId(

@@ -47,7 +47,7 @@ ROUTES = (
     (rf"leadhand runs show ({_ID})", r"GET /api/runs/\1"),
     (rf"leadhand runs resume ({_ID}) --.*", r"POST /api/runs/\1/resume, with its proposed_limits as limits"),
     (rf"leadhand runs (cancel|pause|resume) ({_ID})", r"POST /api/runs/\2/\1"),
-    (rf"leadhand run --continue ({_ID}) REQUEST", r"POST /api/runs/\1/follow_up"),
+    (rf"leadhand run --continue ({_ID}) REQUEST", r"POST /api/runs/\1/follow-up"),
     (rf"leadhand runs delete ({_ID})", r"DELETE /api/runs/\1"),
     (r"leadhand runs list", "GET /api/runs"),
     (

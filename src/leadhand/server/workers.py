@@ -1,9 +1,8 @@
-"""The workers of the server's project: which there are, which runs used them, and the promotion of generated ones."""
+"""The workers of the server's project: which there are, and the promotion of generated ones."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from dataclasses import replace
 
 from leadhand.app.project.manifest import Project
@@ -16,17 +15,9 @@ from leadhand.app.workers.generated import (
     generated_workers,
     promotion_of,
 )
-from leadhand.core.errors import NoSuchRun, UnreadableRun, UsageError
-from leadhand.ports.runs import RunListing
+from leadhand.core.errors import NoSuchRun, UsageError
 from leadhand.server.access import Principal
 from leadhand.server.problems import no_such
-
-RUNS_READ = 100
-"""The newest runs among which those that used a worker are looked for."""
-MOST_RUNS = 20
-"""The most runs that the document of a worker names."""
-Use = tuple[str, str | None]
-"""A worker that a run used: its name, and the run that generated it (None: the project declares it)."""
 
 
 class Workers:
@@ -35,8 +26,6 @@ class Workers:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._promoting = asyncio.Lock()
-        self._used: dict[str, tuple[int, frozenset[Use]]] = {}
-        """By run: up to which event its log was read, and the workers that it used."""
 
     async def documents(self, principal: Principal) -> list[WorkerDocument]:
         """Return the declared workers, then the generated ones of runs that the principal may read, newest first."""
@@ -45,13 +34,7 @@ class Workers:
             return []
         found = await asyncio.to_thread(lambda: [*declared_documents(project), *generated_workers(project)])
         found = checked(found, self._runtime.toolbox)
-        readable = {each.run_id: await self._may_read(principal, each.run_id) for each in found}
-        runs = await self._runs(principal)
-        return [
-            each.evolve(runs=runs.get((each.name, each.run_id), [])[:MOST_RUNS])
-            for each in found
-            if readable[each.run_id]
-        ]
+        return [each for each in found if await self._may_read(principal, each.run_id)]
 
     async def promotion(self, name: str, run_id: str | None, principal: Principal) -> Promotion:
         """Return the promotion of a generated worker. Raises Problem (404) for one that the principal cannot read, and
@@ -87,26 +70,3 @@ class Workers:
             return principal.may_read((await self._runtime.store.run(run_id)).key_id)
         except NoSuchRun:
             return False
-
-    async def _runs(self, principal: Principal) -> dict[Use, list[str]]:
-        """Return the newest runs that the principal may read, by the workers that they used."""
-        found: dict[Use, list[str]] = defaultdict(list)
-        for listing in await self._runtime.store.runs(limit=RUNS_READ, key_id=principal.reads_of):
-            for use in await self._uses(listing):
-                found[use].append(listing.run_id)
-        return found
-
-    async def _uses(self, listing: RunListing) -> frozenset[Use]:
-        seq, uses = self._used.get(listing.run_id, (0, frozenset[Use]()))
-        if seq == listing.head_seq:
-            return uses
-        try:
-            state = await self._runtime.load(listing.run_id)
-        except (NoSuchRun, UnreadableRun):  # it must not hide the workers
-            return uses
-        workers = {each.step.worker for each in state.steps.values()}
-        uses = frozenset(
-            (name, listing.run_id if name in state.workers else None) for name in workers if state.is_worker(name)
-        )
-        self._used[listing.run_id] = (listing.head_seq, uses)
-        return uses

@@ -12,6 +12,7 @@ from leadhand.app.flows import FlowRegistry
 from leadhand.app.hosts.membership import host_wait
 from leadhand.app.new_limits import proposed_limits
 from leadhand.app.telemetry.traces import span_above
+from leadhand.core.approval import approval_id
 from leadhand.core.ids import attempt_id, event_id
 from leadhand.core.limits import usd
 from leadhand.core.relations import open_question, parent_of
@@ -88,7 +89,10 @@ def run_document(
         "task": task,
         "todos": state.todos,
         "artifacts": artifact_lines(state),
-        "approvals": tuple(state.approvals.values()),
+        "approvals": tuple(
+            {**dict(each), "approval_id": approval_id(state.run_id, each), "call_id": each.approval_id}
+            for each in state.approvals.values()
+        ),
         "usage": {
             "requests": state.spent.requests,
             "input_tokens": state.input_tokens,

@@ -120,6 +120,15 @@ class OpenQuestion(Document):
     choices: tuple[str, ...]
 
 
+class RunApproval(Approval, Document):
+    """A question that a run asked people."""
+
+    approval_id: str = Field(
+        description="Identifies the question and its arguments, at every door: different arguments give a different id."
+    )
+    call_id: str = Field(description="The call that it is about.")
+
+
 class RunDocument(Document):
     """A run: its request, work orders, evidence and answer as of ``last_seq``."""
 
@@ -155,7 +164,7 @@ class RunDocument(Document):
     task: Task | None = Field(description="The work on a report; null for a run of another flow.")
     todos: tuple[Todo, ...]
     artifacts: tuple[ArtifactLine, ...]
-    approvals: tuple[Approval, ...]
+    approvals: tuple[RunApproval, ...]
     usage: RunUsage
     limits: RunLimits
     proposed_limits: dict[str, float] = Field(
@@ -202,16 +211,14 @@ class RunLine(RunListing, Document):
     cost_usd: float | None = Field(description="US dollars; null if unknown.")
 
 
-class ApprovalCard(Approval, Document):
+class ApprovalCard(RunApproval):
     """A question to a person: may a call be made (``call``), did an interrupted call happen (``effect``), or may the
     plan in ``args`` be carried out (``plan``)?
 
     ``asked_for`` is the key of the subtask, ``name`` its name.
     """
 
-    id: str = Field(description="Identifies the question and its arguments: different arguments give a different id.")
     run_id: str
-    call_id: str
     request: str
     driven: bool = Field(description="Whether a host is driving the run.")
     name: str

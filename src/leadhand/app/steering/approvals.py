@@ -71,9 +71,14 @@ class OpenApproval:
         """The question as scripts, the console and the HTTP API read it."""
         from leadhand.app.document.shapes import ApprovalCard  # most runs ask nobody
 
-        own = {name: getattr(self, name) for name in ("id", "run_id", "request", "driven", "asked_at")}
+        own = {name: getattr(self, name) for name in ("run_id", "request", "driven", "asked_at")}
         approval = self.approval
-        calls = {"call_id": approval.approval_id, "asked_for": step_of(approval.attempt), "name": approval.asked_for}
+        calls = {
+            "approval_id": self.id,
+            "call_id": approval.approval_id,
+            "asked_for": step_of(approval.attempt),
+            "name": approval.asked_for,
+        }
         return ApprovalCard.model_validate({**dict(approval), **own, **calls})
 
     def is_named(self, wanted: str, run_id: str | None, match: Callable[[str, str], bool]) -> bool:

@@ -48,7 +48,6 @@ class WorkerDocument(Document):
     text: str = Field(default="", description="The whole file.")
     run_id: str | None = Field(default=None, description="The run that generated it.")
     made_by: str | None = Field(default=None, description="The worker that generated it.")
-    runs: tuple[str, ...] = Field(default=(), description="The newest runs that used it, at most 20.")
     problem: str | None = Field(default=None, description="Why its file cannot be used; null if it can.")
 
 

@@ -25,7 +25,7 @@ async def workers_list(*, json: Json = False, project: ProjectFlags = ProjectFla
     """List the workers of the project: those that it declares, then those that runs generated, newest first."""
     found = _workers(project.required())
     if json:
-        write_json([each.model_dump(mode="json", exclude={"runs"}) for each in found])
+        write_json([each.model_dump(mode="json") for each in found])
     elif found:
         write_table(HEADINGS, [(each.name, each.source, each.path, each.problem or each.description) for each in found])
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from leadhand.core.events import AttemptParked, AttemptReturned, Entry, StepSettled
@@ -29,7 +29,7 @@ class Drafts:
         self._changed = changed
         self._of_run: dict[str, dict[str, Draft]] = {}
         self._ended: dict[str, set[str]] = {}
-        """Attempts that have ended, of runs that are shown: text from another process may arrive after the end."""
+        """Attempts that have ended: text from another process may arrive after the end."""
         self._dirty: set[str] = set()
         self._later: asyncio.TimerHandle | None = None
 
@@ -46,33 +46,27 @@ class Drafts:
         """The drafts of a run by attempt."""
         return self._of_run.get(run_id, {})
 
-    def watch(self, state: RunState, entries: Sequence[Entry]) -> None:
-        """Delete the drafts of attempts that have ended: their finished text is in the log."""
-        drafts = self._of_run.get(state.run_id)
-        if drafts is None:
-            return
-        for attempt in _ended(entries):
-            drafts.pop(attempt, None)
-        if not drafts or state.finished is not None:
-            self.release(state)
-
     def note(self, run_id: str, entries: Sequence[Entry]) -> None:
-        """Delete drafts, as above, of a run that is shown here and may be driven elsewhere."""
+        """Delete the drafts of attempts that have ended: their finished text is in the log."""
         drafts, ended = self._of_run.get(run_id, {}), self._ended.setdefault(run_id, set())
-        for attempt in _ended(entries):
-            ended.add(attempt)
-            drafts.pop(attempt, None)
+        for entry in entries:
+            if isinstance(entry.event, AttemptReturned | AttemptParked | StepSettled):
+                ended.add(entry.event.attempt)
+                drafts.pop(entry.event.attempt, None)
+
+    def watch(self, state: RunState, entries: Sequence[Entry]) -> None:
+        """Delete drafts, as above, of a run that this process drives."""
+        self.note(state.run_id, entries)
 
     def release(self, state: RunState) -> None:
         """Delete all drafts of a run that is no longer driven here."""
         self._of_run.pop(state.run_id, None)
+        self._ended.pop(state.run_id, None)
 
     def forget(self, run_id: str, attempts: Iterable[str]) -> None:
-        """Delete the drafts of attempts of a run that is no longer shown here."""
-        self._ended.pop(run_id, None)
-        drafts = self._of_run.get(run_id, {})
+        """Delete the drafts of attempts in other processes, of a run that is no longer shown here."""
         for attempt in attempts:
-            drafts.pop(attempt, None)
+            self._of_run.get(run_id, {}).pop(attempt, None)
 
     def close(self) -> None:
         """Stop showing text."""
@@ -84,13 +78,6 @@ class Drafts:
         dirty, self._dirty = self._dirty, set()
         for run_id in dirty:
             self._changed(run_id)
-
-
-def _ended(entries: Sequence[Entry]) -> Iterator[str]:
-    """Yield the attempts that have ended."""
-    for entry in entries:
-        if isinstance(entry.event, AttemptReturned | AttemptParked | StepSettled):
-            yield entry.event.attempt
 
 
 class Reading:

@@ -10,7 +10,6 @@ from fastapi.responses import JSONResponse
 from pydantic import Field, StringConstraints
 
 from leadhand.app.arguments import limits
-from leadhand.app.document.shapes import RunDocument
 from leadhand.app.steering import operator, questions
 from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.follow_ups import load_earlier
@@ -22,7 +21,17 @@ from leadhand.core.state import RunState
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.problems import conflicts, invalid, responses, unconfirmed
-from leadhand.server.routes.dependencies import CallersTrace, RunId, Runner, RunnerReader, TheAccess, TheService, Words
+from leadhand.server.routes.dependencies import (
+    CallersTrace,
+    IdempotencyKey,
+    RunId,
+    Runner,
+    RunnerReader,
+    TheAccess,
+    TheService,
+    Words,
+)
+from leadhand.server.schemas import RunDocument
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body, FollowUp, WholeRunLimits, check_ceilings, loosens, most_of
 
@@ -112,7 +121,7 @@ async def cancel_run(
     with conflicts():
         await service.cancel(run_id, principal)
     try:
-        return await service.runtime.document(run_id)
+        return await service.document(run_id)
     except UnreadableRun:
         return JSONResponse({"run_id": run_id, "status": RunStatus.CANCELLED}, 202)
 
@@ -124,7 +133,7 @@ async def pause_run(
     """Pause a run. Finished work is kept; unfinished attempts start again when the run is resumed."""
     with conflicts():
         await service.pause(run_id, principal, body.reason if body is not None else "")
-    return await service.runtime.document(run_id)
+    return await service.document(run_id)
 
 
 @router.post("/resume", status_code=202)
@@ -140,7 +149,7 @@ async def resume_run(
     async with service.starting(access.rates, principal, run_id):
         with conflicts():
             await service.resume(run_id, principal, given)
-    return await service.runtime.document(run_id)
+    return await service.document(run_id)
 
 
 @router.post("/retry", status_code=202)
@@ -164,7 +173,7 @@ async def retry_subtasks(
             _check_taken_back(state, asked)
         async with service.starting(access.rates, principal, run_id):
             await service.want(run_id, request, given)
-    return await service.runtime.document(run_id)
+    return await service.document(run_id)
 
 
 async def _load(service: Service, run_id: str, *subtasks: str) -> RunState:
@@ -205,7 +214,7 @@ async def skip_subtask(
     with conflicts():
         async with service.starting(access.rates, principal, run_id):
             await service.want(run_id, request)
-    return await service.runtime.document(run_id)
+    return await service.document(run_id)
 
 
 @router.post("/supply", status_code=202)
@@ -225,7 +234,7 @@ async def supply_result(
     with conflicts():
         async with service.starting(access.rates, principal, run_id):
             await service.want(run_id, request)
-    return await service.runtime.document(run_id)
+    return await service.document(run_id)
 
 
 @router.post("/answer", status_code=202)
@@ -237,7 +246,7 @@ async def answer_question(
         with conflicts():
             await questions.reply(service.runtime, run_id, body.text, by=principal.name, question_id=body.question_id)
         await service.resume_answered(run_id)
-    return await service.runtime.document(run_id)
+    return await service.document(run_id)
 
 
 @router.post("/signals/{name}", status_code=202)
@@ -252,7 +261,7 @@ async def send_signal(
     with conflicts():
         value = None if body is None else body.value
         await questions.signal(service.runtime, run_id, name, value, by=principal.name)
-    return await service.runtime.document(run_id)
+    return await service.document(run_id)
 
 
 @router.post("/fork", status_code=202)
@@ -273,10 +282,10 @@ async def fork_run(
         with conflicts():
             state = await service.fork(run_id, body.at, principal, given)
     response.headers["location"] = f"/api/runs/{state.run_id}"
-    return await service.runtime.document(state.run_id)
+    return await service.document(state.run_id)
 
 
-@router.post("/follow_up", status_code=202)
+@router.post("/follow-up", status_code=202)
 async def follow_up_run(
     run_id: RunId,
     service: TheService,
@@ -285,6 +294,7 @@ async def follow_up_run(
     body: FollowUp,
     response: Response,
     trace: CallersTrace,
+    idempotency_key: IdempotencyKey = None,
 ) -> RunDocument:
     """Start a run that follows up this one, which must have ended: with its flow, options, models and limits.
 
@@ -294,7 +304,10 @@ async def follow_up_run(
     with conflicts():
         earlier = await load_earlier(service.runtime, run_id)
     submission, asked = service.asked_to_follow(body, earlier, principal)
+    key = idempotency_key and f"{run_id} {idempotency_key}"
     async with service.starting(access.rates, principal):
-        state, _ = await service.start(submission, asked, principal, None, follows=earlier, traceparent=trace)
+        state, again = await service.start(submission, asked, principal, key, follows=earlier, traceparent=trace)
     response.headers["location"] = f"/api/runs/{state.run_id}"
-    return await service.runtime.document(state.run_id)
+    if again:
+        response.headers["idempotency-replayed"] = "true"
+    return await service.document(state.run_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Header, Path, Query, Request
 from pydantic import StringConstraints
 
 from leadhand.app.steering.access import Scope
@@ -49,3 +49,12 @@ WaitSeconds = Annotated[
 ]
 Words = Annotated[str, StringConstraints(max_length=10_000)]
 """A reason or another text that a person writes."""
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        description="A second request with the same key and body returns the same run.",
+        min_length=1,
+        max_length=255,
+        pattern="^[ -~]+$",
+    ),
+]

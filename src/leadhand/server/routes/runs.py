@@ -14,7 +14,6 @@ from pydantic import BeforeValidator, Field
 from leadhand import __version__
 from leadhand.app.arguments import parse_tags
 from leadhand.app.document.run_document import run_line
-from leadhand.app.document.shapes import RunDocument
 from leadhand.app.steering import questions as labels
 from leadhand.app.steering.access import Scope
 from leadhand.core.errors import NoSuchRun, RunOwned
@@ -22,11 +21,19 @@ from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports.runs import RunSort
 from leadhand.server.access import Access, Principal, require
 from leadhand.server.contract import Route
-from leadhand.server.live.pages import Chunk
-from leadhand.server.live.waits import until_rest
+from leadhand.server.live.streams import until_rest
 from leadhand.server.problems import Problem, invalid, responses
-from leadhand.server.routes.dependencies import CallersTrace, Reader, RunId, Runner, TheAccess, TheService, WaitSeconds
-from leadhand.server.schemas import RunAnswer, RunsPage
+from leadhand.server.routes.dependencies import (
+    CallersTrace,
+    IdempotencyKey,
+    Reader,
+    RunId,
+    Runner,
+    TheAccess,
+    TheService,
+    WaitSeconds,
+)
+from leadhand.server.schemas import RunAnswer, RunDocument, RunPart, RunsPage
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body, Submission, asked_for, loosens, of_worker
 
@@ -42,6 +49,7 @@ def _moment(given: str) -> datetime:
 
 
 Moment = Annotated[datetime, BeforeValidator(_moment)]
+Include = Annotated[list[RunPart], Query(description="A part of the document to return, too. Repeatable.")]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 SEARCH = (
     "Only runs with all of these words, or words that begin with them, in their request, answer, gaps, errors or tool"
@@ -66,10 +74,9 @@ async def start_run(
     principal: Runner,
     response: Response,
     trace: CallersTrace,
-    idempotency_key: Annotated[
-        str | None, Header(description="A second request with the same key and body returns the same run.")
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
     wait: WaitSeconds = 0,
+    include: Include = [],  # noqa: B006
 ) -> RunDocument:
     """Start a run. The server executes it in the background, and the next server continues it after a restart."""
     if loosens(submission.approve, submission.approve_rules, service.runtime.settings):
@@ -84,7 +91,7 @@ async def start_run(
     if again:
         response.headers["idempotency-replayed"] = "true"
     await _wait(service, access, principal, state.run_id, wait)
-    return await service.runtime.document(state.run_id)
+    return await service.document(state.run_id, include)
 
 
 @router.get("", responses=responses(401, 403, 422, 429, 503))
@@ -168,23 +175,20 @@ async def get_run(
     principal: Reader,
     response: Response,
     wait: WaitSeconds = 0,
+    include: Include = [],  # noqa: B006
     if_none_match: Annotated[str, Header(description="The `ETag` of the document that the client has.")] = "",
 ) -> RunDocument | Response:
-    """The current run document, as ``leadhand run --json`` prints it. Follow its events from ``last_seq``."""
+    """The current run document. Follow its events from ``last_seq``. With all parts, it is what ``leadhand run --json``
+    prints."""
     await _wait(service, access, principal, run_id, wait)
     listing = await service.runtime.store.run(run_id)
     owner = None if listing.status in ENDED else listing.owner
-    tag = _tag(run_id, listing.head_seq, owner, await service.runtime.followed_by(listing))
+    tag = _tag(run_id, listing.head_seq, owner, await service.runtime.followed_by(listing), sorted(include))
     settled = service.runtime.cluster is None or listing.status in ENDED  # what a run waits for is not in its log
     if settled and tag in [each.strip() for each in if_none_match.split(",")]:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"etag": tag})
-    if listing.status in ENDED:  # it changes rarely, and takes a second to build for a run of 1,000 subtasks
-        # The id of a deleted run can be used again.
-        key = tag, listing.created_at
-        (page,) = await service.documents.of(key, lambda: _encoded(service, run_id))
-        return Response(page.data, media_type="application/json", headers={"etag": tag})
-    document = await service.runtime.document(run_id)
-    response.headers["etag"] = _tag(run_id, document.last_seq, document.owner, document.followed_by)
+    document = await service.document(run_id, include)
+    response.headers["etag"] = _tag(run_id, document.last_seq, document.owner, document.followed_by, sorted(include))
     return document
 
 
@@ -195,11 +199,6 @@ async def get_answer(
     """The answer of a run and its evidence, without the rest of its document."""
     await _wait(service, access, principal, run_id, wait)
     return RunAnswer.of(await service.runtime.document(run_id))
-
-
-async def _encoded(service: Service, run_id: str) -> list[Chunk]:
-    document = await service.runtime.document(run_id)
-    return [Chunk(document.last_seq, document.model_dump_json(by_alias=True).encode())]
 
 
 def _tag(*parts: Any) -> str:
@@ -219,7 +218,7 @@ async def _wait(service: Service, access: Access, principal: Principal, run_id: 
 async def label_run(run_id: RunId, body: Labels, service: TheService, principal: Runner) -> RunDocument:
     """Name a run, and set or remove tags. A run can be labelled at any time, also after its end."""
     await labels.label_run(service.runtime, run_id, name=body.name, tags=body.tags, by=principal.name)
-    return await service.runtime.document(run_id)
+    return await service.document(run_id)
 
 
 @router.delete("/{run_id}", status_code=204, responses=responses(401, 403, 404, 409, 422, 429, 503))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -15,13 +14,13 @@ from leadhand.core.approval import policy_of
 from leadhand.core.errors import UsageError
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.engine.gate import argument_problems
-from leadhand.server.access import Principal, require
+from leadhand.server.access import require
 from leadhand.server.contract import Route
 from leadhand.server.problems import no_such, responses, unconfirmed
 from leadhand.server.routes.dependencies import Reader, Runner, TheService
 from leadhand.server.schemas import ToolDocument, ToolsList, ToolTrial, TrialData
 from leadhand.server.service import Service
-from leadhand.server.start_request import OFFLINE, Body
+from leadhand.server.start_request import Body
 
 router = APIRouter(route_class=Route, prefix="/api", tags=["tools"])
 Name = Annotated[str, Path(description="The tool's name.", examples=["weather_tool"], max_length=200)]
@@ -34,17 +33,15 @@ class CallBody(Body):
 
 
 @router.get("/tools", responses=responses(401, 403, 429, 503))
-async def list_tools(service: TheService, principal: Reader) -> ToolsList:
+async def list_tools(service: TheService, _: Reader) -> ToolsList:
     """The tools that runs started here can use."""
-    return ToolsList(
-        tools=tuple([await _document(service, principal, spec) for spec in service.runtime.toolbox.known()])
-    )
+    return ToolsList(tools=tuple(_document(service, spec) for spec in service.runtime.toolbox.known()))
 
 
 @router.get("/tools/{name}", responses=responses(401, 403, 404, 422, 429, 503))
-async def get_tool(name: Name, service: TheService, principal: Reader) -> ToolDocument:
+async def get_tool(name: Name, service: TheService, _: Reader) -> ToolDocument:
     """One tool."""
-    return await _document(service, principal, _spec(service, name))
+    return _document(service, _spec(service, name))
 
 
 @router.post("/tools/{name}/call", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))
@@ -62,15 +59,13 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
         raise unconfirmed(f"{name} has an irreversible effect", 'Send "confirmed": true to call it anyway.')
     if settings.offline and body.offline is False:
         raise UsageError(
-            OFFLINE,
+            "this server runs offline and calls no service",
             'Leave out "offline", or start the server without --offline.',
         )
     offline = settings.offline or bool(body.offline)
     outcome = await try_tool(service.runtime, service.runtime.toolbox, spec, body.args, offline=offline)
     if outcome.failure is not None:
-        failure = service.redactor.value(outcome.failure)
-        service.note_error(name, failure, datetime.now(UTC), None)
-        return ToolTrial(task_name=name, ok=False, error=failure)
+        return ToolTrial(task_name=name, ok=False, error=service.redactor.value(outcome.failure))
     data = TrialData(summary=outcome.summary, raw=outcome.raw, sources=outcome.sources, sample=outcome.sample)
     return ToolTrial(task_name=name, ok=True, data=service.redactor.value(data))
 
@@ -84,9 +79,7 @@ def _spec(service: Service, name: str) -> ToolSpec:
     return found
 
 
-async def _document(service: Service, principal: Principal, spec: ToolSpec) -> ToolDocument:
-    """A tool; with its last error, which may be from any run, for those who may read all runs."""
-    error = await service.last_error(spec.name) if principal.reads_of is None else None
+def _document(service: Service, spec: ToolSpec) -> ToolDocument:
     everywhere = spec in service.runtime.toolbox.specs()
     flows = () if everywhere else service.runtime.flows.naming(spec.name)
-    return ToolDocument(**dict(spec), last_error=error, flows=flows)
+    return ToolDocument(**dict(spec), flows=flows)
