@@ -1,5 +1,7 @@
 # bench-peer: name=leadhand venv=leadhand durable=1 calls=1 dialect=leadhand_dialect.py label="Leadhand"
 # bench-peer: name=leadhand-asking venv=leadhand durable=1 dialect=leadhand_dialect.py variant=asking
+# bench-peer: name=leadhand-exact venv=leadhand durable=1 dialect=leadhand_dialect.py variant=asking-exact
+# bench-peer: name=leadhand-ships venv=leadhand durable=1 calls=0 dialect=leadhand_dialect.py variant=ships
 # bench-peer: name=leadhand-frozen venv=leadhand durable=1 calls=1 dialect=leadhand_dialect.py variant=frozen
 # bench-peer: name=leadhand-uvloop venv=leadhand durable=1 calls=1 dialect=leadhand_dialect.py variant=uvloop
 """Leadhand in the side-by-side job: plan N look-ups, carry them out in parallel, review, compose; all of it on the log.
@@ -10,7 +12,8 @@ is known and whose answers may be long, so that the plan is one page. The log is
 then writes its result (``worker_calls="always"``), so it takes one model call and not two.
 
 Variants: ``asking`` leaves the choice of the tool to each worker's model, so that it takes two calls, as those of the
-other systems do; ``frozen`` is the program that has its start-up objects left alone by the garbage collector, in two
+other systems do; ``asking-exact`` has no model judge the answer besides, as in the other systems; ``ships`` has what a
+tool returns be the result, without a model, as by default; ``frozen`` is the program that has its start-up objects left alone by the garbage collector, in two
 lines of its own; ``uvloop`` has the event loop that commands use where it is installed.
 """
 
@@ -32,7 +35,7 @@ from leadhand import Leadhand, tool
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports.models import ModelProfile
 
-MODELS = {"asking": "openai_compatible:stub-2"}
+MODELS = {"asking": "openai_compatible:stub-2", "asking-exact": "openai_compatible:stub-2"}
 """Models of variants: the scripted model plans as its name says."""
 MODEL = "openai_compatible:stub-1"
 WINDOW = 400_000
@@ -70,7 +73,8 @@ def leadhand(options: argparse.Namespace) -> Leadhand:
         home=options.state or None,
         max_workers=max(options.n, 1),
         max_output_tokens=max(2_000, options.n * TOKENS_PER_SUBTASK),
-        worker_calls="always",
+        worker_calls="auto" if options.variant == "ships" else "always",
+        check="exact" if options.variant == "asking-exact" else None,
     )
 
 
