@@ -175,7 +175,7 @@ class Queue:
     """
 
     def __init__(self, most: int, name: str = "", text: str = "") -> None:
-        """``name`` says what a place is, in the record of a long wait, and ``text`` why there is none."""
+        """``name`` says what a place is, in the record of a long wait, and ``text`` why a permit waits for it."""
         self.most = self.free = most
         self.in_use = 0
         self.name, self._text = name, text
