@@ -10,17 +10,23 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from leadhand.app import arguments
 from leadhand.app.answers import Wanted
-from leadhand.app.flows import DEFAULT, MAP, REPORT, RESEARCH, FlowName, FlowRegistry
+from leadhand.app.flows import DEFAULT, MAP, REPORT, RESEARCH, FlowName, FlowRegistry, led
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.project.source_files import bound_agents
-from leadhand.app.run_settings import AS_CONFIGURED, NewRun, RunTool, asked_settings, check_options
+from leadhand.app.run_settings import (
+    AS_CONFIGURED,
+    NewRun,
+    Output,
+    RunTool,
+    answer_worker,
+    asked_settings,
+    check_options,
+)
 from leadhand.app.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings, user
 from leadhand.app.steering import approvals, operator, questions
 from leadhand.app.steering.approvals import OpenApproval
-from leadhand.app.steering.led import led
 from leadhand.app.toolsets import toolbox
-from leadhand.app.typed_answers import Output, answer_worker
 from leadhand.core.limits import Limits
 from leadhand.core.run import WorkerCalls
 from leadhand.core.state import RunState

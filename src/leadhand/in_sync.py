@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from leadhand.app.answers import Wanted
 from leadhand.app.blocking import Driven, T, answer_of
-from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowName
+from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowName, listed
 from leadhand.app.new_limits import NewLimits
 from leadhand.app.runtime import Runtime
-from leadhand.app.steering.led import listed
 from leadhand.core.errors import UsageError
 from leadhand.flows.seam.function import Worker
 from leadhand.flows.seam.results import Result

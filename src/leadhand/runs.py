@@ -13,12 +13,11 @@ from leadhand.app.answers import Answer as Answer
 from leadhand.app.answers import ValueT as ValueT
 from leadhand.app.arguments import check_request
 from leadhand.app.new_limits import NewLimits, known_limits
-from leadhand.app.run_settings import NewRun
+from leadhand.app.run_settings import NewRun, Output
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.steering import approvals, follow_ups, operator, questions
 from leadhand.app.steering.approvals import OpenApproval
-from leadhand.app.typed_answers import Output
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.decide import due

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import CommandLine
 
-from leadhand.cli.errors import Exit
+from leadhand.cli.dispatch import Exit
 
 SOURCE = '''
 from leadhand import Worker

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cli.conftest import CommandLine, Result
 
-from leadhand.cli.errors import Exit
+from leadhand.cli.dispatch import Exit
 from leadhand.cli.terminal.progress import took
 
 TEAM = '''

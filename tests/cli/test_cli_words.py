@@ -10,7 +10,7 @@ import pytest
 from core.histories import definition
 
 from leadhand.app.formatting import age, clean, duration, label, money, sentence, shortened, spent
-from leadhand.cli.errors import exit_code
+from leadhand.cli.dispatch import exit_code
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import lasted, resume_command
 from leadhand.core.errors import Failure, FailureClass

@@ -20,7 +20,7 @@ from processes import run
 
 import leadhand
 from leadhand.cli.catalogue import COMMANDS
-from leadhand.cli.errors import Exit
+from leadhand.cli.dispatch import Exit
 from leadhand.cli.parser import LEAVES, Leaf, Option
 from leadhand.core import errors
 from leadhand.core.decide.attempts import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, retry_after_s

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
 
-from leadhand.app.typed_answers import Output, typed_value
+from leadhand.app.run_settings import Output, typed_value
 from leadhand.core.run import CitedSource, Gap, RunStatus
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class Answer(Generic[ValueT]):
         return getattr(self._parts, name)
 
     def __str__(self) -> str:
-        from leadhand.app.document.beside import cause_lines, lines_beside
-        from leadhand.app.document.outcome import causes_of
+        from leadhand.app.document.outcome import cause_lines, causes_of, lines_beside
 
         asked = [f"Question: {self.question.text}"] if self.question is not None else []
         how = [f"{self.outcome.headline}."] if self.status is not RunStatus.SUCCEEDED else []

@@ -9,9 +9,8 @@ from typing import Any, Protocol
 from leadhand.app.arguments import check_rules
 from leadhand.app.flows import FlowRegistry, file_of
 from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
-from leadhand.app.run_settings import NewRun, check_plan, instructed, narrowed
+from leadhand.app.run_settings import NewRun, answer_worker, check_plan, instructed, narrowed
 from leadhand.app.settings import Settings, reserves
-from leadhand.app.typed_answers import answer_worker
 from leadhand.app.workers.declared import project_tools, run_workers, worker_tools
 from leadhand.core.artifact import FileVersion, newest_files
 from leadhand.core.errors import ConfigurationError, UsageError

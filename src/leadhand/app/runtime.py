@@ -16,12 +16,11 @@ from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.hosts.membership import Membership, membership
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.requests import Requests
-from leadhand.app.run_settings import NewRun
+from leadhand.app.run_settings import NewRun, Output, fits_of
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.telemetry.run_lines import note_begin, note_end
 from leadhand.app.telemetry.tracing import telemetry
 from leadhand.app.toolsets import check_hooks, check_tools, needed_tools
-from leadhand.app.typed_answers import Output, fits_of
 from leadhand.app.webs import Webs
 from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted

@@ -12,7 +12,7 @@ from pathlib import Path
 from leadhand.api import Leadhand
 from leadhand.app.project.source_files import is_file
 from leadhand.app.settings import Settings
-from leadhand.cli.errors import Exit
+from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import NO_PROJECT, Output, StoreFlags
 from leadhand.cli.terminal.messages import say_opening
 from leadhand.cli.terminal.streams import say, write_json, write_line

@@ -14,7 +14,7 @@ from typing import Any
 from leadhand.api import Leadhand
 from leadhand.app.document import event_line
 from leadhand.app.formatting import clean
-from leadhand.cli.errors import Exit, code_of
+from leadhand.cli.dispatch import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
 from leadhand.cli.terminal.messages import (
     answer_text,

@@ -34,11 +34,11 @@ from leadhand.app.arguments import (
     number,
 )
 from leadhand.app.clock import IdempotentId
+from leadhand.app.flows import led
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.follow_ups import options_of, output_of
-from leadhand.app.steering.led import led
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import Limits, usd
 from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition, WorkerCalls

@@ -1,5 +1,7 @@
 """The documents of a run, as scripts, the console and people read them."""
 
+from __future__ import annotations
+
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -8,11 +10,42 @@ from typing import Any
 from pydantic import ConfigDict
 from pydantic_core import to_json
 
-from leadhand.app.document.work_state import WorkState
 from leadhand.app.telemetry.tracing import warn_once
 from leadhand.core.events import Entry
-from leadhand.core.state import RunState
-from leadhand.core.value import Value, iso
+from leadhand.core.run import StepStatus
+from leadhand.core.state import OrderState, RunState
+from leadhand.core.value import Moment, Value, iso
+
+
+class SubtaskProgress(Value):
+    """The status of one subtask, and the ids of the context events that are its evidence."""
+
+    name: str
+    status: StepStatus
+    event_ids: tuple[str, ...]
+
+
+class WorkState(Value):
+    """The state of one work order. ``subtask_state`` is keyed by the subtask's index in its order, a text in JSON."""
+
+    work_order_id: str
+    created_at: Moment
+    subtask_state: dict[int, SubtaskProgress]
+    completed: bool
+
+    @classmethod
+    def of(cls, state: RunState, order: OrderState) -> WorkState:
+        """Return the state of an order of a run."""
+        steps = [state.steps[key] for key in order.order.subtask_keys]
+        return cls(
+            work_order_id=order.order.work_order_id,
+            created_at=order.at,
+            subtask_state={
+                each.position: SubtaskProgress(name=each.subtask.name, status=each.status, event_ids=each.event_ids)
+                for each in steps
+            },
+            completed=all(each.ok for each in steps),
+        )
 
 
 class Document(Value):

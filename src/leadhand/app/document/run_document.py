@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from leadhand.app.document.work_state import WorkState
+from leadhand.app.document import WorkState
 from leadhand.app.flows import FlowRegistry
 from leadhand.app.hosts.membership import host_wait
 from leadhand.app.new_limits import proposed_limits

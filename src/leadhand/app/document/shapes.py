@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from leadhand.app.document.work_state import WorkState
+from leadhand.app.document import WorkState
 from leadhand.core.approval import Approval
 from leadhand.core.errors import Failure
 from leadhand.core.limits import Limits

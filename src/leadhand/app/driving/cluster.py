@@ -8,7 +8,7 @@ import logging
 
 from leadhand.app.driving.driver import Driver
 from leadhand.app.hosts.membership import note_refusal
-from leadhand.app.typed_answers import fits_of
+from leadhand.app.run_settings import fits_of
 from leadhand.core.errors import LeadhandError, RunOwned, UsageError
 from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
 from leadhand.dispatch.cluster.hosted_runs import HostedRun, HostedRuns

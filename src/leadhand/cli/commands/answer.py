@@ -10,7 +10,7 @@ from leadhand.app.settings import user
 from leadhand.app.steering import questions
 from leadhand.cli.commands.approvals import say_where
 from leadhand.cli.commands.runs_control import Driver
-from leadhand.cli.errors import Exit
+from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import DriverFlags, Flag, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.streams import say

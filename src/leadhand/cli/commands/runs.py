@@ -18,7 +18,7 @@ from leadhand.app.formatting import (
 )
 from leadhand.app.hosts.listings import definition_of
 from leadhand.app.project.config_files import unwritten
-from leadhand.cli.errors import Exit, code_of
+from leadhand.cli.dispatch import Exit, code_of
 from leadhand.cli.foreground import Transcript, new_view, print_result
 from leadhand.cli.options import Flag, Json, Output, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run

@@ -16,7 +16,7 @@ from leadhand.app.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.steering import operator
 from leadhand.app.toolsets import check_tools, needed_tools, toolbox
-from leadhand.cli.errors import Exit
+from leadhand.cli.dispatch import Exit
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
     RUN,

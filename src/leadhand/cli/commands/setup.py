@@ -15,7 +15,7 @@ from leadhand.app.checks import Finding, examine
 from leadhand.app.formatting import one_line, sentence
 from leadhand.app.project.scaffold import write_project
 from leadhand.app.settings import settings
-from leadhand.cli.errors import Exit
+from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import Flag, StoreFlags
 from leadhand.cli.parser import COMPLETING, LEADHAND
 from leadhand.cli.run_lookup import how_to_resume

@@ -11,7 +11,7 @@ from leadhand.app.formatting import clean, count, duration, one_line
 from leadhand.app.project.source_files import all_tools
 from leadhand.app.steering.tool_trial import try_tool
 from leadhand.app.toolsets import tools_on_request
-from leadhand.cli.errors import Exit
+from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import (
     Documents,
     Flag,

@@ -10,7 +10,7 @@ from leadhand.app.project.source_files import all_tools
 from leadhand.app.project.worker_files import worker_schema
 from leadhand.app.toolsets import toolbox
 from leadhand.app.workers.generated import WorkerDocument, checked, declared_documents, generated_workers, promotion_of
-from leadhand.cli.errors import Exit
+from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import Flag, Json, ProjectFlags
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.prompt import confirmed

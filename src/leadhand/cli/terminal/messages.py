@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from leadhand.app.document.beside import MOST_CAUSES, beside, cause_lines
 from leadhand.app.document.outcome import (
+    MOST_CAUSES,
+    beside,
     calls_made,
+    cause_lines,
     causes_of,
     done_calls,
     evidence_part,
