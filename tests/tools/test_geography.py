@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.tools.geography import (
+    EARTH_RADIUS_KM,
     Place,
     bearing,
     compass_point,
@@ -34,7 +35,7 @@ def spot(latitude: float, longitude: float) -> Place:
 
 @given(st.text())
 def test_folding_a_second_time_changes_nothing(text: str) -> None:
-    assert fold(fold(text)) == fold(text)
+    assert fold(fold(text)) == fold(text) == " ".join(fold(text).lower().split())
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,7 @@ def test_a_leading_the_is_dropped_unless_it_belongs_to_the_name(said: str, meant
 @given(places, places)
 def test_a_distance_is_the_same_both_ways(a: Place, b: Place) -> None:
     assert math.isclose(distance_km(a, b), distance_km(b, a), abs_tol=1e-6)
+    assert 0 <= distance_km(a, b) <= math.pi * EARTH_RADIUS_KM + 1e-6
 
 
 @given(places, places)
@@ -91,6 +93,7 @@ def test_paris_to_lyon_is_392_km() -> None:
 )
 def test_bearings_name_the_points_of_the_compass(latitude: float, longitude: float, point: str) -> None:
     assert compass_point(bearing(spot(0, 0), spot(latitude, longitude))) == point
+    assert compass_point(359.9) == "north"
 
 
 @given(st.floats(-90, 90).map(lambda x: round(x, 4)), st.floats(-180, 180).map(lambda x: round(x, 4)))

@@ -225,6 +225,12 @@ async def test_of_places_far_apart_the_best_known_is_taken_and_the_next_named(we
     assert end.note == ""
 
 
+async def test_results_close_together_are_one_place(web: Any, context: ToolContext) -> None:
+    web.says("nominatim", [hit("Orly", (48.74, 2.40), 0.5), hit("Orly Airport", (48.73, 2.37), 0.5)])
+    start, _ = await resolve_ends(context, URLS, "Orly", "0,0")
+    assert start.note == ""
+
+
 async def test_coordinates_as_an_end_ask_nobody(web: Any, context: ToolContext) -> None:
     start, end = await resolve_ends(context, URLS, "48.8606,2.3376", "Home (48.9,2.4)")
     assert (start.place.latitude, end.place.name) == (48.8606, "Home")

@@ -68,6 +68,7 @@ async def test_no_hit_leaves_results_out_as_the_real_one_does() -> None:
 
 async def test_a_beginning_is_enough_from_three_letters_on() -> None:
     assert (await geocode("Reykj"))["results"][0]["name"] == "Reykjavík"
+    assert len((await geocode("Springfield", count=3))["results"]) == 3
     assert "results" not in await geocode("Rq")
 
 

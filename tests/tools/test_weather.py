@@ -132,15 +132,17 @@ async def test_a_stretch_of_days_starts_at_the_day(
     paris: Any, context: ToolContext, day: str, days: int, first: int, last: int
 ) -> None:
     found = await weather_tool("Paris", day=day, days=days, context=context)
+    assert ("current" in found.raw) is (first == 21)
     assert [day["date"] for day in found.raw["days"]] == [f"2026-11-{day}" for day in range(first, last + 1)]
 
 
 async def test_today_is_the_places_own_date(web: Any, context: ToolContext) -> None:
     """It is 09:30 UTC on the 21st; where the forecast starts on the 22nd, that is today."""
     web.says("open-meteo-geocoding", {"results": [{**PARIS, "name": "Kiritimati"}]})
-    web.says("open-meteo", forecast(daily={"time": ["2026-11-22", "2026-11-23"]}, current=None))
+    web.says("open-meteo", forecast(daily={"time": ["2026-11-22", "2026-11-23"]}, daily_units={}, current=None))
     found = await weather_tool("Kiritimati", context=context)
-    assert found.raw["days"][0]["date"] == "2026-11-22"
+    assert (found.raw["days"][0]["date"], found.raw["days"][0]["temperature_max"]) == ("2026-11-22", None)
+    assert found.raw["units"]["temperature_max"] == "°C"
 
 
 async def test_imperial_units_are_asked_for_and_named(web: Any, context: ToolContext) -> None:
@@ -216,3 +218,5 @@ async def test_each_failure_of_open_meteo_has_its_class(
     with pytest.raises(ToolError) as caught:
         await weather_tool("Paris", context=context)
     assert (caught.value.failure.class_, caught.value.failure.type) == (class_, type)
+    reason = (reply.get("body") or {}).get("reason", "")
+    assert reason in caught.value.failure.message

@@ -179,19 +179,24 @@ async def test_a_kept_answer_asks_neither_gate_nor_service(gate: Gate, cache: An
     async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
         first = await client.get("nominatim", server.url, {"q": "Paris", "limit": 5})
         again = await client.get("nominatim", server.url, {"limit": 5, "q": "Paris"})
+        assert len(server.seen) == len(gate.passed) == 1
+        for other in (client.get("nominatim", server.url, {"q": "Lyon"}), client.post("nominatim", server.url, {})):
+            await other
     assert first.body == again.body == [1]
-    assert len(server.seen) == len(gate.passed) == 1
-    assert cache.seconds == [SERVICES["nominatim"].kept_s]
+    assert len(server.seen) == len(gate.passed) == 3
+    assert cache.seconds == [SERVICES["nominatim"].kept_s] * 3
 
 
 @pytest.mark.parametrize(
-    "response", [{"status": 500}, {"status": 404, "text": "{}"}, {"status": 200, "text": "<html>"}]
+    "response", [{"status": 500, "text": "{}"}, {"status": 404, "text": "{}"}, {"status": 200, "text": "<html>"}]
 )
 async def test_only_good_answers_are_kept(gate: Gate, cache: Any, server: Server, response: dict[str, Any]) -> None:
     server.answers(**response)
     async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
-        await client.get("nominatim", server.url, {})
-        await client.get("nominatim", server.url, {})
+        reply = await client.get("nominatim", server.url, {})
+        assert await client.get("nominatim", server.url, {}) is not reply
+    assert reply.status == response["status"]
+    assert "content-type" in reply.headers
     assert len(server.seen) == 2
     assert cache.kept == {}
 
