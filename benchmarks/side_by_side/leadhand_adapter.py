@@ -13,8 +13,9 @@ then writes its result (``worker_calls="always"``), so it takes one model call a
 
 Variants: ``asking`` leaves the choice of the tool to each worker's model, so that it takes two calls, as those of the
 other systems do; ``asking-exact`` has no model judge the answer besides, as in the other systems; ``ships`` has what a
-tool returns be the result, without a model, as by default; ``frozen`` is the program that has its start-up objects left alone by the garbage collector, in two
-lines of its own; ``uvloop`` has the event loop that commands use where it is installed.
+tool returns be the result, without a model, as by default; ``frozen`` is the program that has its start-up objects left
+alone by the garbage collector, in two lines of its own; ``uvloop`` has the event loop that commands use where it is
+installed.
 """
 
 from __future__ import annotations

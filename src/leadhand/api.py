@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from leadhand.app import arguments
 from leadhand.app.answers import Wanted
-from leadhand.app.flows import DEFAULT, MAP, REPORT, RESEARCH, FlowName, FlowRegistry, led
+from leadhand.app.flows import DEFAULT, MAP, FlowName, FlowRegistry, led
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.project.source_files import bound_agents
 from leadhand.app.run_settings import (
@@ -306,36 +306,6 @@ class Leadhand(InSync):
         run = await self.start("", flow=MAP, worker=worker, inputs=items, **settings)
         log = (await self.runtime()).log(run.run_id)
         return Mapped(run, self._flows.output_of(run.state.definition), log.unpack)
-
-    async def report(
-        self,
-        topic: str,
-        *,
-        max_revisions: int = 1,
-        review: bool = True,
-        agents: Iterable[str | Mapping[str, Any]] | None = None,
-        output: Wanted[ValueT] = None,
-        **options: Any,
-    ) -> Answer[ValueT]:
-        """Write a report on a topic and return it: plan, research in parallel, write with citations, review, revise.
-
-        ``agents`` changes, adds and switches off stages, each by its name or as an object of settings:
-        ``["fact-checker", {"name": "writer", "model": "…"}]``. By default, every agent of this Leadhand takes part.
-        ``options`` are further options of the flow ``report``. Raises as :meth:`start` does.
-        """
-        given: dict[str, Any] = {"max_revisions": max_revisions, "review": review, **options}
-        stages = list(self.agents if agents is None else agents)
-        return await self.run(topic, flow=REPORT, output=output, agents=stages, **given)
-
-    async def research(
-        self, question: str, *, max_turns: int = 60, output: Wanted[ValueT] = None, **options: Any
-    ) -> Answer[ValueT]:
-        """Answer a question by research: a lead plans, has subagents search in parallel, and answers with citations.
-
-        ``max_turns`` limits the turns of the lead; ``options`` are further options of the flow ``research``. Raises as
-        :meth:`start` does.
-        """
-        return await self.run(question, flow=RESEARCH, max_turns=max_turns, output=output, **options)
 
     async def runs(
         self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]

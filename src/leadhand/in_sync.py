@@ -41,6 +41,39 @@ class InSync(Answering):
     async def _mapped(self, worker: Worker | str, items: Any, given: dict[str, Any]) -> Mapped:
         raise NotImplementedError
 
+    async def run(self, request: str, *, output: Wanted[ValueT] = None, **options: Any) -> Answer[ValueT]:
+        raise NotImplementedError
+
+    async def report(
+        self,
+        topic: str,
+        *,
+        max_revisions: int = 1,
+        review: bool = True,
+        agents: Iterable[str | Mapping[str, Any]] | None = None,
+        output: Wanted[ValueT] = None,
+        **options: Any,
+    ) -> Answer[ValueT]:
+        """Write a report on a topic and return it: plan, research in parallel, write with citations, review, revise.
+
+        ``agents`` changes, adds and switches off stages, each by its name or as an object of settings:
+        ``["fact-checker", {"name": "writer", "model": "…"}]``. By default, every agent of this Leadhand takes part.
+        ``options`` are further options of the flow ``report``. Raises as :meth:`start` does.
+        """
+        given: dict[str, Any] = {"max_revisions": max_revisions, "review": review, **options}
+        stages = list(self.agents if agents is None else agents)
+        return await self.run(topic, flow=REPORT, output=output, agents=stages, **given)
+
+    async def research(
+        self, question: str, *, max_turns: int = 60, output: Wanted[ValueT] = None, **options: Any
+    ) -> Answer[ValueT]:
+        """Answer a question by research: a lead plans, has subagents search in parallel, and answers with citations.
+
+        ``max_turns`` limits the turns of the lead; ``options`` are further options of the flow ``research``. Raises as
+        :meth:`start` does.
+        """
+        return await self.run(question, flow=RESEARCH, max_turns=max_turns, output=output, **options)
+
     async def map(self, worker: Worker | str, items: Any, **given: Any) -> AsyncIterator[Result]:
         """Have a worker carry out each of the ``items`` in one run, and yield the results in the order of the items.
 

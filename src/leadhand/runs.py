@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Unpack
 
+from leadhand.app.answer_text import TextPiece as TextPiece
+from leadhand.app.answer_text import TextRestarted as TextRestarted
+from leadhand.app.answer_text import pieces_of
 from leadhand.app.answers import Answer as Answer
 from leadhand.app.answers import ValueT as ValueT
 from leadhand.app.arguments import check_request
@@ -22,7 +24,6 @@ from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.decide import due
 from leadhand.core.errors import RunOwned, UsageError
-from leadhand.core.ids import step_of
 from leadhand.core.relations import open_approvals
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
@@ -34,20 +35,6 @@ OnApproval = Callable[[OpenApproval], "bool | Awaitable[bool | None] | None"]
 """Answers an approval: True approves the call or the plan, False denies it, None leaves it open. For kind ``effect``,
 True says that the call happened, False that it did not. It may be a coroutine function; a plain function is called on a
 thread, so it may block."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextPiece:
-    """The next piece of an answer."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class TextRestarted:
-    """The answer starts again: what came before it no longer counts, for this ``reason``."""
-
-    reason: str
 
 
 class Answering:
@@ -126,7 +113,7 @@ class Run(Answering, Generic[ValueT]):
         self._deps = runtime.toolbox.deps_of_runs.get(state.run_id)
         """Objects of this run alone: it may be continued after its end."""
         self._driving = runtime.driving(state, self._note) if drive else None
-        if self._driving is not None and runtime.cluster is not None and runtime.shows_text:
+        if self._driving is not None and runtime.cluster is not None and runtime.texts.shows_all:
             live = runtime.cluster.live
             live.watch(state.run_id)
             self._driving.add_done_callback(lambda _: live.unwatch(state.run_id))
@@ -220,40 +207,13 @@ class Run(Answering, Generic[ValueT]):
             async for entry in entries:
                 yield entry.event
 
-    async def text(self) -> AsyncGenerator[TextPiece | TextRestarted]:
+    def text(self) -> AsyncGenerator[TextPiece | TextRestarted]:
         """The answer while it is written: the texts of the pieces since the last restart, joined, are ``answer.text``.
 
         A text that is written, and then not accepted or corrected, restarts. Without an adapter that streams, there is
         one piece. Ends when the run ends, is paused, or waits for people. Raises as :meth:`wait` does.
         """
-        heard = asyncio.Queue[tuple[str, str] | None]()
-        writing = shown = space = ""
-        with self._runtime.listening(self.run_id, lambda _, attempt, piece: heard.put_nowait((attempt, piece))):
-            resting = asyncio.ensure_future(self.wait())
-            resting.add_done_callback(lambda _: heard.put_nowait(None))
-            try:
-                while (said := await heard.get()) is not None:
-                    attempt, piece = said
-                    if shown and (not piece or attempt != writing):
-                        shown = space = ""
-                        is_other = step_of(attempt) != step_of(writing)
-                        yield TextRestarted("the answer is corrected" if is_other else "the text was not accepted")
-                    writing = attempt
-                    text = (space + piece) if shown else piece.lstrip()  # an answer neither begins nor ends with space
-                    space = text[len(text.rstrip()) :]
-                    if new := text.rstrip():
-                        shown += new
-                        yield TextPiece(new)
-            finally:
-                if not resting.done():  # nobody listens any more, and the run goes on
-                    resting.add_done_callback(lambda task: task.cancelled() or task.exception())
-        state = await resting
-        answer = state.finished.answer if state.finished is not None else ""
-        if shown and answer and not answer.startswith(shown):
-            shown = ""
-            yield TextRestarted("the answer is another text")
-        if rest := answer[len(shown) :]:
-            yield TextPiece(rest)
+        return pieces_of(self._runtime, self.run_id, self.wait)
 
     async def wait(self) -> RunState:
         """Return the state of the run once it has ended, is paused or waits for people.

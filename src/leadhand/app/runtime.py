@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -14,6 +13,7 @@ from leadhand.app.definitions import definition_of_new, missing
 from leadhand.app.document import write_work_order
 from leadhand.app.flows import DEFAULT, FlowRegistry
 from leadhand.app.hosts.membership import Membership, membership
+from leadhand.app.live_texts import LiveTexts
 from leadhand.app.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.requests import Requests
 from leadhand.app.run_settings import NewRun, Output, fits_of
@@ -97,10 +97,10 @@ class Runtime:
         for observer in () if self._telemetry is None else self._telemetry.observers:
             self.watchers.append(observer.watch)
             self.on_release.append(observer.release)
-        self._on_text = on_text
-        self._listeners: dict[str, list[OnText]] = {}
-        self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, self._pass_on)
+        self.texts = LiveTexts(on_text)
+        self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, self.texts.pass_on)
         """This process among those that share its database; None if they are all on this machine."""
+        self.texts.elsewhere = None if self.cluster is None else self.cluster.live
         limiter = Limiter(self.store, self._clock)  # by all calls of the process, also with other processes
         self.tool_calls = ToolCalls(
             self.toolbox.find,
@@ -114,7 +114,7 @@ class Runtime:
             deps=self.toolbox.deps_of,
         )
         self._model_calls = ModelCalls(self.models, self.store, self._clock, limiter)
-        self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, self._listener)
+        self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, self.texts.listener)
         self.dispatcher: Dispatcher = LocalDispatcher(self._host, self._clock, self.settings.concurrency)
         if self.cluster is not None:
             self.dispatcher = self.cluster.dispatcher(self._host, self._clock)
@@ -157,9 +157,8 @@ class Runtime:
             follows=follows,
         )
         run_id = once.run_id if once is not None else new_run_id()
-        jobs: dict[str, Any] = (
-            {"jobs": Membership.jobs(run_id, definition.priority)} if self.cluster and handed_over else {}
-        )
+        handed = self.cluster is not None and handed_over
+        jobs: dict[str, Any] = {"jobs": Membership.jobs(run_id, definition.priority)} if handed else {}
         entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)), **jobs)
         if isinstance(run.output, type):
             self._outputs[run_id] = run.output
@@ -295,39 +294,6 @@ class Runtime:
                 write_work_order(self.settings.home, last)
             await self.store.release(state.run_id, state.epoch)
 
-    # --- live text ---------------------------------------------------------------------------------------------------
-
-    def _listener(self, run_id: str) -> OnText | None:
-        """What receives the text that is written here for a run; None if nobody listens, so that no model streams."""
-        if self.cluster is not None:
-            return self.cluster.live.write
-        return self._pass_on if self._on_text is not None or run_id in self._listeners else None
-
-    def _pass_on(self, run_id: str, attempt: str, piece: str) -> None:
-        for listener in (*filter(None, [self._on_text]), *self._listeners.get(run_id, ())):
-            listener(run_id, attempt, piece)
-
-    @property
-    def shows_text(self) -> bool:
-        """Whether the live text of every run is shown."""
-        return self._on_text is not None
-
-    @contextmanager
-    def listening(self, run_id: str, listener: OnText) -> Generator[None]:
-        """Give the live text of a run to a listener, wherever it is written."""
-        listeners, live = self._listeners.setdefault(run_id, []), self.cluster and self.cluster.live
-        listeners.append(listener)
-        if live is not None:
-            live.watch(run_id)
-        try:
-            yield
-        finally:
-            listeners.remove(listener)
-            if not listeners:
-                self._listeners.pop(run_id, None)
-            if live is not None:
-                live.unwatch(run_id)
-
     def give(self, run_id: str, deps: Any) -> None:
         """Give the tools and workers of a run objects of its own, which the log does not have; None: nothing."""
         if deps is not None:
@@ -378,8 +344,7 @@ class Runtime:
             self._watching.cancel()
         if self._telemetry is not None:
             await self._telemetry.aclose()
-        await self.dispatcher.aclose()
-        for part in (self.web, self.models, self.store):
+        for part in (self.dispatcher, self.web, self.models, self.store):
             await part.aclose()
 
 
