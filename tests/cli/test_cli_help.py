@@ -12,7 +12,7 @@ from leadhand.cli.catalogue import COMMANDS
 FILES = ("--agent", "--hooks", "--project")
 COMMON = {"--home", "--database", "--debug"}
 OUTPUT = {"--json", "--stream-json"}
-NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens", "--max-turns"}
+NEW_LIMITS = {"--budget", "--timeout", "--max-requests", "--max-tokens", "--max-turns", "--limit"}
 FLAGS: dict[str, set[str]] = {
     "run": COMMON
     | {"--check", "--strict", "--worker-calls"}
@@ -21,7 +21,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
-    | {"--budget-per-day", "--budget-total"}
+    | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--name", "--priority", "--tag", "--instructions", "--only-tool", "--plan-only", "--approve-plan"}
     | {
         "--approve",
@@ -46,7 +46,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
-    | {"--budget-per-day", "--budget-total"}
+    | {"--budget-per-day", "--budget-total", "--limit"}
     | {
         "--approve",
         "--continue",
@@ -67,7 +67,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
-    | {"--budget-per-day", "--budget-total"}
+    | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--approve", "--detach", "--documents", "--only-documents", "--tools", "--flows", "--option", *FILES}
     | {"--max-turns", "--continue", "--output-schema"}
     | {"--name", "--priority", "--tag"}
@@ -84,7 +84,7 @@ FLAGS: dict[str, set[str]] = {
     | {"--max-steps", "--max-workers", "--batch-size", "--budget", "--timeout", "--max-output-tokens"}
     | {"--allow-unknown-price", "--approval-timeout", "--max-requests", "--max-tokens"}
     | {"--attempt-timeout", "--model-patience"}
-    | {"--budget-per-day", "--budget-total"}
+    | {"--budget-per-day", "--budget-total", "--limit"}
     | {"--approve", "--documents", "--only-documents", "--tools", "--flows", "--concurrency", *FILES},
     "runs list": COMMON | {"--status", "--flow", "--search", "--tag", "--sort", "--limit", "--json"},
     "runs show": COMMON | {"--json", "--call", "--seq", "--full"},
@@ -120,6 +120,7 @@ FLAGS: dict[str, set[str]] = {
         "--budget",
         "--budget-per-day",
         "--budget-total",
+        "--limit",
         "--max-runs",
         "--max-workers",
         "--max-running-steps",

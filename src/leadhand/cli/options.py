@@ -35,6 +35,7 @@ class Flag(NamedTuple):
 
 NO_PROJECT = "none"
 """The value of --project for no project."""
+ANY_LIMIT = Flag("Set one of these limits by its name: --limit max_workers=10. Repeatable.", "NAME=VALUE")
 RUN = Flag("The run's id, or the beginning of it.", "RUN")
 RunId = Annotated[str, RUN]
 Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
@@ -216,7 +217,7 @@ def _limits(names: str) -> dict[str, Flag]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
-    """The limits of a run: a flag for each."""
+    """The limits of a run: a flag for each, and ``--limit`` for any of them."""
 
     TITLE: ClassVar[str] = "Limits"
     LIMITS: ClassVar[dict[str, Flag]] = _limits(

@@ -22,7 +22,7 @@ from click.shell_completion import shell_complete
 from leadhand import __version__
 from leadhand.app.arguments import RANGES
 from leadhand.cli.catalogue import COMMANDS, GROUPS
-from leadhand.cli.options import LIMIT_TYPES, NO_PROJECT, Flag
+from leadhand.cli.options import ANY_LIMIT, LIMIT_TYPES, NO_PROJECT, Flag
 from leadhand.core.errors import UsageError
 
 CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
@@ -132,6 +132,9 @@ class Leaf(click.Command):
         """Return the call, completed by the manifest of the project."""
         given = {name: value for name, value in ctx.params.items() if value not in ((), None) and value is not False}
         given.pop("debug", None)
+        if isinstance(limits := given.get("limit"), tuple):  # --limit of a list is a number
+            del given["limit"]
+            given |= dict(self._limit(ctx, each) for each in cast("tuple[str, ...]", limits))
         arguments: list[str] = []
         for each in self.params:
             if isinstance(each, Argument) and each.name in given:
@@ -139,6 +142,15 @@ class Leaf(click.Command):
                 arguments += value if each.nargs == -1 else [value]
         given = _with_project(given, {each.name for each in self.params if isinstance(each, Option) and each.name})
         return Call(self.function, arguments, _grouped(self.params, given))
+
+    def _limit(self, ctx: click.Context, given: str) -> tuple[str, Any]:
+        """Return the name and the value of a limit that is given as ``NAME=VALUE``."""
+        name, _, text = given.partition("=")
+        name = name.strip().replace("-", "_")
+        for each in self.params:
+            if each.name == name and isinstance(each, Option) and hasattr(each.group and each.group[1], "LIMITS"):
+                return name, each.type_cast_value(ctx, text)
+        raise click.BadParameter(f"there is no limit {name!r}", ctx, param_hint="--limit")
 
 
 class Option(click.Option):
@@ -181,8 +193,11 @@ def _parameters(function: CommandFunction) -> Iterator[click.Parameter]:
             for field in fields(hint):
                 if get_origin(own[field.name]) is Annotated:
                     yield _option(field.name, *_read(own[field.name]), field.default, (name, hint))
-            for limit, about in getattr(hint, "LIMITS", {}).items():
+            limits = getattr(hint, "LIMITS", {})
+            for limit, about in limits.items():
                 yield _option(limit, LIMIT_TYPES[about.value], about, None, (name, hint))
+            if limits:
+                yield _option("limit", tuple, ANY_LIMIT, (), (name, hint))
         elif parameter.kind is parameter.KEYWORD_ONLY:
             yield _option(name, *_read(hint), parameter.default)
         else:
