@@ -18,6 +18,7 @@ import pytest
 
 from leadhand.cli.commands import approvals
 from leadhand.cli.commands.serve import _prefix
+from leadhand.server.schemas import PARTS
 
 REQUEST = "Measure the noise in Paris, London and Rome"
 """Paris and London are measured at once; Rome waits until the gate is open."""
@@ -202,7 +203,8 @@ def test_the_command_line_prints_the_documents_that_the_routes_return(leadhand: 
     (card,) = server.ask("/api/approvals")["approvals"]
     assert leadhand("runs", "list", "--json").json == [line]
     assert leadhand("approvals", "list", "--json").json == [card]
-    assert leadhand("runs", "show", run_id, "--json").json == server.run(run_id)
+    parts = "&".join(f"include={part}" for part in PARTS)
+    assert leadhand("runs", "show", run_id, "--json").json == server.ask(f"/api/runs/{run_id}?{parts}")
 
 
 @pytest.mark.slow

@@ -102,7 +102,7 @@ def test_errors_have_these_texts(
     for line, *_ in (*IMPOSSIBLE, ("runs retry RUN",), ("runs show RUN --seq 999",), ("runs show RUN --call x",)):
         say(*shlex.split(line.replace("RUN", partial)))
     assert leadhand("run", "--offline", "--tools", power.tools, PAY).code == 4
-    waiting, asked = leadhand.listing()["run_id"], leadhand("approvals", "list", "--json").json[0]["id"]
+    waiting, asked = leadhand.listing()["run_id"], leadhand("approvals", "list", "--json").json[0]["approval_id"]
     for line in (
         "run --continue RUN x",
         "runs delete RUN",

@@ -191,7 +191,7 @@ class Readers:
         session.close()
 
     def _answered(self, session: Session) -> bool:
-        """Answer the next query; return False if there will be none. Between two queries, nothing is held of either."""
+        """Answer the next query; return False once none will follow. Between two of them, nothing is held of either."""
         asked = self._asked.get()
         if asked is None:
             return False

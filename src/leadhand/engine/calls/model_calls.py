@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -20,6 +21,8 @@ from leadhand.engine.work import kept_after
 from leadhand.ports import Clock, ContextStore, FormRefused, ModelError, Models, Work
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest, input_bound
 
+SLACK_S = 1.0
+"""Seconds after a call's deadline before the call is cancelled although the adapter has not returned."""
 SETTLING_S = 0.1
 """How often, in seconds, a call that does not fit the budget checks whether others have released a reservation."""
 _OF_ONE_WORKER = frozenset({"no_rules", "flow_error", HOOK_FAILED})
@@ -187,12 +190,17 @@ class ModelCalls:
         reply: ModelReply | None = None
         failed: ModelError | None = None
         try:
-            received = await self._models.ask(request, on_text)  # the attempt limits the time of it
+            # Adapters enforce the deadline themselves, with a better message; this is for those that do not.
+            async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
+                received = await self._models.ask(request, on_text)
             usage, checked = _priced(profile, received.usage), await _checked(call, received)
             if isinstance(checked, Failure):
                 failed = ModelError(checked, usage)
             else:
                 reply = checked
+        except TimeoutError:
+            message = f"{request.model} did not answer within {request.deadline_s:g} s"
+            failed, usage = ModelError(Failure.of(message, "timeout", FailureClass.TRANSIENT)), None
         except ModelError as error:
             failed, usage = error, error.usage
             if usage is not None and usage.input_tokens:  # an answer that cannot be used, such as one that was cut
