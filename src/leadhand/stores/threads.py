@@ -1,4 +1,4 @@
-"""The store's threads: results are returned to event loops with few wake-ups, and readers run in a pool.
+"""The store's threads: their results are returned to event loops with few wake-ups.
 
 The database drivers are synchronous, as an asynchronous driver would add a thread or a queue of its own.
 """
@@ -10,9 +10,8 @@ import logging
 import random
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from leadhand.core.errors import StoreError
@@ -162,37 +161,46 @@ class Readers:
     """Runs queries on the database in threads, which start when they are first needed."""
 
     def __init__(self, database: Database, closed: StoreError | None, patience_s: float) -> None:
+        self._database = database
         self._closed = closed
-        self._pool = ThreadPoolExecutor(READERS, "leadhand-store-reader")
-        self._sessions = deque(Session(database, patience_s, writes=False) for _ in range(READERS))
+        self._patience_s = patience_s
+        self._asked: SimpleQueue[tuple[Callable[[Connection], object], asyncio.Future[Any]] | None] = SimpleQueue()
+        self._threads: list[Service] = []
+        self._pending = 0
 
     async def ask(
         self, query: Callable[Concatenate[Connection, P], Answer], *args: P.args, **named: P.kwargs
     ) -> Answer:
         """Return what ``query(connection, …)`` returns with the other arguments, or raise its error."""
-        if self._closed is not None:
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._asked.put((lambda connection: query(connection, *args, **named), answer))
+        if self._closed is not None:  # asked last, since what is queued behind the end of the threads gets no answer
             raise copy_error(self._closed)
-
-        waiting = True
-
-        def answer() -> Answer:
-            session = self._sessions.pop()
-            try:
-                return session.do(
-                    lambda connection: query(connection, *args, **named),
-                    lambda: not waiting or self._closed is not None,
-                )
-            finally:
-                self._sessions.append(session)
-
+        self._pending += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, answer)
+            if len(self._threads) < min(self._pending, READERS):
+                self._threads.append(Service("store-reader", self._work))
+            return await answer
         finally:
-            waiting = False
+            self._pending -= 1
+
+    def _work(self) -> None:
+        session = Session(self._database, self._patience_s, writes=False)
+        while (asked := self._asked.get()) is not None:
+            query, answer = asked
+            wakeups = Wakeups()
+            try:
+                outcome: object = session.do(query, lambda: answer.done() or self._closed is not None)  # noqa: B023
+            except Exception as error:
+                outcome = error
+            wakeups.settle(answer, outcome)
+            wakeups.send()
+        session.close()
 
     async def aclose(self) -> None:
         """Finish the pending queries, close the connections and end the threads."""
         self._closed = self._closed or closed_error()
-        await asyncio.to_thread(self._pool.shutdown)
-        for session in self._sessions:
-            session.close()
+        for _ in self._threads:
+            self._asked.put(None)
+        for thread in self._threads:
+            await thread.ended()
