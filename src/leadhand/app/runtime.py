@@ -44,6 +44,7 @@ from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing
 from leadhand.stores.opening import PATIENCE_S, open_store
+from leadhand.stores.sql_store import SqlContextStore
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
 
@@ -119,6 +120,14 @@ class Runtime:
         self.dispatcher: Dispatcher = LocalDispatcher(self._host, self._clock, self.settings.concurrency)
         if self.cluster is not None:
             self.dispatcher = self.cluster.dispatcher(self._host, self._clock)
+
+    @property
+    def database(self) -> SqlContextStore:
+        """The store, for what only a database keeps. Raises ConfigurationError for another store."""
+        if not isinstance(self.store, SqlContextStore):
+            what = "this store keeps runs only: no API keys or webhooks, and it cannot delete runs or be backed up"
+            raise ConfigurationError(what, "Use SQLite or PostgreSQL.")
+        return self.store
 
     async def start(
         self,

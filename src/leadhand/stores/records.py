@@ -11,10 +11,11 @@ import secrets
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
+from typing import NamedTuple, TypeVar
 
 from leadhand.core.errors import StoreError
 from leadhand.core.events import Entry
-from leadhand.ports import Record
+from leadhand.core.value import Value
 from leadhand.ports.webhooks import WEBHOOK, Delivery, Webhook, message_body, messages
 
 from .codec import microseconds, stored
@@ -23,6 +24,25 @@ from .connection import Connection, Row, Table
 DELIVERIES = Table("deliveries", "delivery_id, webhook_id, run_id, created_at, next_at, body")
 LEASE_US = 60_000_000
 """Microseconds after which a delivery that a process took is taken again, since that process died."""
+
+Document = TypeVar("Document", bound=Value)
+
+
+class Record(NamedTuple):
+    """A small document of a ``kind``, as JSON. No two of a kind have the same ``key``, or the same ``name``."""
+
+    kind: str
+    key: str
+    body: str
+    name: str | None = None
+
+    def read(self, model: type[Document]) -> Document:
+        """Return what the record holds. Raises StoreError if it is damaged."""
+        try:
+            return model.model_validate_json(self.body)
+        except ValueError as error:
+            what = f"the record of the {self.kind} {self.name or self.key} is damaged"
+            raise StoreError(what, "delete it, or restore the database from a backup") from error
 
 
 def records(connection: Connection, kind: str, key: str | None = None) -> list[Record]:
@@ -33,7 +53,7 @@ def records(connection: Connection, kind: str, key: str | None = None) -> list[R
 
 
 def write_record(connection: Connection, record: Record, instead_of: Record | None) -> bool:
-    """Write a record as :meth:`leadhand.ports.DatabaseStore.write_record` does; return whether it was written."""
+    """Add a record, or replace ``instead_of``; return whether it was written."""
     kind, key, body, name = record
     if instead_of is None:
         insert = "INSERT INTO records (kind, record_key, body, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"

@@ -18,7 +18,6 @@ from leadhand.core.artifact import FileVersion, digest_of
 from leadhand.core.errors import StoreError
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.value import Json
-from leadhand.ports import Job, Record
 from leadhand.ports.heads import RunHead
 from leadhand.ports.hosts import HostLine, QueueInfo
 from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
@@ -30,8 +29,9 @@ from .connection import Database, ReadOnly, Row, Unavailable, batched
 from .followers import Followers
 from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
 from .places import Places
-from .postgres.job_queue import defer, queue_info
-from .postgres.messages import Hear, MessageBus
+from .postgres.job_queue import Job, defer, queue_info
+from .postgres.messages import MessageBus
+from .records import Record
 from .schema import is_created
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
@@ -59,11 +59,11 @@ def utc_now() -> datetime:
 
 
 class SqlContextStore:
-    """A :class:`~leadhand.ports.ContextStore` in a database, and the keys and settings beside it.
+    """A :class:`~leadhand.ports.ContextStore` and :class:`~leadhand.ports.PlaceStore` in a database, which document
+    their methods, and what servers and hosts keep beside the runs.
 
-    The ports document its methods (:mod:`leadhand.ports`); :func:`~leadhand.stores.opening.open_store` opens one. One
-    thread writes, up to two read, and one looks for commits of other processes while a run is followed. ``now`` is the
-    clock that dates entries. In a forked child, it refuses every call and holds no locks.
+    :func:`~leadhand.stores.opening.open_store` opens one. One thread writes, and up to two read. ``now`` is the clock
+    that dates entries. In a forked child, it refuses every call and holds no locks. Every method may raise StoreError.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class SqlContextStore:
     def _set_up(self, closed: StoreError | None) -> None:
         """Create the parts with their own threads; with ``closed``, they refuse every call with that error."""
         self._readers = Readers(self._database, closed, self._patience_s)
-        self._bus = MessageBus(self._database)
+        self.bus = MessageBus(self._database)
         self._followers = Followers(self.read, self._readers, closed)
         self._writer = Writer(self._database, self._hold, self._now, self._followers.publish, closed, self._patience_s)
 
@@ -111,6 +111,7 @@ class SqlContextStore:
         return not self._database.dialect.alone
 
     async def create(self, run_id: str, started: RunStarted, *, jobs: Sequence[Job] = ()) -> Entry:
+        """Create a run as the port says; with ``jobs``, which are committed with it, no process owns the run."""
         return await self._writer.submit(Create(run_id, encode(started), jobs))
 
     def append(
@@ -124,7 +125,7 @@ class SqlContextStore:
         blobs: Mapping[str, bytes] | None = None,
         head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
-        """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`, and ``DatabaseStore``.
+        """Write events as the port says. ``begins`` is an attempt that must neither have begun nor ended: StaleAttempt.
 
         Cancelling the wait does not withdraw the events, and later changes to them have no effect.
         """
@@ -159,6 +160,9 @@ class SqlContextStore:
         return await self._readers.ask(run_listings, self._database.dialect, self._hold, asked, filters)
 
     async def index_runs(self, run_id: str | None = None, *, most: int | None = None) -> int:
+        """Add what is new in the logs of runs at rest to the index: of the newest ``most`` that have something new, or
+        of one run with ``run_id``. Return of how many. A run that cannot be added is logged and left out.
+        """
         behind: list[search.Behind] = await self._readers.ask(search.runs_behind, run_id, most)
         indexed = 0
         for run in behind:
@@ -182,26 +186,29 @@ class SqlContextStore:
     async def hosts(self) -> list[HostLine]:
         return await self._readers.ask(host_lines, self._hold)
 
+    # --- other processes ---
+
     async def announce(self, line: HostLine, doing: Callable[[], Sequence[str]]) -> None:
+        """Show this process among the hosts until the store is closed; ``doing``, called in a thread, returns the
+        attempts that it carries out, as ``run/attempt``.
+        """
         await asyncio.to_thread(self._hold.announce, line, doing)
 
     async def drain(self) -> None:
+        """Show that this process takes no new work."""
         await asyncio.to_thread(self._hold.drain)
 
     async def living(self, hosts: Collection[str]) -> set[str]:
+        """Return those of these processes that are alive."""
         return await self._readers.ask(partial(self._hold.living, hosts))
 
     async def queue(self) -> QueueInfo:
+        """Return what waits in the queue."""
         return await self._readers.ask(queue_info) if self.is_shared else QueueInfo()
 
     async def defer(self, jobs: Sequence[Job]) -> None:
+        """Add jobs to the queue."""
         await self._write_beside("7", defer, jobs)
-
-    def listen(self, hear: Hear, connected: Callable[[], None]) -> None:
-        self._bus.listen(hear, connected)
-
-    def send(self, messages: Sequence[str]) -> None:
-        self._bus.send(messages)
 
     async def about(self) -> StoreInfo:
         return await self._readers.ask(store_info, self._database)
@@ -238,33 +245,54 @@ class SqlContextStore:
         await self._write_beside(f"3 {key}", side_tables.cache, self._database.dialect, key, json.dumps(value), ttl_s)
 
     async def cache_new(self, key: str, value: Json, ttl_s: float, *, instead_of: Json = None) -> bool:
+        """Cache an answer unless there is one that has not expired; return whether it was cached.
+
+        Of several processes at once, one caches its answer. An answer that equals ``instead_of`` is replaced.
+        """
         old = "" if instead_of is None else json.dumps(instead_of)
         return await self._write_beside(
             f"3 {key}", side_tables.cache, self._database.dialect, key, json.dumps(value), ttl_s, old
         )
 
+    # --- records, such as API keys, and messages to webhooks ---
+
     async def records(self, kind: str, key: str | None = None) -> list[Record]:
+        """Return the records of a kind; with ``key``, only this one, if there is one."""
         return await self._readers.ask(records.records, kind, key)
 
     async def write_record(self, record: Record, *, instead_of: Record | None = None) -> bool:
+        """Add a record, or replace ``instead_of``, which has the same key; return whether it was written: not if its
+        key or name is in use, and not if the other one has changed since it was read.
+        """
         return await self._write_beside(f"4 {record.kind} {record.key}", records.write_record, record, instead_of)
 
     async def delete_record(self, kind: str, key: str) -> None:
+        """Delete a record, and a webhook with its deliveries; does nothing for an unknown key."""
         await self._write_beside(f"4 {kind} {key}", records.delete_record, kind, key)
 
     async def deliveries(self, webhook_id: str, limit: int) -> list[Delivery]:
+        """Return the newest deliveries of a webhook."""
         return await self._readers.ask(records.deliveries, webhook_id, limit)
 
     async def take_deliveries(self, limit: int) -> list[Delivery]:
+        """Return deliveries that are due. No other process gets them for a minute."""
         now = self._now()
         if not await self._rows("SELECT 1 FROM deliveries WHERE next_at <= ? LIMIT 1", stored(now)):
             return []  # most often, and then nothing is written
         return await self._write_beside("7", records.take_due, now, limit)
 
     async def settle_delivery(self, delivery: Delivery) -> None:
+        """Record what an attempt to deliver led to; ignores a delivery that was deleted."""
         await self._write_beside(f"7 {delivery.delivery_id}", records.settle, delivery)
 
+    # --- upkeep ---
+
     async def delete_runs(self, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
+        """Delete runs, damaged ones too, with everything that only they use; return the ids of those deleted.
+
+        Raises NoSuchRun, and RunOwned for a run that a living process drives. With ``ended_only``, such runs and those
+        that have not ended when they are about to be deleted are left out instead.
+        """
         deleted: list[str] = []
         for portion in batched(run_ids, upkeep.AT_ONCE):
             deleted += await self._write_beside(
@@ -275,14 +303,16 @@ class SqlContextStore:
         return deleted
 
     async def damage(self) -> list[str]:
+        """Return what is damaged, a sentence each. Reads everything."""
         return await self._readers.ask(upkeep.damage, self._database)
 
     async def back_up(self, target: Path) -> None:
+        """Copy the store to a file that does not exist, while it is in use. Raises UsageError if there is one."""
         await asyncio.to_thread(upkeep.back_up, self._database, target)
 
     async def aclose(self) -> None:
         self._followers.close(closed_error())
-        await self._bus.aclose()
+        await self.bus.aclose()
         await self._readers.aclose()
         await self._writer.aclose()
 

@@ -18,13 +18,12 @@ from leadhand.core.errors import BudgetRefused, Fenced, RunOwned, StaleAttempt, 
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.core.limits import NOTHING, Ceiling, Money
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.ports import Job
 from leadhand.ports.heads import RunHead
 from leadhand.ports.webhooks import messages
 
 from .codec import Encoded, encode, microseconds
 from .connection import Connection, Dialect, Hold, Row, Table
-from .postgres.job_queue import defer
+from .postgres.job_queue import Job, defer
 from .records import DELIVERIES, deliveries_of
 from .run_row import FIXED, RUNS, RunRow
 from .upkeep import BLOBS

@@ -40,11 +40,7 @@ AT_ONCE = 20
 def delete_runs(
     connection: Connection, dialect: Dialect, hold: Hold, run_ids: Sequence[str], ended_only: bool
 ) -> Sequence[str]:
-    """Delete runs, damaged ones too, in the open transaction; return the ids of those deleted.
-
-    Raises NoSuchRun, and RunOwned for a run that a living process drives; then all are kept. With ``ended_only``, such
-    runs and those that have not ended are left out instead.
-    """
+    """Delete runs in the open transaction, as :meth:`.SqlContextStore.delete_runs` does, or none."""
     found: dict[str, tuple[str | None, bool]] = {}
     for condition, parameters in among("run_id", [(run_id,) for run_id in sorted(set(run_ids))]):
         select = f"SELECT run_id, owner, status FROM runs WHERE {condition} ORDER BY run_id{dialect.for_update}"
