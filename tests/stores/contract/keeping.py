@@ -163,13 +163,6 @@ class RecordContract(Contract):
         assert await store.cache_new("oslo", "back", 60)
         assert not await store.cache_new("oslo", "again", 60)
 
-    async def test_an_answer_that_was_read_is_replaced_once(self, store: SqlContextStore) -> None:
-        first = {"by": "one", "n": [1]}
-        assert await store.cache_new("oslo", first, 60)
-        assert not await store.cache_new("oslo", "second", 60, instead_of="other")
-        assert await store.cache_new("oslo", "second", 60, instead_of=first)
-        assert not await store.cache_new("oslo", "third", 60, instead_of=first)
-
     async def test_of_several_processes_one_caches_an_answer(
         self, store: SqlContextStore, second_store: SqlContextStore
     ) -> None:
