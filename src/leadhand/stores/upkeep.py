@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from .connection import Connection, Table, Unavailable, among, batched
 from .parts import StorePart
 
 KINDS = ("requests", "tokens", "nanousd")
-OF_RUNS = ("events", "reservations", "allowances", "deliveries", "run_texts", "runs")
+OF_RUNS = ("events", "reservations", "allowances", "deliveries", "run_texts", "named", "runs")
 """The tables whose rows belong to one run."""
 TAKEN = Table("reservations", "requests, tokens, nanousd, shared")
 SPEND = f"""
@@ -34,7 +34,6 @@ BLOBS = Table("blobs", "digest, used_at, body")
 KEPT_US = 3_600_000_000
 """Microseconds that content is kept although no event names it yet: its event is written after it."""
 KEEP = " ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at"
-DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 REFERENCE = re.compile(r'"\$blob":"(sha256:[0-9a-f]{64})"')
 AT_ONCE = 20
 """Runs deleted in one transaction, so that others never wait long."""
@@ -108,11 +107,9 @@ class Upkeep(StorePart):
 
     def _delete_unnamed(self, connection: Connection) -> None:
         """Delete payloads and artifacts that no event names, but artifacts that one may be about to name."""
-        if not self._database.dialect.alone:  # wait for events that name payloads, and keep others out
-            connection.execute("LOCK TABLE blobs IN SHARE ROW EXCLUSIVE MODE")
-        named = {digest for _, body in _bodies(connection) for digest in DIGEST.findall(body)}
-        old = connection.execute("SELECT digest FROM blobs WHERE used_at < ?", (microseconds(self._now()) - KEPT_US,))
-        BLOBS.delete(connection, "digest", sorted(row for row in old if row[0] not in named))
+        old = microseconds(self._now()) - KEPT_US
+        unnamed = "NOT EXISTS (SELECT 1 FROM named WHERE named.digest = blobs.digest)"
+        connection.execute(f"DELETE FROM blobs WHERE used_at < ? AND {unnamed}", (old,))
 
     def _give_back(self) -> None:
         """Return the space of deleted rows to the file system, if there is much."""
@@ -142,8 +139,10 @@ class Upkeep(StorePart):
         found += [f"run {run_id} is damaged: it is not in the table runs" for (run_id,) in connection.execute(unlisted)]
         there = {digest for (digest,) in connection.execute("SELECT digest FROM blobs")}
         lost: Counter[str] = Counter()
-        for run_id, body in _bodies(connection):
-            lost[run_id] += len({*REFERENCE.findall(body)} - there)
+        for (run_id,) in connection.execute("SELECT DISTINCT run_id FROM events ORDER BY run_id"):
+            named = "SELECT body FROM events WHERE run_id = ? AND body LIKE '%sha256:%'"
+            for (body,) in connection.execute(named, (run_id,)):
+                lost[run_id] += len({*REFERENCE.findall(body)} - there)
         return found + [
             f"run {run_id} is damaged: {many} of its payloads are missing" for run_id, many in lost.items() if many
         ]
@@ -186,10 +185,3 @@ def _spend_shared(connection: Connection, keys: Sequence[tuple[str]]) -> None:
     ]
     for scope, *amounts in sorted(taken):  # locks the accounts in the same order as every transaction
         connection.execute(SPEND, (*amounts, scope))
-
-
-def _bodies(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Yield the run and the body of every event that names a digest."""
-    for (run_id,) in connection.execute("SELECT DISTINCT run_id FROM events ORDER BY run_id"):
-        found = connection.execute("SELECT body FROM events WHERE run_id = ? AND body LIKE '%sha256:%'", (run_id,))
-        yield from ((run_id, body) for (body,) in found)
