@@ -183,16 +183,25 @@ class Readers:
 
     def _work(self) -> None:
         session = Session(self._database, self._patience_s, writes=False)
-        while (asked := self._asked.get()) is not None:
-            query, answer = asked
+        while self._answered(session):
+            pass
+        session.close()
+
+    def _answered(self, session: Session) -> bool:
+        """Answer the next query; return False if there will be none. Between two queries, nothing is held of either."""
+        asked = self._asked.get()
+        if asked is None:
+            return False
+        query, answer = asked
+        if not answer.cancelled():
             wakeups = Wakeups()
             try:
-                outcome: object = session.do(query, lambda: answer.done() or self._closed is not None)  # noqa: B023
+                outcome: object = session.do(query, lambda: answer.done() or self._closed is not None)
             except Exception as error:
                 outcome = error
             wakeups.settle(answer, outcome)
             wakeups.send()
-        session.close()
+        return True
 
     async def aclose(self) -> None:
         """Finish the pending queries, close the connections and end the threads."""
