@@ -143,18 +143,6 @@ async def jobs(url: str) -> None:
         await app.run_worker_async(wait=False, concurrency=20, install_signal_handlers=False)
 
 
-def prepare_queue(url: str) -> bool:
-    """Create the tables of Procrastinate, if it is installed."""
-    try:
-        import procrastinate
-    except ImportError:
-        return False
-    app = procrastinate.App(connector=procrastinate.SyncPsycopgConnector(conninfo=url))
-    with app.open():
-        app.schema_manager.apply_schema()
-    return True
-
-
 def measured(url: str, name: str, work, units: int) -> Cost:
     with psycopg.connect(url, autocommit=True) as connection:
         before_events = _events(connection)
@@ -198,9 +186,8 @@ def measure() -> list[Cost]:
             measured(url, "a subtask with one tool call", with_a_tool, RUNS * SUBTASKS),
             measured(url, "a subtask with one model call", with_a_model, RUNS * SUBTASKS),
             measured(url, "a run with one subtask", small_runs, 200),
+            measured(url, "a job of the queue", jobs, JOBS),
         ]
-        if prepare_queue(url):
-            costs.append(measured(url, "a job of the queue", jobs, JOBS))
         waits = asyncio.run(commits(url))
     print(f"Load of this machine while it was measured: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.\n")
     print("| | events | CPU ms of the process | CPU ms of PostgreSQL | log, bytes | tables and indexes, bytes |")

@@ -84,6 +84,8 @@ async def test_a_store_of_ones_own_takes_the_place_of_the_database(tmp_path: Pat
     async with Leadhand(flows=[echo], models=model("one"), store=store, home=tmp_path) as lead:
         answer = await lead.run("Say it", flow="echo")
         assert [line.run_id for line in await store.runs()] == [answer.run_id]
+        with pytest.raises(ConfigurationError, match="keeps runs only"):
+            assert (await lead.runtime()).database
     assert not list(tmp_path.glob("*.db"))
 
 

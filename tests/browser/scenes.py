@@ -15,7 +15,6 @@ from browser.serving import Served
 from browser.survey import REQUEST, TOWNS, Survey
 from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import make_key
-from leadhand.ports import in_database
 from leadhand.server.app import Doors
 from leadhand.testing.scripted_model import ScriptedModel, fails, gives, judges, reviews, says
 
@@ -244,7 +243,7 @@ async def system(home: Path) -> AsyncGenerator[Scene]:
 @asynccontextmanager
 async def login(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home, doors=Doors(key_needed=True)) as (served, _):
-        await make_key(in_database(served.runtime.store), "ann", (Scope.READ,))
+        await make_key(served.runtime.database, "ann", (Scope.READ,))
         yield Scene(served, "/runs", _shows("API key"))
 
 

@@ -11,7 +11,6 @@ from browser.serving import Served
 from browser.visiting import Visitor
 from leadhand.app.steering.access import ApiKey, Scope
 from leadhand.app.steering.keys import make_key, revoke
-from leadhand.ports import in_database
 from leadhand.server.app import Doors
 
 REFUSED = r"\b401\b"
@@ -24,7 +23,7 @@ async def guarded(serve: OpenServer) -> Served:
 
 
 async def key_of(guarded: Served, *scopes: Scope, name: str = "ann") -> tuple[ApiKey, str]:
-    return await make_key(in_database(guarded.runtime.store), name, scopes or (Scope.READ, Scope.RUN, Scope.APPROVE))
+    return await make_key(guarded.runtime.database, name, scopes or (Scope.READ, Scope.RUN, Scope.APPROVE))
 
 
 async def log_in(page: Page, secret: str) -> None:
@@ -76,7 +75,7 @@ async def test_a_revoked_key_leads_back_to_the_login(guarded: Served, visit: Vis
     page = await visitor.open("/runs")
     await log_in(page, secret)
     await page.get_by_label("Request").fill("measure Paris")
-    await revoke(in_database(guarded.runtime.store), key)
+    await revoke(guarded.runtime.database, key)
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
     _, other = await key_of(guarded)
@@ -97,7 +96,7 @@ async def test_watching_a_run_ends_when_the_key_is_revoked(
     await page.get_by_label("Request").fill("measure Paris, measure Rome")
     await page.get_by_role("button", name="Start").click()
     await expect(page.locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
-    await revoke(in_database(guarded.runtime.store), key)
+    await revoke(guarded.runtime.database, key)
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 

@@ -19,8 +19,9 @@ from leadhand.core.limits import Limits
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
 from leadhand.dispatch.cluster import dispatcher as module
 from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
-from leadhand.ports import Job, Work
+from leadhand.ports import Work
 from leadhand.ports.hosts import HostKind, HostLine
+from leadhand.stores.postgres.job_queue import Job
 
 RUN = RunDefinition(
     request="work", flow="pieces", workers=(), models=ModelChoice(default="m"), tools=(), limits=Limits(max_workers=100)

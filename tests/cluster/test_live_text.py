@@ -15,7 +15,7 @@ from server.streams import Text, first, streamed
 from cluster.machines import Cluster, until
 from leadhand.dispatch.cluster.live_text import LiveText
 from leadhand.engine.redaction import REDACTED
-from leadhand.ports import LARGEST_MESSAGE, DatabaseStore
+from leadhand.stores.postgres.messages import LARGEST_MESSAGE, MessageBus
 from leadhand.testing.faults import Way, sent
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import says
@@ -87,7 +87,7 @@ class Bus:
         self.loses: Callable[[str], bool] = lambda _: False
 
     def process(self, on_text: Callable[[str, str, str], None] = lambda *_: None) -> LiveText:
-        return LiveText(cast("DatabaseStore", Ear(self)), on_text)
+        return LiveText(cast("MessageBus", Ear(self)), on_text)
 
 
 class Ear:

@@ -145,7 +145,7 @@ async def test_a_job_of_a_newer_release_is_left_to_its_own_processes(cluster: Cl
     async with cluster.host("host") as host:
         with cluster.database() as connection:
             connection.execute(
-                "SELECT procrastinate_defer_jobs_v1(ARRAY[ROW('leadhand.carry_out', 'carry_out', 0, NULL, NULL,"
+                "SELECT procrastinate_defer_jobs_v1(ARRAY[ROW('carry_out', 'carry_out', 0, NULL, NULL,"
                 """ '{"version": 99, "run_id": "run_x", "shards": []}', NULL)::procrastinate_job_to_defer_v1])"""
             )
         assert await store_queue(cluster) == 0

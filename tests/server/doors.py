@@ -17,7 +17,6 @@ from leadhand import Leadhand
 from leadhand.app.runtime import Runtime
 from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import make_key
-from leadhand.ports import in_database
 from leadhand.server.app import Doors, create_app
 from leadhand.server.schemas import PARTS
 from leadhand.server.service import Live, Service
@@ -112,7 +111,7 @@ class Door:
 
     async def key(self, name: str = "ann", *scopes: Scope) -> dict[str, str]:
         """Make a key; the header that shows it."""
-        _, secret = await make_key(in_database(self.runtime.store), name, scopes or (Scope.READ, Scope.RUN))
+        _, secret = await make_key(self.runtime.database, name, scopes or (Scope.READ, Scope.RUN))
         return {"authorization": f"Bearer {secret}"}
 
 

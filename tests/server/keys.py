@@ -9,7 +9,6 @@ from server.doors import OVER, Door
 
 from leadhand.app.steering.access import KeyCeilings, Scope
 from leadhand.app.steering.keys import make_key
-from leadhand.ports import in_database
 from leadhand.server.app import Doors
 
 LOCKED = Doors(key_needed=True)
@@ -25,7 +24,7 @@ class Keys:
 
     async def add(self, name: str, *scopes: Scope, **ceilings: float) -> None:
         """Make another key, with ceilings of its own."""
-        store = in_database(self.door.runtime.store)
+        store = self.door.runtime.database
         key, secret = await make_key(store, name, scopes, KeyCeilings.model_validate(ceilings))
         self._headers[name] = {"authorization": f"Bearer {secret}"}
         self.ids[name] = key.key_id

@@ -15,7 +15,6 @@ from server.teams import Office
 
 from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import all_keys, revoke
-from leadhand.ports import in_database
 from leadhand.server.app import Doors
 
 NEEDED = Doors(key_needed=True)
@@ -170,7 +169,7 @@ async def test_a_revoked_key_opens_nothing_more_and_neither_do_its_sessions(lock
     key = await locked.key("ann")
     assert (await session(locked, key)).status_code == 200
     assert (await locked.get("/api/runs")).status_code == 200
-    store = in_database(locked.runtime.store)
+    store = locked.runtime.database
     (kept,) = await all_keys(store)
 
     await revoke(store, kept)
@@ -182,9 +181,9 @@ async def test_a_revoked_key_opens_nothing_more_and_neither_do_its_sessions(lock
 
 async def test_when_a_key_was_last_used_is_noted(locked: Door) -> None:
     key = await locked.key("ann")
-    (before,) = await all_keys(in_database(locked.runtime.store))
+    (before,) = await all_keys(locked.runtime.database)
     await locked.get("/api/runs", headers=key)
-    (after,) = await all_keys(in_database(locked.runtime.store))
+    (after,) = await all_keys(locked.runtime.database)
 
     assert before.last_used_at is None
     assert after.last_used_at is not None

@@ -14,7 +14,6 @@ from server.teams import Office
 
 from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import all_keys, revoke
-from leadhand.ports import in_database
 from leadhand.server.app import Doors
 from leadhand.server.live import feeds, streams
 from leadhand.server.rates import Allowed
@@ -280,7 +279,7 @@ async def test_a_stream_ends_when_its_key_is_revoked(serve: OpenServer) -> None:
     run_id = await served.door.started("measure Rome", headers=ann)
     async with served.watch(run_id, headers=ann) as revoked, served.watch(run_id, headers=ben) as good:
         await first(revoked, "message", type="tool_call_began")
-        keys = in_database(served.door.runtime.store)
+        keys = served.door.runtime.database
         await revoke(keys, next(key for key in await all_keys(keys) if key.name == "ann"))
 
         assert {each.kind for each in await rest(revoked)} <= {"message", "delta", "comment"}

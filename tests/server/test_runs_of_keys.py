@@ -13,7 +13,6 @@ from server.teams import Office
 from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import all_keys, make_key, revoke, user
 from leadhand.core.errors import UsageError
-from leadhand.ports import in_database
 
 
 @pytest.fixture
@@ -129,7 +128,7 @@ async def test_who_may_read_all_runs_reads_them_and_steers_none(keys: Keys) -> N
 
 
 async def test_two_keys_in_use_never_have_one_name(keys: Keys) -> None:
-    store = in_database(keys.door.runtime.store)
+    store = keys.door.runtime.database
     for taken in ("runner", user()):
         with refused(UsageError, taken):
             await make_key(store, f" {taken} ")

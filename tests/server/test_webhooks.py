@@ -17,7 +17,6 @@ from server.teams import Office, team
 
 from leadhand import Leadhand
 from leadhand.app.steering.access import Scope
-from leadhand.ports import in_database
 from leadhand.ports.webhooks import Delivery
 from leadhand.server import webhooks
 from leadhand.server.app import Doors
@@ -117,7 +116,7 @@ async def test_a_receiver_that_fails_gets_the_same_message_again(home: Path, off
         (failed,) = await sent(api, webhook, lambda found: found and found[0]["code"])
         assert (failed["code"], failed["delivered"], "302" in failed["error"]) == (302, False, True)
         assert failed["next_at"] > failed["created_at"]
-        store = in_database(api.runtime.store)
+        store = api.runtime.database
         (message,) = await store.deliveries(webhook["webhook_id"], 1)
         await store.settle_delivery(message.evolve(next_at=datetime.now(UTC)))  # instead of a wait
     hook.status = 200

@@ -15,8 +15,8 @@ from store_processes import process, until
 from leadhand.app.clock import SystemClock
 from leadhand.core.limits import SharedLimit
 from leadhand.engine.calls.limiter import Limiter
-from leadhand.ports import DatabaseStore
 from leadhand.stores.opening import open_store
+from leadhand.stores.sql_store import SqlContextStore
 
 THREE = SharedLimit(scope="the tool `x`", most=3)
 
@@ -117,7 +117,7 @@ async def test_a_killed_process_frees_its_places(url: str):
         await until(lambda: waits(store, 0))
 
 
-async def waits(store: DatabaseStore, count: int) -> bool:
+async def waits(store: SqlContextStore, count: int) -> bool:
     """Whether so many places are waited for."""
     return await counted(store, "wanted") == count
 
@@ -202,7 +202,7 @@ async def test_a_call_that_no_longer_waits_keeps_no_place_from_others(url: str):
         await held_soon(others)
 
 
-async def used(store: DatabaseStore, count: int) -> bool:
+async def used(store: SqlContextStore, count: int) -> bool:
     return await counted(store, "held") == count
 
 

@@ -12,7 +12,7 @@ from stores.contract import started
 from leadhand.core.errors import StoreError
 from leadhand.core.events import RunFinished
 from leadhand.core.run import RunStatus
-from leadhand.stores import search
+from leadhand.stores import listings, search
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
 
@@ -30,7 +30,7 @@ async def found(store: SqlContextStore, search: str) -> list[str]:
 async def test_a_search_adds_few_runs_to_the_index_and_upkeep_the_others(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "RUNS_PER_SEARCH", 2)
+    monkeypatch.setattr(listings, "RUNS_PER_SEARCH", 2)
     async with aclosing(await open_store(url)) as store:
         await finished(store, "harbour", 1, 2, 3, 4, 5)
         assert await found(store, "harbour") == ["run-5", "run-4"]

@@ -147,15 +147,16 @@ async def test_files_that_another_run_may_read_stay_while_that_run_is_there(url:
 
 
 DELETER = """
-from leadhand.stores import upkeep
+from leadhand.stores.upkeep import Upkeep
 
-class SlowTable(type(upkeep.BLOBS)):
-    def delete(self, *rows):
-        say("deleting")  # it is known what nobody needs
-        input()
-        super().delete(*rows)
+delete = Upkeep._delete_unnamed
 
-upkeep.BLOBS = SlowTable(*upkeep.BLOBS)
+def slowly(self, connection):
+    delete(self, connection)
+    say("deleting")  # and it is not committed yet
+    input()
+
+Upkeep._delete_unnamed = slowly
 
 async def main():
     store = await open_store(url)

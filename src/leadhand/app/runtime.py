@@ -20,7 +20,7 @@ from leadhand.app.run_settings import NewRun, Output, fits_of
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.telemetry.run_lines import note_begin, note_end
 from leadhand.app.telemetry.tracing import telemetry
-from leadhand.app.toolsets import check_hooks, check_tools, needed_tools
+from leadhand.app.toolsets import check_hooks, check_tools, needed_tools, workshop_of
 from leadhand.app.webs import Webs
 from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
@@ -37,18 +37,18 @@ from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.session.host import Host, OnText
-from leadhand.ports import ContextStore, Dispatcher, Models, Workshop
+from leadhand.ports import ContextStore, Dispatcher, Models
 from leadhand.ports.heads import head_of
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
 from leadhand.ports.runs import RunListing
 from leadhand.stores.opening import PATIENCE_S, open_store
+from leadhand.stores.sql_store import SqlContextStore
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
     from leadhand.app.document.shapes import RunDocument
-    from leadhand.app.project.manifest import Project
 
 UNLIMITED_PATIENCE_S = 86_400.0
 """Seconds that a process whose runs have no deadline waits for its database."""
@@ -108,7 +108,7 @@ class Runtime:
             self._clock,
             self.store,
             self.web.library,
-            _workshop(self.settings.project),
+            workshop_of(self.settings.project),
             hooks=self.hooks,
             limiter=limiter,
             deps=self.toolbox.deps_of,
@@ -118,6 +118,14 @@ class Runtime:
         self.dispatcher: Dispatcher = LocalDispatcher(self._host, self._clock, self.settings.concurrency)
         if self.cluster is not None:
             self.dispatcher = self.cluster.dispatcher(self._host, self._clock)
+
+    @property
+    def database(self) -> SqlContextStore:
+        """The store, for what only a database keeps. Raises ConfigurationError for another store."""
+        if not isinstance(self.store, SqlContextStore):
+            what = "this store keeps runs only: no API keys or webhooks, and it cannot delete runs or be backed up"
+            raise ConfigurationError(what, "Use SQLite or PostgreSQL.")
+        return self.store
 
     async def start(
         self,
@@ -346,15 +354,6 @@ class Runtime:
             await self._telemetry.aclose()
         for part in (self.dispatcher, self.web, self.models, self.store):
             await part.aclose()
-
-
-def _workshop(project: Project | None) -> Workshop | None:
-    """Return what keeps the workers that runs of a project make; None without a directory for them."""
-    if project is None or project.generated_workers is None:
-        return None
-    from leadhand.app.workers.generated import ProjectWorkshop  # most processes have no project
-
-    return ProjectWorkshop(project, project.generated_workers)
 
 
 async def open_runtime(

@@ -34,7 +34,7 @@ class RunLog:
         head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
         """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
-        does; ``begins`` is only for stores that are shared (:class:`~leadhand.ports.DatabaseStore`).
+        does; ``begins`` is only for stores that are shared.
         """
         clean: Sequence[AnyEvent] = [self._redactor.value(event, event.body) for event in events]
         shared: dict[str, Any] = {name: value for name, value in (("begins", begins), ("head", head)) if value}

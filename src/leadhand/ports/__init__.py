@@ -3,15 +3,8 @@
 from .models import FormRefused as FormRefused
 from .models import ModelError as ModelError
 from .models import Models as Models
-from .stores import CARRY_OUT as CARRY_OUT
-from .stores import DRIVE as DRIVE
-from .stores import LARGEST_MESSAGE as LARGEST_MESSAGE
-from .stores import VERSION as VERSION
 from .stores import ContextStore as ContextStore
-from .stores import DatabaseStore as DatabaseStore
-from .stores import Job as Job
-from .stores import Record as Record
-from .stores import in_database as in_database
+from .stores import PlaceStore as PlaceStore
 from .work import BoundTool as BoundTool
 from .work import Caller as Caller
 from .work import Check as Check

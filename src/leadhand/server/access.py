@@ -22,10 +22,10 @@ from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBea
 from leadhand.app.steering.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 from leadhand.app.steering.keys import all_keys, find_key, key_of, note_use
 from leadhand.core.errors import no_such_run
-from leadhand.ports import DatabaseStore
 from leadhand.server.guard import from_elsewhere
 from leadhand.server.problems import Problem
 from leadhand.server.rates import Rates
+from leadhand.stores.sql_store import SqlContextStore
 
 COOKIE = "leadhand_session"
 SECURE_COOKIE = "__Host-leadhand_session"
@@ -57,7 +57,7 @@ class Principal:
 class Access:
     """Authenticates clients. ``needed``: every client needs a key. ``user`` is the user of this machine."""
 
-    def __init__(self, store: DatabaseStore, rates: Rates, *, needed: bool, user: str) -> None:
+    def __init__(self, store: SqlContextStore, rates: Rates, *, needed: bool, user: str) -> None:
         self.needed = needed
         self.rates = rates
         self._store = store

@@ -19,7 +19,6 @@ from starlette.types import Lifespan
 from leadhand import __version__
 from leadhand.app.driving.driver import Resumer
 from leadhand.app.settings import user
-from leadhand.ports import in_database
 from leadhand.ports.hosts import HostKind
 from leadhand.server.access import Access
 from leadhand.server.console import add_console
@@ -74,7 +73,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     doors = doors or Doors()
     counted = Metrics(__version__)
     rates = Rates(doors.allowed)
-    store = in_database(service.runtime.store)
+    store = service.runtime.database
     service.runtime.watchers.append(counted.watch)
     service.runtime.on_release.append(counted.release)
     resumer = Resumer(service.driver)

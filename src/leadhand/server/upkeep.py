@@ -9,7 +9,6 @@ from leadhand.app.driving.driver import Periodic
 from leadhand.app.hosts.listings import Retention
 from leadhand.app.runtime import Runtime
 from leadhand.app.steering.questions import delete_runs
-from leadhand.ports import in_database
 
 LOGGER = logging.getLogger("leadhand.server")
 INDEX_EVERY_S = 30.0
@@ -34,7 +33,7 @@ class Upkeep(Periodic):
 
     async def look(self) -> None:
         """Delete what is not kept, if it is time, and index what is new. Raises StoreError."""
-        store, now = in_database(self._runtime.store), datetime.now(UTC)
+        store, now = self._runtime.database, datetime.now(UTC)
         due = self.deleted_at is None or (now - self.deleted_at).total_seconds() >= DELETE_EVERY_S
         if self.kept and due:
             self.deleted_at = now
@@ -42,7 +41,7 @@ class Upkeep(Periodic):
         await store.index_runs()
 
     async def _delete(self, now: datetime) -> None:
-        store = in_database(self._runtime.store)
+        store = self._runtime.database
         # Servers that share a database take turns: another has just looked.
         if not await store.cache_new("retention", None, DELETE_EVERY_S / 2):
             return

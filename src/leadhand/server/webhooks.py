@@ -16,8 +16,9 @@ from leadhand.app.driving.driver import Periodic
 from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.keys import all_keys
 from leadhand.core.errors import StoreError, ToolError
-from leadhand.ports import DatabaseStore, Record
 from leadhand.ports.webhooks import WEBHOOK, Delivery, Webhook
+from leadhand.stores.records import Record
+from leadhand.stores.sql_store import SqlContextStore
 from leadhand.tools.web.fetching import PageFetcher, is_public
 
 LOGGER = logging.getLogger("leadhand.server")
@@ -28,12 +29,12 @@ RETRY_AFTER_S = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Seconds between the attempts to deliver a message, as Standard Webhooks recommends. Then it has failed."""
 
 
-async def store_webhook(store: DatabaseStore, webhook: Webhook) -> None:
+async def store_webhook(store: SqlContextStore, webhook: Webhook) -> None:
     """Store a webhook, whose id is new."""
     await store.write_record(Record(WEBHOOK, webhook.webhook_id, webhook.model_dump_json()))
 
 
-async def all_webhooks(store: DatabaseStore) -> list[Webhook]:
+async def all_webhooks(store: SqlContextStore) -> list[Webhook]:
     """Return every webhook, newest first. Raises StoreError if one is damaged."""
     found = [record.read(Webhook) for record in await store.records(WEBHOOK)]
     return sorted(found, key=lambda webhook: webhook.created_at, reverse=True)
@@ -68,7 +69,7 @@ class Deliverer(Periodic):
     stopped = "no messages are sent"
     logger = LOGGER
 
-    def __init__(self, store: DatabaseStore, *, local: bool, every_s: float = EVERY_S) -> None:
+    def __init__(self, store: SqlContextStore, *, local: bool, every_s: float = EVERY_S) -> None:
         super().__init__(every_s)
         self._store = store
         self._senders = {

@@ -151,7 +151,8 @@ class Database(Protocol):
 
 
 LARGEST_STATEMENT = 1_024
-"""Maximum rows in one statement: with 31 parameters each, they stay below SQLite's limit of 32,766."""
+"""Maximum rows in one statement: with 31 parameters each, they stay below SQLite's limit of 32,766. The number of rows
+is a power of two, since a database compiles each other statement anew, and keeps it in memory."""
 
 
 class Table(NamedTuple):
@@ -163,10 +164,12 @@ class Table(NamedTuple):
 
     def insert(self, connection: Connection, rows: Sequence[Row], then: str = "") -> None:
         """Insert rows with few statements: ``INSERT INTO … VALUES …{then}``."""
-        one = f"({', '.join('?' * (self.columns.count(',') + 1))})"
-        for portion in batched(rows, LARGEST_STATEMENT):
-            sql = f"INSERT INTO {self.name} ({self.columns}) VALUES {', '.join([one] * len(portion))}{then}"
-            connection.execute(sql, list(chain.from_iterable(portion)))
+        one, done = f"({', '.join('?' * (self.columns.count(',') + 1))})", 0
+        while left := len(rows) - done:
+            many = min(1 << (left.bit_length() - 1), LARGEST_STATEMENT)
+            sql = f"INSERT INTO {self.name} ({self.columns}) VALUES {', '.join([one] * many)}{then}"
+            connection.execute(sql, list(chain.from_iterable(rows[done : done + many])))
+            done += many
 
     def put(self, connection: Connection, rows: Sequence[Row], fixed: int = 0) -> None:
         """Insert rows in place of those with the same keys, whose first columns, at least ``fixed``, stay."""
@@ -191,9 +194,10 @@ def among(key: str, rows: Sequence[Row]) -> Iterator[tuple[str, list[object]]]:
     The values are a table of their own because SQLite uses no index for ``(a, b) IN (VALUES …)``.
     """
     for portion in batched(rows, LARGEST_STATEMENT):
-        one = f"({', '.join('?' * len(portion[0]))})"
-        values = f"SELECT * FROM (VALUES {', '.join([one] * len(portion))}) AS given"
-        yield f"({key}) IN ({values})", list(chain.from_iterable(portion))
+        many = 1 << (len(portion) - 1).bit_length()
+        given = [*portion, *[portion[-1]] * (many - len(portion))]
+        values = ", ".join([f"({', '.join('?' * len(given[0]))})"] * many)
+        yield f"({key}) IN (SELECT * FROM (VALUES {values}) AS given)", list(chain.from_iterable(given))
 
 
 def batched(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:

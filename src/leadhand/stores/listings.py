@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Unpack
 
 from leadhand.core.artifact import FileVersion, newest_files
 from leadhand.core.errors import no_such_run
@@ -25,8 +24,8 @@ from leadhand.ports.runs import (
 )
 
 from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags
-from .connection import Connection, Database, Dialect, Hold, Row
-from .search import search_conditions
+from .connection import Connection, ReadOnly, Row
+from .search import RUNS_PER_SEARCH, SearchIndex, search_conditions
 
 VERSIONS_READ = 5_000
 """The newest versions of files among which those of earlier runs are looked for."""
@@ -47,48 +46,92 @@ TAGGED = "replace(tags, ?, '') <> tags"
 """Whether a run has a tag: exact in every database, unlike LIKE."""
 
 
-class RunsAsked(NamedTuple):
-    """Which part of a list of runs is asked for; unfinished runs took the time until ``now``."""
+class Listings(SearchIndex):
+    """Lists of runs and hosts, as :class:`~leadhand.ports.ContextStore` has them."""
 
-    limit: int
-    before: str | None
-    now: datetime
+    async def run(self, run_id: str) -> RunListing:
+        lines = await self._lines("WHERE run_id = ?", run_id)
+        if not lines:
+            raise no_such_run(run_id)
+        return lines[0]
 
+    async def runs(
+        self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
+    ) -> list[RunListing]:
+        now, dialect = self._now(), self._database.dialect
+        if filters.get("search", "").strip():
+            with suppress(ReadOnly):  # then what is in the index is found
+                await self.index_runs(most=RUNS_PER_SEARCH)
+        if before is not None and not await self._rows("SELECT 1 FROM runs WHERE run_id = ?", before):
+            raise no_such_run(before)
+        took = f"(coalesce(finished_at, {stored(now)}) - created_at)"
+        conditions = [*_conditions(filters, took), *search_conditions(filters.get("search", ""), dialect)]
+        ascending = filters.get("ascending", False)
+        key = {
+            RunSort.CREATED: "created_at",
+            RunSort.COST: "spent_nanousd",
+            RunSort.DURATION: took,
+            RunSort.STATUS: BY_STATUS,
+            RunSort.FLOW: "flow",
+        }[RunSort(filters.get("sort", RunSort.CREATED))]
+        columns = ("created_at", "run_id") if key == "created_at" else (key, "created_at", "run_id")
+        if before is not None:
+            after = f"({', '.join(columns)}) {'>' if ascending else '<'}"
+            place = f"(SELECT {', '.join(columns)} FROM runs WHERE run_id = ?)"
+            conditions.append((f"{after} {place}", [before]))
+        where = " AND ".join([*(condition for condition, _ in conditions), "TRUE"])
+        direction = "ASC" if ascending else "DESC"
+        order = ", ".join(f"{column} {direction}" for column in columns)
+        parameters = [*chain.from_iterable(values for _, values in conditions), limit]
+        return await self._lines(f"WHERE {where} ORDER BY {order} LIMIT ?", *parameters)
 
-def run_listing(connection: Connection, hold: Hold, run_id: str) -> RunListing:
-    """Return the line of one run. Raises NoSuchRun."""
-    lines = _lines(connection.execute(f"{SELECT} WHERE run_id = ?", (run_id,)), connection, hold)
-    if not lines:
-        raise no_such_run(run_id)
-    return lines[0]
+    async def _lines(self, which: str, *parameters: object) -> list[RunListing]:
+        def read(connection: Connection) -> list[RunListing]:
+            rows = connection.execute(f"{SELECT} {which}", parameters)
+            owners = {row[9] for row in rows if row[9] is not None}
+            living = self._hold.living(owners, connection) if owners else set[str]()
+            return [_line(row, living) for row in rows]
 
+        return await self._ask(read)
 
-def run_listings(
-    connection: Connection, dialect: Dialect, hold: Hold, asked: RunsAsked, filters: RunFilter
-) -> list[RunListing]:
-    """Return the runs as :meth:`leadhand.ports.ContextStore.runs` does. Raises NoSuchRun if ``before`` is unknown."""
-    if asked.before is not None and not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (asked.before,)):
-        raise no_such_run(asked.before)
-    took = f"(coalesce(finished_at, {stored(asked.now)}) - created_at)"
-    conditions = [*_conditions(filters, took), *search_conditions(filters.get("search", ""), dialect)]
-    ascending = filters.get("ascending", False)
-    key = {
-        RunSort.CREATED: "created_at",
-        RunSort.COST: "spent_nanousd",
-        RunSort.DURATION: took,
-        RunSort.STATUS: BY_STATUS,
-        RunSort.FLOW: "flow",
-    }[RunSort(filters.get("sort", RunSort.CREATED))]
-    columns = ("created_at", "run_id") if key == "created_at" else (key, "created_at", "run_id")
-    if asked.before is not None:
-        after = f"({', '.join(columns)}) {'>' if ascending else '<'}"
-        place = f"(SELECT {', '.join(columns)} FROM runs WHERE run_id = ?)"
-        conditions.append((f"{after} {place}", [asked.before]))
-    where = " AND ".join([*(condition for condition, _ in conditions), "TRUE"])
-    direction = "ASC" if ascending else "DESC"
-    order = ", ".join(f"{column} {direction}" for column in columns)
-    parameters = [*chain.from_iterable(values for _, values in conditions), asked.limit]
-    return _lines(connection.execute(f"{SELECT} WHERE {where} ORDER BY {order} LIMIT ?", parameters), connection, hold)
+    async def earlier_files(
+        self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
+    ) -> list[FileVersion]:
+        rows = await self._rows(
+            "SELECT events.run_id, events.at, events.body FROM events JOIN runs ON runs.run_id = events.run_id"
+            " WHERE events.type = 'artifact_written' AND runs.flow = ? AND runs.key_id = ? AND runs.offline = ?"
+            " AND runs.documents IN ('', ?) ORDER BY events.at DESC, events.run_id DESC, events.seq DESC LIMIT ?",
+            *(flow, key_id, int(offline), documents, VERSIONS_READ),
+        )
+        return newest_files(_files(rows), limit)
+
+    async def hosts(self) -> list[HostLine]:
+        return await self._ask(self._hosts)
+
+    def _hosts(self, connection: Connection) -> list[HostLine]:
+        """Return this process and every living process that drives runs or has announced itself, each with its runs."""
+        me, owned = (
+            self._hold.host,
+            "SELECT owner, run_id FROM runs WHERE owner IS NOT NULL ORDER BY created_at, run_id",
+        )
+        driven: dict[str, list[str]] = {me: []}
+        for owner, run_id in connection.execute(owned):
+            driven.setdefault(owner, []).append(run_id)
+        announced = dict(connection.execute("SELECT host, line FROM hosts WHERE line <> ''"))
+        living = self._hold.living(driven.keys() | announced.keys(), connection) - {me}
+        found: list[HostLine] = []
+        for host in (me, *sorted(living)):
+            line = HostLine.model_validate_json(announced[host]) if host in announced else HostLine(host=host)
+            found.append(line.evolve(here=host == me, runs=tuple(driven.get(host, ()))))
+        return found
+
+    async def about(self) -> StoreInfo:
+        ((version,),) = await self._rows("SELECT version FROM meta")
+        ((size,),) = await self._rows(self._database.dialect.size)
+        counts = await self._rows("SELECT status, count(*) FROM runs GROUP BY status ORDER BY status")
+        kind, name, known = self._database.dialect.kind, self._database.name, frozenset(RunStatus)
+        runs = {RunStatus(status): count for status, count in counts if status in known}
+        return StoreInfo(kind=kind, name=name, version=version, bytes=size, runs=runs)
 
 
 def _conditions(filters: RunFilter, took: str) -> list[tuple[str, Sequence[object]]]:
@@ -119,30 +162,11 @@ def _times(value: float | None, factor: int) -> int | None:
     return None if value is None else int(max(min(value * factor, LARGEST), -1))
 
 
-def earlier_files(
-    connection: Connection, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
-) -> list[FileVersion]:
-    """Return the files of runs as :meth:`leadhand.ports.ContextStore.earlier_files` does, without damaged ones."""
-    rows = connection.execute(
-        "SELECT events.run_id, events.at, events.body FROM events JOIN runs ON runs.run_id = events.run_id"
-        " WHERE events.type = 'artifact_written' AND runs.flow = ? AND runs.key_id = ? AND runs.offline = ?"
-        " AND runs.documents IN ('', ?) ORDER BY events.at DESC, events.run_id DESC, events.seq DESC LIMIT ?",
-        (flow, key_id, int(offline), documents, VERSIONS_READ),
-    )
-    return newest_files(_files(rows), limit)
-
-
 def _files(rows: Iterable[Row]) -> Iterator[FileVersion]:
     for run_id, at, body in rows:
         with suppress(ValueError, ArithmeticError):  # damage must not keep a run from starting
             written = ArtifactWritten.model_validate_json(body)
             yield FileVersion(path=written.path, digest=written.digest, size=written.size, run_id=run_id, at=moment(at))
-
-
-def _lines(rows: Sequence[Row], connection: Connection, hold: Hold) -> list[RunListing]:
-    owners = {row[9] for row in rows if row[9] is not None}
-    living = hold.living(owners, connection) if owners else set[str]()
-    return [_line(row, living) for row in rows]
 
 
 def _line(row: Row, living: set[str]) -> RunListing:
@@ -161,28 +185,3 @@ def _line(row: Row, living: set[str]) -> RunListing:
             run_id=row[0], flow="", request=damaged, status=RunStatus.FAILED, model="", created_at=EPOCH, head_seq=0,
             epoch=0,
         )  # fmt: skip
-
-
-def host_lines(connection: Connection, hold: Hold) -> list[HostLine]:
-    """Return this process and every living process that drives runs or has announced itself, each with its runs."""
-    driven: dict[str, list[str]] = {hold.host: []}
-    rows = connection.execute("SELECT owner, run_id FROM runs WHERE owner IS NOT NULL ORDER BY created_at, run_id")
-    for owner, run_id in rows:
-        driven.setdefault(owner, []).append(run_id)
-    announced = dict(connection.execute("SELECT host, line FROM hosts WHERE line <> ''"))
-    living = hold.living(driven.keys() | announced.keys(), connection) - {hold.host}
-    found: list[HostLine] = []
-    for host in (hold.host, *sorted(living)):
-        line = HostLine.model_validate_json(announced[host]) if host in announced else HostLine(host=host)
-        found.append(line.evolve(here=host == hold.host, runs=tuple(driven.get(host, ()))))
-    return found
-
-
-def store_info(connection: Connection, database: Database) -> StoreInfo:
-    """Return the kind of the database, its schema, its size, and its number of runs by status."""
-    ((version,),) = connection.execute("SELECT version FROM meta")
-    ((size,),) = connection.execute(database.dialect.size)
-    counts = connection.execute("SELECT status, count(*) FROM runs GROUP BY status ORDER BY status")
-    known = frozenset(RunStatus)
-    runs = {RunStatus(status): count for status, count in counts if status in known}
-    return StoreInfo(kind=database.dialect.kind, name=database.name, version=version, bytes=size, runs=runs)

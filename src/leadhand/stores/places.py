@@ -12,7 +12,8 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from .connection import Connection, Dialect, Hold, Table
+from .connection import Connection, Table
+from .parts import StorePart
 
 PLACES = Table("places", "name, host, held, wanted, priority, since", key=2)
 LOOKING_S = 1.0
@@ -28,19 +29,21 @@ class _Share(NamedTuple):
     since: int
 
 
-class Places:
-    """Takes places for one process, and gives them back."""
+class Places(StorePart):
+    """The places, as :class:`~leadhand.ports.PlaceStore` has them."""
 
-    def __init__(self, hold: Hold, dialect: Dialect) -> None:
-        self._hold = hold
-        self._for_update = dialect.for_update
-        self._looked: dict[str, float] = {}
+    _looked: dict[str, float]
+    """When to look again whether the processes that share a limit are alive."""
 
-    def share(self, connection: Connection, name: str, most: int, held: int, wanted: int, priority: int) -> int:
-        """Return how many places this process has from now on: see the port."""
+    async def share(self, name: str, most: int, *, held: int, wanted: int = 0, priority: int = 0) -> int:
+        return await self._write(f"2 places of {name}", self._share, name, most, held, wanted, priority)
+
+    def _share(self, connection: Connection, name: str, most: int, held: int, wanted: int, priority: int) -> int:
         gate, host = f"places of {name}", self._hold.host
         connection.execute("INSERT INTO gates (name, free_at) VALUES (?, 0) ON CONFLICT (name) DO NOTHING", (gate,))
-        connection.execute(f"SELECT free_at FROM gates WHERE name = ?{self._for_update}", (gate,))  # until the commit
+        connection.execute(
+            f"SELECT free_at FROM gates WHERE name = ?{self._database.dialect.for_update}", (gate,)
+        )  # until the commit
         rows = PLACES.find(connection, "name", [(name,)])
         others = {owner: _Share(*share) for _, owner, *share in rows}
         mine, last = others.pop(host, None), max((each.since for each in others.values()), default=0)

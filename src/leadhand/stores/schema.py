@@ -26,6 +26,7 @@ def _amounts(*names: str, null: str = " NOT NULL") -> str:
 # events: only those that end an attempt are looked up by subject, so only they need an index.
 # reservations: ``scopes`` are what a reservation was taken from, besides the run: a JSON list, empty text for none.
 # blobs: ``used_at`` is when content was last written, or asked for by a run that will name it.
+# named: which content the events of a run name.
 # places: what each process has of a shared limit, and how much more it waits for; see places.py.
 # records: API keys, whose ``record_key`` is the SHA-256 of the key and whose name is NULL once they are revoked, and
 # webhooks, with secrets as they are, since they sign.
@@ -62,6 +63,8 @@ CREATE TABLE reservations (
     PRIMARY KEY (run_id, attempt, call_id)
 );
 CREATE TABLE blobs (digest TEXT NOT NULL PRIMARY KEY, used_at BIGINT NOT NULL, body BYTES NOT NULL);
+CREATE TABLE named (digest TEXT NOT NULL, run_id TEXT NOT NULL, PRIMARY KEY (digest, run_id));
+CREATE INDEX named_by_run ON named (run_id);
 CREATE TABLE gates (name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL);
 CREATE TABLE places (
     name TEXT NOT NULL, host TEXT NOT NULL, held BIGINT NOT NULL, wanted BIGINT NOT NULL, priority BIGINT NOT NULL,

@@ -8,18 +8,22 @@ without capitals, accents and punctuation, and with spaces between the character
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from typing import Any, NamedTuple
 
 from leadhand.core import events as ev
+from leadhand.core.errors import StoreError
 from leadhand.core.events.work import EventBase
 from leadhand.core.value import texts_in
 from leadhand.ports.runs import DRIVEN
 
 from .codec import readable_events
-from .connection import Connection, Dialect, Table
+from .connection import Connection, Dialect, ReadOnly, Table, Unavailable
+from .parts import StorePart
 
+LOGGER = logging.getLogger("leadhand")
 LONGEST_WORD = 64
 """Characters of a word that are compared."""
 MOST_PHRASES = 16
@@ -102,6 +106,27 @@ def write_words(connection: Connection, run: Behind, words: list[str]) -> None:
     TEXTS.insert(
         connection, [(run.run_id, run.head_seq, " ".join(words[start : start + WORDS_AT_ONCE])) for start in starts]
     )
+
+
+class SearchIndex(StorePart):
+    """The index of the texts of runs."""
+
+    async def index_runs(self, run_id: str | None = None, *, most: int | None = None) -> int:
+        """Add what is new in the logs of runs at rest to the index: of the newest ``most`` that have something new, or
+        of one run with ``run_id``. Return of how many. A run that cannot be added is logged and left out.
+        """
+        behind, indexed = await self._ask(runs_behind, run_id, most), 0
+        for run in behind:
+            words = await self._ask(new_words, run)
+            try:
+                await self._write(f"8 {run.run_id}", write_words, run, words)
+            except (ReadOnly, Unavailable):
+                raise
+            except StoreError as error:  # the other runs can still be found
+                LOGGER.warning("searches do not find run %s by its words: %s", run.run_id, error.what)
+            else:
+                indexed += 1
+        return indexed
 
 
 def search_conditions(search: str, dialect: Dialect) -> list[tuple[str, list[str]]]:

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar
 from weakref import WeakSet
 
-from leadhand.core.artifact import FileVersion, digest_of
 from leadhand.core.errors import StoreError
 from leadhand.core.events import AnyEvent, Entry, RunStarted
-from leadhand.core.value import Json
-from leadhand.ports import Job, Record
 from leadhand.ports.heads import RunHead
 from leadhand.ports.hosts import HostLine, QueueInfo
-from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
-from leadhand.ports.webhooks import Delivery
 
-from . import records, search, side_tables, upkeep
-from .codec import encode, microseconds, read_entries, stored
-from .connection import Database, ReadOnly, Row, Unavailable, batched
+from .codec import encode, read_entries
+from .connection import Database, ReadOnly
 from .followers import Followers
-from .listings import RunsAsked, earlier_files, host_lines, run_listing, run_listings, store_info
+from .listings import Listings
 from .places import Places
-from .postgres.job_queue import defer, queue_info
-from .postgres.messages import Hear, MessageBus
+from .postgres.job_queue import Job, defer, queue_info
+from .postgres.messages import MessageBus
+from .records import Records
 from .schema import is_created
+from .side_tables import SideTables
 from .threads import Readers, closed_error, failed
 from .transaction import Append, Claim, Create, Release
+from .upkeep import Upkeep
 from .writer import SideWrite, Writer
 
-LOGGER = logging.getLogger("leadhand")
+T = TypeVar("T")
 PATIENCE_S = 60.0
 """Seconds that a store waits for a database that is locked or cannot be reached, unless its opener says otherwise."""
 
@@ -58,12 +51,12 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlContextStore:
-    """A :class:`~leadhand.ports.ContextStore` in a database, and the keys and settings beside it.
+class SqlContextStore(Listings, Records, Places, SideTables, Upkeep):
+    """A :class:`~leadhand.ports.ContextStore` and :class:`~leadhand.ports.PlaceStore` in a database, which document
+    their methods, and what servers and hosts keep beside the runs.
 
-    The ports document its methods (:mod:`leadhand.ports`); :func:`~leadhand.stores.opening.open_store` opens one. One
-    thread writes, up to two read, and one looks for commits of other processes while a run is followed. ``now`` is the
-    clock that dates entries. In a forked child, it refuses every call and holds no locks.
+    :func:`~leadhand.stores.opening.open_store` opens one. One thread writes, and up to two read. ``now`` is the clock
+    that dates entries. In a forked child, it refuses every call and holds no locks. Every method may raise StoreError.
     """
 
     def __init__(
@@ -73,13 +66,13 @@ class SqlContextStore:
         self._patience_s = patience_s
         self._hold = database.hold()
         self._now = now
-        self._places = Places(self._hold, database.dialect)
+        self._looked = {}
         self._set_up(None)
 
     def _set_up(self, closed: StoreError | None) -> None:
         """Create the parts with their own threads; with ``closed``, they refuse every call with that error."""
         self._readers = Readers(self._database, closed, self._patience_s)
-        self._bus = MessageBus(self._database)
+        self.bus = MessageBus(self._database)
         self._followers = Followers(self.read, self._readers, closed)
         self._writer = Writer(self._database, self._hold, self._now, self._followers.publish, closed, self._patience_s)
 
@@ -101,7 +94,7 @@ class SqlContextStore:
         try:
             await self._writer.open()
         except ReadOnly:
-            if not reading or not await self._readers.ask(is_created, self._database):
+            if not reading or not await self._ask(is_created, self._database):
                 raise
         _open_stores.add(self)
 
@@ -111,6 +104,7 @@ class SqlContextStore:
         return not self._database.dialect.alone
 
     async def create(self, run_id: str, started: RunStarted, *, jobs: Sequence[Job] = ()) -> Entry:
+        """Create a run as the port says; with ``jobs``, which are committed with it, no process owns the run."""
         return await self._writer.submit(Create(run_id, encode(started), jobs))
 
     def append(
@@ -124,7 +118,7 @@ class SqlContextStore:
         blobs: Mapping[str, bytes] | None = None,
         head: RunHead | None = None,
     ) -> Awaitable[list[Entry]]:
-        """Write events, all or none: see :meth:`leadhand.ports.ContextStore.append`, and ``DatabaseStore``.
+        """Write events as the port says. ``begins`` is an attempt that must neither have begun nor ended: StaleAttempt.
 
         Cancelling the wait does not withdraw the events, and later changes to them have no effect.
         """
@@ -135,7 +129,7 @@ class SqlContextStore:
         return self._writer.submit(Append(run_id, encoded, epoch, current, begins, blobs or {}, head))
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
-        return await self._readers.ask(read_entries, run_id, after, limit)
+        return await self._ask(read_entries, run_id, after, limit)
 
     def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:
         return self._followers.follow(run_id, after)
@@ -146,143 +140,33 @@ class SqlContextStore:
     async def release(self, run_id: str, epoch: int) -> None:
         await self._writer.submit(Release(run_id, epoch))
 
-    async def run(self, run_id: str) -> RunListing:
-        return await self._readers.ask(run_listing, self._hold, run_id)
-
-    async def runs(
-        self, *, limit: int = 50, before: str | None = None, **filters: Unpack[RunFilter]
-    ) -> list[RunListing]:
-        if filters.get("search", "").strip():
-            with suppress(ReadOnly):  # then what is in the index is found
-                await self.index_runs(most=search.RUNS_PER_SEARCH)
-        asked = RunsAsked(limit, before, self._now())
-        return await self._readers.ask(run_listings, self._database.dialect, self._hold, asked, filters)
-
-    async def index_runs(self, run_id: str | None = None, *, most: int | None = None) -> int:
-        behind: list[search.Behind] = await self._readers.ask(search.runs_behind, run_id, most)
-        indexed = 0
-        for run in behind:
-            words = await self._readers.ask(search.new_words, run)
-            try:
-                await self._write_beside(f"8 {run.run_id}", search.write_words, run, words)
-            except (ReadOnly, Unavailable):
-                raise
-            except StoreError as error:  # the other runs can still be found
-                LOGGER.warning("searches do not find run %s by its words: %s", run.run_id, error.what)
-            else:
-                indexed += 1
-        return indexed
-
-    async def earlier_files(
-        self, flow: str, key_id: str, limit: int, *, offline: bool, documents: str
-    ) -> list[FileVersion]:
-        read = partial(earlier_files, flow=flow, key_id=key_id, limit=limit, offline=offline, documents=documents)
-        return await self._readers.ask(read)
-
-    async def hosts(self) -> list[HostLine]:
-        return await self._readers.ask(host_lines, self._hold)
+    # --- other processes ---
 
     async def announce(self, line: HostLine, doing: Callable[[], Sequence[str]]) -> None:
+        """Show this process among the hosts until the store is closed; ``doing``, called in a thread, returns the
+        attempts that it carries out, as ``run/attempt``.
+        """
         await asyncio.to_thread(self._hold.announce, line, doing)
 
     async def drain(self) -> None:
+        """Show that this process takes no new work."""
         await asyncio.to_thread(self._hold.drain)
 
     async def living(self, hosts: Collection[str]) -> set[str]:
-        return await self._readers.ask(partial(self._hold.living, hosts))
+        """Return those of these processes that are alive."""
+        return await self._ask(partial(self._hold.living, hosts))
 
     async def queue(self) -> QueueInfo:
-        return await self._readers.ask(queue_info) if self.is_shared else QueueInfo()
+        """Return what waits in the queue."""
+        return await self._ask(queue_info) if self.is_shared else QueueInfo()
 
     async def defer(self, jobs: Sequence[Job]) -> None:
-        await self._write_beside("7", defer, jobs)
-
-    def listen(self, hear: Hear, connected: Callable[[], None]) -> None:
-        self._bus.listen(hear, connected)
-
-    def send(self, messages: Sequence[str]) -> None:
-        self._bus.send(messages)
-
-    async def about(self) -> StoreInfo:
-        return await self._readers.ask(store_info, self._database)
-
-    async def blob(self, digest: str) -> bytes:
-        rows = await self._rows("SELECT body FROM blobs WHERE digest = ?", digest)
-        if not rows or not isinstance(rows[0][0], bytes):  # it is missing or damaged
-            raise KeyError(digest)
-        return rows[0][0]
-
-    async def put_blob(self, content: bytes) -> str:
-        digest = digest_of(content)
-        rows = [(digest, microseconds(self._now()), content)]
-        await self._write_beside(f"6 {digest}", upkeep.BLOBS.insert, rows, upkeep.KEEP)
-        return digest
-
-    async def keep_blobs(self, digests: Collection[str]) -> set[str]:
-        return await self._write_beside("6", upkeep.keep_blobs, sorted(digests), microseconds(self._now()))
-
-    async def pass_gate(self, name: str, interval_s: float) -> float:
-        return await self._write_beside(f"2 {name}", side_tables.pass_gate, self._database.dialect, name, interval_s)
-
-    async def hold_gate(self, name: str, seconds: float) -> None:
-        await self._write_beside(f"2 {name}", side_tables.hold_gate, self._database.dialect, name, seconds)
-
-    async def share(self, name: str, most: int, *, held: int, wanted: int = 0, priority: int = 0) -> int:
-        given = name, most, held, wanted, priority
-        return await self._write_beside(f"2 places of {name}", self._places.share, *given)
-
-    async def cached(self, key: str) -> Json | None:
-        return await self._readers.ask(side_tables.cached, self._database.dialect, key)
-
-    async def cache(self, key: str, value: Json, ttl_s: float) -> None:
-        await self._write_beside(f"3 {key}", side_tables.cache, self._database.dialect, key, json.dumps(value), ttl_s)
-
-    async def cache_new(self, key: str, value: Json, ttl_s: float, *, instead_of: Json = None) -> bool:
-        old = "" if instead_of is None else json.dumps(instead_of)
-        return await self._write_beside(
-            f"3 {key}", side_tables.cache, self._database.dialect, key, json.dumps(value), ttl_s, old
-        )
-
-    async def records(self, kind: str, key: str | None = None) -> list[Record]:
-        return await self._readers.ask(records.records, kind, key)
-
-    async def write_record(self, record: Record, *, instead_of: Record | None = None) -> bool:
-        return await self._write_beside(f"4 {record.kind} {record.key}", records.write_record, record, instead_of)
-
-    async def delete_record(self, kind: str, key: str) -> None:
-        await self._write_beside(f"4 {kind} {key}", records.delete_record, kind, key)
-
-    async def deliveries(self, webhook_id: str, limit: int) -> list[Delivery]:
-        return await self._readers.ask(records.deliveries, webhook_id, limit)
-
-    async def take_deliveries(self, limit: int) -> list[Delivery]:
-        now = self._now()
-        if not await self._rows("SELECT 1 FROM deliveries WHERE next_at <= ? LIMIT 1", stored(now)):
-            return []  # most often, and then nothing is written
-        return await self._write_beside("7", records.take_due, now, limit)
-
-    async def settle_delivery(self, delivery: Delivery) -> None:
-        await self._write_beside(f"7 {delivery.delivery_id}", records.settle, delivery)
-
-    async def delete_runs(self, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:
-        deleted: list[str] = []
-        for portion in batched(run_ids, upkeep.AT_ONCE):
-            deleted += await self._write_beside(
-                "9", upkeep.delete_runs, self._database.dialect, self._hold, portion, ended_only
-            )
-        await self._write_beside("9", upkeep.delete_unnamed, self._database.dialect, microseconds(self._now()))
-        await asyncio.to_thread(upkeep.give_back, self._database)
-        return deleted
-
-    async def damage(self) -> list[str]:
-        return await self._readers.ask(upkeep.damage, self._database)
-
-    async def back_up(self, target: Path) -> None:
-        await asyncio.to_thread(upkeep.back_up, self._database, target)
+        """Add jobs to the queue."""
+        await self._write("7", defer, jobs)
 
     async def aclose(self) -> None:
         self._followers.close(closed_error())
-        await self._bus.aclose()
+        await self.bus.aclose()
         await self._readers.aclose()
         await self._writer.aclose()
 
@@ -293,8 +177,8 @@ class SqlContextStore:
             StoreError("this store was opened by the process that forked this one", "open another with open_store()")
         )
 
-    async def _rows(self, sql: str, *parameters: object) -> list[Row]:
-        return await self._readers.ask(lambda connection: connection.execute(sql, parameters))
+    async def _ask(self, query: Callable[..., T], *args: Any) -> T:
+        return await self._readers.ask(query, *args)
 
-    async def _write_beside(self, key: str, write: Callable[..., Any], *arguments: Any) -> Any:
-        return await self._writer.submit(SideWrite(key=key, write=lambda connection: write(connection, *arguments)))
+    async def _write(self, key: str, write: Callable[..., T], *args: Any) -> T:
+        return await self._writer.submit(SideWrite(key=key, write=lambda connection: write(connection, *args)))

@@ -12,14 +12,13 @@ import threading
 import time
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from leadhand.core.errors import StoreError
 
 from .connection import Connection, Database, TryAgain, Unavailable
 
 Answer = TypeVar("Answer")
-P = ParamSpec("P")
 
 LOGGER = logging.getLogger("leadhand")
 
@@ -168,12 +167,10 @@ class Readers:
         self._threads: list[Service] = []
         self._pending = 0
 
-    async def ask(
-        self, query: Callable[Concatenate[Connection, P], Answer], *args: P.args, **named: P.kwargs
-    ) -> Answer:
+    async def ask(self, query: Callable[..., Answer], *args: Any) -> Answer:
         """Return what ``query(connection, …)`` returns with the other arguments, or raise its error."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._asked.put((lambda connection: query(connection, *args, **named), answer))
+        self._asked.put((lambda connection: query(connection, *args), answer))
         if self._closed is not None:  # asked last, since what is queued behind the end of the threads gets no answer
             raise copy_error(self._closed)
         self._pending += 1

@@ -8,6 +8,7 @@ written with a handful of statements, however many operations there are.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import chain
@@ -18,13 +19,12 @@ from leadhand.core.errors import BudgetRefused, Fenced, RunOwned, StaleAttempt, 
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.core.limits import NOTHING, Ceiling, Money
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.ports import Job
 from leadhand.ports.heads import RunHead
 from leadhand.ports.webhooks import messages
 
 from .codec import Encoded, encode, microseconds
 from .connection import Connection, Dialect, Hold, Row, Table
-from .postgres.job_queue import defer
+from .postgres.job_queue import Job, defer
 from .records import DELIVERIES, deliveries_of
 from .run_row import FIXED, RUNS, RunRow
 from .upkeep import BLOBS
@@ -42,6 +42,11 @@ ALLOWANCES = Table(
     " spent_requests, spent_tokens, spent_nanousd, reserved_requests, reserved_tokens, reserved_nanousd",
     key=2,
 )
+
+NAMED = Table("named", "digest, run_id")
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+AGAIN = " ON CONFLICT (digest) DO UPDATE SET used_at = {now}"
+"""Keeps content that is there from being deleted at the same moment, before the event that names it is committed."""
 
 ENDING = frozenset({"attempt_returned", "step_settled"})
 """The types of events that end an attempt."""
@@ -117,7 +122,8 @@ class LogTransaction:
         self._jobs: list[Job] = []
         self._events: list[Row] = []
         self._blobs: dict[str, bytes] = {}
-        self._load(operations, dialect)
+        self._dialect = dialect
+        self._load(operations)
 
     def apply(self, operation: Operation) -> object:
         """Judge one operation and return its result.
@@ -160,7 +166,9 @@ class LogTransaction:
         SHARED.put(connection, [(scope, *each.spent.row, *each.reserved.row) for scope, each in shared])
         # Always in the same order, so that two transactions that write the same blobs never deadlock.
         blobs = [(digest, 0, body) for digest, body in sorted(self._blobs.items())]
-        BLOBS.insert(connection, blobs, " ON CONFLICT (digest) DO NOTHING")
+        BLOBS.insert(connection, blobs, AGAIN.format(now=self._dialect.now))
+        named = {(digest, event[0]) for event in self._events for digest in DIGEST.findall(event[-1])}
+        NAMED.insert(connection, sorted(named), " ON CONFLICT DO NOTHING")
         DELIVERIES.insert(connection, deliveries)
         if self._jobs:
             defer(connection, self._jobs)
@@ -274,11 +282,11 @@ class LogTransaction:
             raise no_such_run(run_id)
         return row
 
-    def _load(self, operations: Sequence[Operation], dialect: Dialect) -> None:
+    def _load(self, operations: Sequence[Operation]) -> None:
         """Load the rows of runs, and the parts of their budgets and ended attempts that matter."""
         connection, rows = self._connection, self._rows
         run_ids = sorted({(operation.run_id,) for operation in operations})
-        for row in RUNS.find(connection, "run_id", run_ids, f" ORDER BY run_id{dialect.for_update}"):
+        for row in RUNS.find(connection, "run_id", run_ids, f" ORDER BY run_id{self._dialect.for_update}"):
             rows[row[0]] = RunRow(row, self._shared)
         appends = [each for each in operations if isinstance(each, Append) and each.run_id in rows]
 
@@ -295,7 +303,7 @@ class LogTransaction:
             shared.update(names[1])
             rows[run_id].budget.open[attempt, call_id] = Reservation(Money(*amount), *names)
             self._reserved.append((run_id, attempt, call_id))
-        self._load_shared(sorted((scope,) for scope in shared), dialect)
+        self._load_shared(sorted((scope,) for scope in shared))
         for run_id, scope, *amounts in ALLOWANCES.find(connection, "run_id, scope", sorted(scopes)):
             account = Account(Ceiling(*amounts[:3]), Money(*amounts[3:6]), Money(*amounts[6:]))
             rows[run_id].budget.scopes[scope] = account
@@ -306,12 +314,14 @@ class LogTransaction:
         self._over.update(SUBJECTS.find(connection, "run_id, subject", fenced, ended))
         self._begun.update(SUBJECTS.find(connection, "run_id, subject", begun, " AND type = 'attempt_started'"))
 
-    def _load_shared(self, scopes: Sequence[Row], dialect: Dialect) -> None:
+    def _load_shared(self, scopes: Sequence[Row]) -> None:
         """Lock and load the accounts that runs share: after the runs and in one order, as everywhere."""
-        if not dialect.alone:  # only a row that is there can be locked
+        if not self._dialect.alone:  # only a row that is there can be locked
             nothing = (*NOTHING.row, *NOTHING.row)
             rows = [(*scope, *nothing) for scope in scopes]
             SHARED.insert(self._connection, rows, " ON CONFLICT (scope) DO NOTHING")
-        for scope, *amounts in SHARED.find(self._connection, "scope", scopes, f" ORDER BY scope{dialect.for_update}"):
+        for scope, *amounts in SHARED.find(
+            self._connection, "scope", scopes, f" ORDER BY scope{self._dialect.for_update}"
+        ):
             self._shared[scope] = Account(spent=Money(*amounts[:3]), reserved=Money(*amounts[3:]))
         self._loaded_shared.update(self._shared)

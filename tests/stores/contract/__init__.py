@@ -14,7 +14,7 @@ Provide two instances on one database, each as a fixture, and inherit the tests:
                 yield store
 
 A store for one process, such as one in memory, inherits :class:`OneStoreContract` and :class:`FileIndexContract`, and
-provides ``store`` only. A :class:`~leadhand.ports.DatabaseStore` also inherits :class:`RecordContract`,
+provides ``store`` only. A store in a database also inherits :class:`RecordContract`,
 :class:`SearchIndexContract` and :class:`PlaceStoreContract`.
 
 Needs pytest and pytest-asyncio.

@@ -8,7 +8,9 @@ import time
 
 import pytest
 
-from leadhand.ports import ContextStore, DatabaseStore, Record
+from leadhand.ports import ContextStore
+from leadhand.stores.records import Record
+from leadhand.stores.sql_store import SqlContextStore
 
 from .samples import Contract, pauses, started
 
@@ -114,10 +116,10 @@ class SharedKeepingContract(Contract):
 
 
 class RecordContract(Contract):
-    """The records of a :class:`~leadhand.ports.DatabaseStore`. Provide ``store`` and ``second_store``."""
+    """The records of a store in a database. Provide ``store`` and ``second_store``."""
 
-    async def test_a_record_is_kept_as_it_was_given(self, store: DatabaseStore) -> None:
-        assert isinstance(store, DatabaseStore)
+    async def test_a_record_is_kept_as_it_was_given(self, store: SqlContextStore) -> None:
+        assert isinstance(store, SqlContextStore)
         assert await store.records("api_key") == []
         one = Record("api_key", "1", '{"name": "Ann\'s; DROP TABLE %s ? "}', "Ann's; DROP TABLE 'records' %s ?")
         other = Record("api_key", "2", "{}")
@@ -132,7 +134,7 @@ class RecordContract(Contract):
         assert len(await store.records("webhook")) == 1
 
     @pytest.mark.parametrize("same", [{"key": "1"}, {"name": "Ann"}], ids=["key", "name"])
-    async def test_a_key_and_a_name_are_used_once(self, store: DatabaseStore, same: dict[str, str]) -> None:
+    async def test_a_key_and_a_name_are_used_once(self, store: SqlContextStore, same: dict[str, str]) -> None:
         first = Record("api_key", "1", "{}", "Ann")
         assert await store.write_record(first)
         second = Record("api_key", "2", "[]", "Bob")._replace(**same)
@@ -142,7 +144,7 @@ class RecordContract(Contract):
         assert await store.write_record(second) is ("name" in same), "its name is free again"
 
     async def test_of_several_processes_one_replaces_what_it_read(
-        self, store: DatabaseStore, second_store: DatabaseStore
+        self, store: SqlContextStore, second_store: SqlContextStore
     ) -> None:
         read = Record("api_key", "1", "0", "Ann")
         assert await store.write_record(read)
@@ -156,20 +158,13 @@ class RecordContract(Contract):
         assert now.body == f"{written.index(True) + 1}"
         assert not await store.write_record(now, instead_of=read)
 
-    async def test_a_new_answer_takes_the_place_of_an_expired_one_only(self, store: DatabaseStore) -> None:
+    async def test_a_new_answer_takes_the_place_of_an_expired_one_only(self, store: SqlContextStore) -> None:
         assert await store.cache_new("oslo", "gone", 0)
         assert await store.cache_new("oslo", "back", 60)
         assert not await store.cache_new("oslo", "again", 60)
 
-    async def test_an_answer_that_was_read_is_replaced_once(self, store: DatabaseStore) -> None:
-        first = {"by": "one", "n": [1]}
-        assert await store.cache_new("oslo", first, 60)
-        assert not await store.cache_new("oslo", "second", 60, instead_of="other")
-        assert await store.cache_new("oslo", "second", 60, instead_of=first)
-        assert not await store.cache_new("oslo", "third", 60, instead_of=first)
-
     async def test_of_several_processes_one_caches_an_answer(
-        self, store: DatabaseStore, second_store: DatabaseStore
+        self, store: SqlContextStore, second_store: SqlContextStore
     ) -> None:
         taken = await asyncio.gather(*(each.cache_new("oslo", 1, 60) for each in (store, second_store) * 5))
         assert sorted(taken) == [False] * 9 + [True]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from leadhand.ports import DatabaseStore
+from leadhand.stores.sql_store import SqlContextStore
 
 from .samples import Contract
 
 
 class PlaceStoreContract(Contract):
-    """The places of a :class:`~leadhand.ports.DatabaseStore`. Provide ``store`` and ``second_store``."""
+    """The places of a store in a database. Provide ``store`` and ``second_store``."""
 
     async def test_a_process_gets_the_places_that_are_free(
-        self, store: DatabaseStore, second_store: DatabaseStore
+        self, store: SqlContextStore, second_store: SqlContextStore
     ) -> None:
         assert await store.share("x", 2, held=0, wanted=1) == 1
         assert await second_store.share("x", 2, held=0, wanted=3) == 1
@@ -21,7 +21,7 @@ class PlaceStoreContract(Contract):
         assert await store.share("another", 2, held=0, wanted=1) == 1
 
     async def test_a_place_that_is_given_back_goes_to_the_process_that_waits(
-        self, store: DatabaseStore, second_store: DatabaseStore
+        self, store: SqlContextStore, second_store: SqlContextStore
     ) -> None:
         assert await store.share("x", 1, held=0, wanted=1) == 1
         assert await second_store.share("x", 1, held=0, wanted=1) == 0
@@ -31,7 +31,7 @@ class PlaceStoreContract(Contract):
         assert await store.share("x", 1, held=0, wanted=1) == 1
 
     async def test_the_highest_priority_gets_the_next_place(
-        self, store: DatabaseStore, second_store: DatabaseStore
+        self, store: SqlContextStore, second_store: SqlContextStore
     ) -> None:
         assert await store.share("x", 1, held=0, wanted=1, priority=-100) == 1
         assert await store.share("x", 1, held=1, wanted=2) == 1
@@ -41,7 +41,7 @@ class PlaceStoreContract(Contract):
         assert await second_store.share("x", 1, held=0) == 0
         assert await store.share("x", 1, held=0, wanted=2) == 1
 
-    async def test_asking_twice_does_no_more_than_once(self, store: DatabaseStore) -> None:
+    async def test_asking_twice_does_no_more_than_once(self, store: SqlContextStore) -> None:
         """The answer to a commit may be lost, and then the same is written again."""
         for _ in range(2):
             assert await store.share("x", 2, held=0, wanted=3) == 2
@@ -51,7 +51,7 @@ class PlaceStoreContract(Contract):
             assert await store.share("x", 2, held=0) == 0
 
     async def test_a_process_that_no_longer_waits_keeps_no_place_from_others(
-        self, store: DatabaseStore, second_store: DatabaseStore
+        self, store: SqlContextStore, second_store: SqlContextStore
     ) -> None:
         assert await store.share("x", 1, held=0, wanted=1) == 1
         assert await second_store.share("x", 1, held=0, wanted=1) == 0
@@ -59,7 +59,7 @@ class PlaceStoreContract(Contract):
         assert await store.share("x", 1, held=0, wanted=1) == 1
 
     async def test_the_places_of_a_store_that_was_closed_are_free(
-        self, store: DatabaseStore, second_store: DatabaseStore
+        self, store: SqlContextStore, second_store: SqlContextStore
     ) -> None:
         assert await second_store.share("x", 1, held=0, wanted=2) == 1
         await second_store.aclose()  # type: ignore[attr-defined] # every store has it

@@ -9,8 +9,9 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.run import Gap, RunStatus
 from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.ports import ContextStore, DatabaseStore
+from leadhand.ports import ContextStore
 from leadhand.ports.runs import RunSort
+from leadhand.stores.sql_store import SqlContextStore
 
 from .samples import Contract, began, pauses, returned, started, tokens
 
@@ -123,7 +124,7 @@ class SearchIndexContract(Contract):
         assert await _found(store, "harbour", before="run-2") == ["run-1"]
 
     async def test_a_deleted_run_is_not_found(self, store: ContextStore) -> None:
-        assert isinstance(store, DatabaseStore)
+        assert isinstance(store, SqlContextStore)
         await store.create("run-1", started())
         await _finish(store, "run-1", "harbour")
         assert await _found(store, "harbour") == ["run-1"]

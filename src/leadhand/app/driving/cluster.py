@@ -14,8 +14,8 @@ from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
 from leadhand.dispatch.cluster.hosted_runs import HostedRun, HostedRuns
 from leadhand.dispatch.cluster.job_worker import JobWorker
 from leadhand.flows.closing import policy_of
-from leadhand.ports import CARRY_OUT, DRIVE, Job
 from leadhand.ports.hosts import HostKind
+from leadhand.stores.postgres.job_queue import CARRY_OUT, DRIVE, Job
 
 LOGGER = logging.getLogger("leadhand")
 

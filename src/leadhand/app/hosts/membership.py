@@ -15,22 +15,24 @@ from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine import loading
 from leadhand.engine.session.host import Host, OnText
-from leadhand.ports import DRIVE, Clock, ContextStore, DatabaseStore, Dispatcher, Job
+from leadhand.ports import Clock, ContextStore, Dispatcher
 from leadhand.ports.hosts import NO_WAIT, TAKES_WORK, HostKind, HostLine, HostWait, QueueInfo, WaitingRun
 from leadhand.ports.runs import RunListing
+from leadhand.stores.postgres.job_queue import DRIVE, Job
+from leadhand.stores.sql_store import SqlContextStore
 from leadhand.tools.toolbox import Toolbox
 
 
-def is_shared(store: ContextStore) -> TypeGuard[DatabaseStore]:
+def is_shared(store: ContextStore) -> TypeGuard[SqlContextStore]:
     """Whether processes on other machines can use a store."""
-    return isinstance(store, DatabaseStore) and store.is_shared
+    return isinstance(store, SqlContextStore) and store.is_shared
 
 
 class Membership:
     """The place of a process in a cluster."""
 
     def __init__(
-        self, store: DatabaseStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, on_text: OnText
+        self, store: SqlContextStore, concurrency: int, flows: FlowRegistry, toolbox: Toolbox, on_text: OnText
     ) -> None:
         from leadhand.dispatch.cluster.live_text import LiveText  # only hosts that share a store send it
 
@@ -39,7 +41,7 @@ class Membership:
         self._flows = flows
         self._toolbox = toolbox
         self._joined = False
-        self.live = LiveText(store, on_text)
+        self.live = LiveText(store.bus, on_text)
 
     def dispatcher(self, host: Host, clock: Clock) -> Dispatcher:
         """Return a dispatcher that shares attempts with the other processes."""
@@ -91,7 +93,7 @@ def membership(
 
 async def queue_of(store: ContextStore) -> QueueInfo:
     """Return what waits in the queue of a store: nothing if it has none. Raises StoreError."""
-    return await store.queue() if isinstance(store, DatabaseStore) else QueueInfo()
+    return await store.queue() if isinstance(store, SqlContextStore) else QueueInfo()
 
 
 MOST_LISTED = 200

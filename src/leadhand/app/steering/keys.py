@@ -12,7 +12,8 @@ from leadhand.app.settings import user
 from leadhand.app.steering.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
 from leadhand.core.errors import UsageError
 from leadhand.core.text import listed
-from leadhand.ports import DatabaseStore, Record
+from leadhand.stores.records import Record
+from leadhand.stores.sql_store import SqlContextStore
 
 KIND = "API key"
 """The kind of the records of keys, whose record key is the digest."""
@@ -25,7 +26,7 @@ LOOK = "See: leadhand keys list"
 
 
 async def make_key(
-    store: DatabaseStore, name: str, scopes: Iterable[Scope] = USUAL_SCOPES, ceilings: KeyCeilings = UNBOUNDED
+    store: SqlContextStore, name: str, scopes: Iterable[Scope] = USUAL_SCOPES, ceilings: KeyCeilings = UNBOUNDED
 ) -> tuple[ApiKey, str]:
     """Create and store a key; return its record and the key itself, which is not stored.
 
@@ -65,26 +66,26 @@ async def make_key(
     return key, secret
 
 
-async def add_key(store: DatabaseStore, key: ApiKey) -> None:
+async def add_key(store: SqlContextStore, key: ApiKey) -> None:
     """Store a key. Raises UsageError if its id or digest is in use, or its name by a key that is not revoked."""
     if any(each.key_id == key.key_id for each in await all_keys(store)) or not await store.write_record(_record(key)):
         how = "choose another name, or revoke that key first: leadhand keys list"
         raise UsageError(f"a key named {key.name}, or with the id {key.key_id}, already exists", how)
 
 
-async def all_keys(store: DatabaseStore) -> list[ApiKey]:
+async def all_keys(store: SqlContextStore) -> list[ApiKey]:
     """Return every key, newest first, including revoked keys. Raises StoreError if one is damaged."""
     keys = [record.read(ApiKey) for record in await store.records(KIND)]
     return sorted(sorted(keys, key=lambda key: key.key_id), key=lambda key: key.created_at, reverse=True)
 
 
-async def key_of(store: DatabaseStore, digest: str) -> ApiKey | None:
+async def key_of(store: SqlContextStore, digest: str) -> ApiKey | None:
     """Return the key of this digest, revoked or not. Raises StoreError if it is damaged."""
     records = await store.records(KIND, digest)
     return records[0].read(ApiKey) if records else None
 
 
-async def revoke(store: DatabaseStore, key: ApiKey) -> ApiKey:
+async def revoke(store: SqlContextStore, key: ApiKey) -> ApiKey:
     """Revoke a key; a revoked key does not change. Raises UsageError for a key that is not stored."""
     now = _now()
     revoked = await _change(store, key, lambda it: it if it.revoked_at is not None else it.evolve(revoked_at=now))
@@ -93,12 +94,12 @@ async def revoke(store: DatabaseStore, key: ApiKey) -> ApiKey:
     return revoked
 
 
-async def note_use(store: DatabaseStore, key: ApiKey, at: datetime) -> None:
+async def note_use(store: SqlContextStore, key: ApiKey, at: datetime) -> None:
     """Record that a key was used at ``at``, unless a later use is recorded."""
     await _change(store, key, lambda it: it.evolve(last_used_at=max(it.last_used_at or at, at)))
 
 
-async def _change(store: DatabaseStore, key: ApiKey, change: Callable[[ApiKey], ApiKey]) -> ApiKey | None:
+async def _change(store: SqlContextStore, key: ApiKey, change: Callable[[ApiKey], ApiKey]) -> ApiKey | None:
     """Change the stored record of a key, whatever other processes change at once; None for an unknown key."""
     while records := await store.records(KIND, key.digest):
         before = records[0].read(ApiKey)
@@ -118,7 +119,7 @@ def _record(key: ApiKey) -> Record:
     return Record(KIND, key.digest, key.model_dump_json(), key.name if key.revoked_at is None else None)
 
 
-async def find_key(store: DatabaseStore, presented: str) -> ApiKey | None:
+async def find_key(store: SqlContextStore, presented: str) -> ApiKey | None:
     """Return the key that a client presents; None if it is unknown or revoked."""
     digest = digest_of(presented)
     key = await key_of(store, digest)
@@ -127,7 +128,7 @@ async def find_key(store: DatabaseStore, presented: str) -> ApiKey | None:
     return key
 
 
-async def named_key(store: DatabaseStore, given: str) -> ApiKey:
+async def named_key(store: SqlContextStore, given: str) -> ApiKey:
     """Return the key with this id, or the only one whose id starts with it. Raises UsageError."""
     wanted = given.strip().lower()
     if wanted.startswith(MARK):

@@ -15,7 +15,6 @@ from leadhand.core.events import QuestionAnswered, RunChanged, SignalSent
 from leadhand.core.relations import open_question
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
-from leadhand.ports import in_database
 
 LONGEST_REPLY = 10_000
 """Characters of an answer."""
@@ -107,7 +106,7 @@ async def delete_runs(runtime: Runtime, run_ids: Sequence[str], *, ended_only: b
     Raises NoSuchRun, RunOwned for a run that a living process drives, and StoreError. With ``ended_only``, runs that
     are gone or have not ended are left out instead.
     """
-    deleted = await in_database(runtime.store).delete_runs(run_ids, ended_only=ended_only)
+    deleted = await runtime.database.delete_runs(run_ids, ended_only=ended_only)
     for run_id in deleted:
         await asyncio.to_thread(_delete_directory, runtime.settings.home / "runs" / run_id)
     return deleted

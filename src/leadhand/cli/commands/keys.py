@@ -11,7 +11,6 @@ from leadhand.app.steering.keys import USUAL_SCOPES, all_keys, make_key, named_k
 from leadhand.cli.options import Flag, Json, KeyLimitFlags, StoreFlags, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
-from leadhand.ports import in_database
 
 HEADINGS = ("ID", "KEY", "SCOPES", "LIMITS", "CREATED", "USED", "NAME")
 
@@ -43,7 +42,7 @@ async def keys_create(
     """
     ceilings, scopes = KeyCeilings(**limits.given), tuple(map(Scope, scope)) or USUAL_SCOPES
     async with open_reader(store, creates=True) as runtime:
-        key, secret = await make_key(in_database(runtime.store), name, scopes, ceilings)
+        key, secret = await make_key(runtime.database, name, scopes, ceilings)
     if json:
         write_json({**key.shown.model_dump(mode="json"), "key": secret})
     else:
@@ -57,7 +56,7 @@ async def keys_create(
 async def keys_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> None:
     """List API keys, newest first, without the secrets."""
     async with open_reader(store) as runtime:
-        keys = await all_keys(in_database(runtime.store))
+        keys = await all_keys(runtime.database)
     if json:
         write_json([key.shown.model_dump(mode="json") for key in keys])
     elif keys:
@@ -90,7 +89,7 @@ async def keys_revoke(
     This cannot be undone. The key stays in the list.
     """
     async with open_reader(store) as runtime:
-        keys = in_database(runtime.store)
+        keys = runtime.database
         before = await named_key(keys, key_id)
         key = await revoke(keys, before)
     if json:

@@ -23,7 +23,6 @@ from leadhand.cli.options import (
 from leadhand.cli.terminal.messages import database_name, say_table
 from leadhand.cli.terminal.streams import say, write_line
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.ports import in_database
 
 PORT = 8_700
 
@@ -98,7 +97,7 @@ async def serve(
         runtime = await lead.runtime()
         local = host in LOOPBACK
         key_needed = require_key or not local
-        if key_needed and all(key.revoked_at is not None for key in await all_keys(in_database(runtime.store))):
+        if key_needed and all(key.revoked_at is not None for key in await all_keys(runtime.database)):
             why = f"--host {host} is reachable from other machines and" if not local else "--require-key"
             raise ConfigurationError(
                 f"{why} needs an API key", f"Create one first: {store.command('keys', 'create', 'NAME')}"

@@ -20,7 +20,6 @@ from leadhand.cli.terminal.streams import say, write_line
 from leadhand.core.errors import NoSuchRun, UsageError
 from leadhand.core.run import ENDED
 from leadhand.core.text import did_you_mean
-from leadhand.ports import in_database
 
 
 async def runs_delete(
@@ -127,7 +126,7 @@ async def backup(
     """
     target = Path(file)
     async with open_reader(store) as runtime:
-        await in_database(runtime.store).back_up(target)
+        await runtime.database.back_up(target)
     write_line(str(target))
     look = ["leadhand", "runs", "list", "--database", str(target)]
     say(f"Backed up to {tilde(target)}. Look into it with: {shlex.join(look)}")

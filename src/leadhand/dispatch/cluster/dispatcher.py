@@ -16,8 +16,10 @@ from leadhand.core.run import AttemptStatus, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine.session.host import Host
-from leadhand.ports import CARRY_OUT, Clock, DatabaseStore, Job, Work
+from leadhand.ports import Clock, Work
 from leadhand.ports.hosts import HostLine
+from leadhand.stores.postgres.job_queue import CARRY_OUT, Job
+from leadhand.stores.sql_store import SqlContextStore
 
 LOGGER = logging.getLogger("leadhand.dispatch")
 LOOK_S = 1.0
@@ -85,7 +87,7 @@ class ClusterDispatcher(LocalDispatcher):
         self,
         host: Host,
         clock: Clock,
-        store: DatabaseStore,
+        store: SqlContextStore,
         ended: Callable[[str, str], None],
         concurrency: int = CONCURRENCY,
     ) -> None:

@@ -13,7 +13,7 @@ from procrastinate import jobs as queued
 from procrastinate.exceptions import ConnectorException, ProcrastinateException
 from procrastinate.manager import JobManager
 
-from leadhand.ports import CARRY_OUT, DRIVE, VERSION, Job
+from leadhand.stores.postgres.job_queue import CARRY_OUT, DRIVE, VERSION, Job
 
 LOGGER = logging.getLogger("leadhand.dispatch")
 POLL_S = 1.0
@@ -69,8 +69,7 @@ class JobWorker:
 
     def start(self) -> None:
         """Begin to take jobs, and to put those of the dead back."""
-        for task, at_once in AT_ONCE.items():
-            queue = Job(task=task, run_id="").queue
+        for queue, at_once in AT_ONCE.items():
             self._working.append(asyncio.get_running_loop().create_task(self._work(queue, at_once), name=queue))
         self._working.append(asyncio.get_running_loop().create_task(self._put_back(), name="stalled jobs"))
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from leadhand.engine.session.drafts import Draft
 from leadhand.engine.session.host import OnText
-from leadhand.ports import LARGEST_MESSAGE, DatabaseStore
+from leadhand.stores.postgres.messages import LARGEST_MESSAGE, MessageBus
 
 EVERY_S = 0.25
 """Seconds between two looks at what there is to send, while anybody watches."""
@@ -35,8 +35,8 @@ class LiveText:
     Belongs to one event loop.
     """
 
-    def __init__(self, store: DatabaseStore, on_text: OnText) -> None:
-        self._store = store
+    def __init__(self, bus: MessageBus, on_text: OnText) -> None:
+        self._bus = bus
         self._on_text = on_text
         self._written: dict[str, dict[str, _Written]] = {}
         """The texts of attempts that are carried out here, by run and attempt."""
@@ -52,7 +52,7 @@ class LiveText:
 
     def start(self) -> None:
         """Begin to hear of others."""
-        self._store.listen(self._hear, lambda: self._ask(self._watching, whole=True))
+        self._bus.listen(self._hear, lambda: self._ask(self._watching, whole=True))
 
     def _run(self) -> None:
         """Send what there is to send, now and then, while anybody watches."""
@@ -73,7 +73,7 @@ class LiveText:
 
     def _say(self, messages: Iterable[list[Any]]) -> None:
         said = [json.dumps(message, ensure_ascii=False).encode(errors="replace") for message in messages]
-        self._store.send([each.decode() for each in said if len(each) <= LARGEST_MESSAGE])
+        self._bus.send([each.decode() for each in said if len(each) <= LARGEST_MESSAGE])
 
     def _ask(self, runs: Iterable[str], *, whole: bool) -> None:
         watched = list(runs)

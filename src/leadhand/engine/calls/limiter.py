@@ -10,7 +10,7 @@ from leadhand.core.limits import SharedLimit
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.calls.permits import WAITER, Notes, Queue, rest
 from leadhand.engine.log import RunLog
-from leadhand.ports import Clock, ContextStore, DatabaseStore
+from leadhand.ports import Clock, ContextStore, PlaceStore
 
 NO_PLACE: AbstractAsyncContextManager[None] = nullcontext()
 """Holds nothing, where there is no limit."""
@@ -51,7 +51,7 @@ class Limiter:
         queue = self._queues.get(limit.scope)
         if queue is None:
             name, store = f"a slot of {limit.scope}", self._store
-            shared = _SharedQueue(limit, store, name) if isinstance(store, DatabaseStore) else None
+            shared = _SharedQueue(limit, store, name) if isinstance(store, PlaceStore) else None
             queue = self._queues[limit.scope] = shared or Queue(limit.most, name)
         if queue.most != limit.most:  # the latest one binds here
             queue.resize(limit.most)
@@ -77,7 +77,7 @@ class _SharedQueue(Queue):
     """The places that this process has of a limit, and who waits for one here. A place that is left goes back to the
     store, so that other processes get their turns."""
 
-    def __init__(self, limit: SharedLimit, store: DatabaseStore, name: str) -> None:
+    def __init__(self, limit: SharedLimit, store: PlaceStore, name: str) -> None:
         super().__init__(0, name)
         self.most = limit.most
         self._scope, self._store = limit.scope, store

@@ -12,7 +12,6 @@ from leadhand.app.document import Document
 from leadhand.app.steering.access import KeyCeilings, KeyDocument, Scope, allows
 from leadhand.app.steering.keys import LONGEST_NAME, USUAL_SCOPES, all_keys, make_key, named_key, revoke
 from leadhand.core.errors import UsageError
-from leadhand.ports import in_database
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, conflicts, no_such, responses
@@ -72,13 +71,13 @@ class KeysList(Document):
 @router.get("", responses=responses(401, 403, 429, 503))
 async def list_keys(service: TheService, _: Admin) -> KeysList:
     """All API keys, newest first, including revoked ones."""
-    return KeysList(keys=tuple(key.shown for key in await all_keys(in_database(service.runtime.store))))
+    return KeysList(keys=tuple(key.shown for key in await all_keys(service.runtime.database)))
 
 
 @router.post("", status_code=201, responses=responses(401, 403, 409, 413, 422, 429, 503))
 async def create_key(body: NewKey, service: TheService, principal: Admin, response: Response) -> CreatedKey:
     """Create an API key. Only this response contains its secret. No key grants more than the caller's."""
-    ceilings, store = body.ceilings(principal), in_database(service.runtime.store)
+    ceilings, store = body.ceilings(principal), service.runtime.database
     if any(key.name == " ".join(body.name.split()) and key.revoked_at is None for key in await all_keys(store)):
         with conflicts():
             raise UsageError(f"a key named {body.name} exists", "Choose another name, or revoke that key first.")
@@ -90,7 +89,7 @@ async def create_key(body: NewKey, service: TheService, principal: Admin, respon
 @router.delete("/{key_id}", responses=responses(401, 403, 404, 422, 429, 503))
 async def revoke_key(key_id: KeyId, service: TheService, _: Admin) -> KeyDocument:
     """Revoke an API key: it grants no access from now on, and its sessions and streams end."""
-    store = in_database(service.runtime.store)
+    store = service.runtime.database
     try:
         found = await named_key(store, key_id)
     except UsageError as error:

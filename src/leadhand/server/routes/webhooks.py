@@ -15,7 +15,6 @@ from yarl import URL
 from leadhand.app.document import Document
 from leadhand.app.steering.access import Scope, allows
 from leadhand.core.errors import ToolError
-from leadhand.ports import in_database
 from leadhand.ports.webhooks import WEBHOOK, WEBHOOK_EVENTS, DeliveryDocument, Webhook, WebhookDocument, WebhookEvent
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
@@ -72,7 +71,7 @@ async def add_webhook(
         by=principal.name,
         created_at=datetime.now(UTC),
     )
-    await store_webhook(in_database(service.runtime.store), webhook)
+    await store_webhook(service.runtime.database, webhook)
     response.headers["location"] = f"/api/webhooks/{webhook.webhook_id}"
     return CreatedWebhook(**dict(_document(webhook)), secret=webhook.secret)
 
@@ -81,7 +80,7 @@ async def add_webhook(
 async def remove_webhook(webhook_id: WebhookId, service: TheService, principal: Runner) -> Response:
     """Remove a webhook with its messages. Nothing more is sent to it."""
     found = await _found(service, principal, webhook_id)
-    await in_database(service.runtime.store).delete_record(WEBHOOK, found.webhook_id)
+    await service.runtime.database.delete_record(WEBHOOK, found.webhook_id)
     return Response(status_code=204)
 
 
@@ -94,7 +93,7 @@ async def list_deliveries(
 ) -> DeliveriesList:
     """The newest messages to a webhook, with the outcome of each. Only admins see why there was no answer."""
     found = await _found(service, principal, webhook_id)
-    sent = await in_database(service.runtime.store).deliveries(found.webhook_id, limit)
+    sent = await service.runtime.database.deliveries(found.webhook_id, limit)
     if not allows(principal.scopes, Scope.ADMIN):  # the errors of connections say which ports are open in this network
         sent = [each.evolve(error="there was no answer") if each.error and each.code is None else each for each in sent]
     shown = (DeliveryDocument.model_validate(each.model_dump(exclude={"webhook_id"})) for each in sent)
@@ -103,7 +102,7 @@ async def list_deliveries(
 
 async def _own(service: Service, principal: Principal) -> list[Webhook]:
     every = allows(principal.scopes, Scope.ADMIN)
-    found = await all_webhooks(in_database(service.runtime.store))
+    found = await all_webhooks(service.runtime.database)
     return [each for each in found if every or each.key_id == principal.key_id]
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from leadhand.ports import DRIVE, Job
 from leadhand.ports.hosts import QueueInfo
 from leadhand.stores.connection import Connection, TryAgain
+
+CARRY_OUT = "carry_out"
+DRIVE = "drive"
+VERSION = 1
+"""The version of the arguments of jobs."""
 
 DEFER = (
     "SELECT procrastinate_defer_jobs_v1(array_agg(ROW(queue, task, priority, NULL, queueing_lock, args, NULL)"
@@ -22,6 +27,20 @@ WAITING = (
     " ON events.job_id = jobs.id AND events.type = 'deferred' WHERE jobs.status = 'todo'"
     " ORDER BY jobs.priority DESC, jobs.id"
 )
+
+
+class Job(NamedTuple):
+    """What any host may do: drive a run, or carry out ``attempts`` of it. It holds names only; the log has the rest."""
+
+    task: str
+    run_id: str
+    attempts: tuple[str, ...] = ()
+    priority: int = 0
+
+    @property
+    def lock(self) -> str | None:
+        """What at most one waiting job may have: of a job to drive a run, its id."""
+        return self.run_id if self.task == DRIVE else None
 
 
 def queue_info(connection: Connection) -> QueueInfo:
@@ -50,10 +69,11 @@ def defer(connection: Connection, jobs: Sequence[Job]) -> None:
 
 
 def _row(job: Job) -> dict[str, object]:
+    attempts = {"attempts": job.attempts} if job.attempts else {}
     return {
-        "queue": job.queue,
+        "queue": job.task,
         "task": job.task,
         "priority": job.priority,
         "queueing_lock": job.lock,
-        "args": job.arguments,
+        "args": {"version": VERSION, "run_id": job.run_id, **attempts},
     }

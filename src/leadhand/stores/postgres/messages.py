@@ -17,6 +17,8 @@ from leadhand.stores.connection import Connection, Database
 from leadhand.stores.threads import Service, Wakeups
 
 CHANNEL = "leadhand"
+LARGEST_MESSAGE = 7_900
+"""The most bytes of a message, in UTF-8: PostgreSQL's limit is 8,000."""
 WAIT_S = 0.1
 """The longest that a message waits until it is sent."""
 AGAIN_S = 1.0

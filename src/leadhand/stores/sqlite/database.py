@@ -187,9 +187,7 @@ class SqliteConnection(Connection):
 
 def session(place: Path | str) -> sqlite3.Connection:
     """Open a session of the driver at a path or URI, with the settings that the class above needs."""
-    raw = sqlite3.connect(
-        place, timeout=PATIENCE_S, isolation_level=None, cached_statements=256, uri=True, check_same_thread=False
-    )
+    raw = sqlite3.connect(place, timeout=PATIENCE_S, isolation_level=None, uri=True, check_same_thread=False)
     # Damaged text is accepted here, so that its reader can report where it belongs.
     raw.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     return raw
