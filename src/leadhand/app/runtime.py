@@ -20,8 +20,9 @@ from leadhand.app.run_settings import NewRun, Output, fits_of
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.telemetry.run_lines import note_begin, note_end
 from leadhand.app.telemetry.tracing import telemetry
-from leadhand.app.toolsets import check_hooks, check_tools, needed_tools, workshop_of
+from leadhand.app.toolsets import check_hooks, check_tools, needed_tools
 from leadhand.app.webs import Webs
+from leadhand.app.workers import workshop_of
 from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.evolve import foreseen, start

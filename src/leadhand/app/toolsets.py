@@ -6,20 +6,16 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.run import SETTLED, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.hooks import Hooks
-from leadhand.ports import Workshop
 from leadhand.tools.decorator import Tool
 from leadhand.tools.limits import ToolSettings
 from leadhand.tools.toolbox import Toolbox
-
-if TYPE_CHECKING:
-    from leadhand.app.project.manifest import Project
 
 GROUP = "leadhand.tools"
 """The entry points by which installed packages offer tools."""
@@ -129,12 +125,3 @@ def check_hooks(hooks: Hooks, definition: RunDefinition) -> None:
             "Pass the file of the hook with --hooks, name it in leadhand.toml (hooks = […]), or continue the run from"
             " the program that started it, with the same Leadhand(hooks=[…]).",
         )
-
-
-def workshop_of(project: Project | None) -> Workshop | None:
-    """Return what keeps the workers that runs of a project make; None without a directory for them."""
-    if project is None or project.generated_workers is None:
-        return None
-    from leadhand.app.workers.generated import ProjectWorkshop  # most processes have no project
-
-    return ProjectWorkshop(project, project.generated_workers)
