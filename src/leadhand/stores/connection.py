@@ -152,7 +152,7 @@ class Database(Protocol):
 
 LARGEST_STATEMENT = 1_024
 """Maximum rows in one statement: with 31 parameters each, they stay below SQLite's limit of 32,766. The number of rows
-is a power of two, since a database compiles each other statement anew, and keeps it in memory."""
+is a power of two, since a database compiles and keeps one statement for each number."""
 
 
 class Table(NamedTuple):
