@@ -223,7 +223,7 @@ async def approvals_empty(home: Path) -> AsyncGenerator[Scene]:
 async def tools(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home) as (served, _):
         await served.finished(await served.started("measure Oslo"))
-        yield Scene(served, "/tools", _shows("Measure the noise at a place.", "Last call failed"))
+        yield Scene(served, "/tools", _shows("Measure the noise at a place."))
 
 
 @asynccontextmanager

@@ -35,7 +35,9 @@ async def test_todos_and_artifacts_are_shown_and_follow_the_run(serve: OpenServe
     await panel.get_by_role("button", name=PATH).click()
     file = panel.get_by_role("region", name=PATH)
     await expect(file.get_by_role("heading", name="Noise")).to_have_count(3)  # Markdown
-    (latest,) = [each for each in (await served.finished(run_id))["artifacts"] if each["version"] == 2]
+    await served.finished(run_id)
+    document = await served.get(f"/api/runs/{run_id}", include="artifacts")
+    (latest,) = [each for each in document["artifacts"] if each["version"] == 2]
     await expect(file).to_contain_text(latest["digest"])
     async with page.expect_download() as downloading:
         await file.get_by_role("link", name="Download").click()

@@ -58,7 +58,7 @@ async def test_text_of_a_host_is_streamed_by_a_server_elsewhere(cluster: Cluster
             async with httpx2.AsyncClient(base_url=address, verify=False) as client:
                 for _ in range(2):  # a reload gets the text so far
                     text, began = Text(), loop.time()
-                    async with streamed(client, f"/api/runs/{run_id}/events", headers={}, params={}) as stream:
+                    async with streamed(client, f"/api/runs/{run_id}/events/stream", headers={}, params={}) as stream:
                         while not text.of("text/a1").startswith(SHOWN):
                             text.take(await first(stream, "delta"))
                             assert "hunter2" not in text.of("text/a1")

@@ -64,7 +64,7 @@ async def test_a_run_over_http_streams_its_events_and_its_document_agrees_with_t
                 run_id = (await response.json())["run_id"]
             async with http.get(f"{api}/{run_id}/events/stream") as stream:
                 said = (await stream.read()).decode()
-            async with http.get(f"{api}/{run_id}") as response:
+            async with http.get(f"{api}/{run_id}?include=steps&include=work_orders") as response:
                 document = await response.json()
     finally:
         process.terminate()

@@ -18,7 +18,7 @@ from leadhand.server.app import Doors
 from leadhand.server.live import feeds, streams
 from leadhand.server.rates import Allowed
 
-MANY = ", ".join(f"measure place_{n}" for n in range(200))
+MANY = ", ".join(f"measure place_{n}" for n in range(260))
 """A run of more events than are kept at hand."""
 
 
