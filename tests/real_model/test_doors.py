@@ -8,6 +8,7 @@ from pathlib import Path
 
 import aiohttp
 
+from leadhand.server.schemas import PARTS
 from real_model.commands import leadhand, started
 from real_model.conftest import Record
 from real_model.honesty import check_document
@@ -64,7 +65,7 @@ async def test_a_run_over_http_streams_its_events_and_its_document_agrees_with_t
                 run_id = (await response.json())["run_id"]
             async with http.get(f"{api}/{run_id}/events/stream") as stream:
                 said = (await stream.read()).decode()
-            async with http.get(f"{api}/{run_id}?include=steps&include=work_orders") as response:
+            async with http.get(f"{api}/{run_id}", params=[("include", part) for part in PARTS]) as response:
                 document = await response.json()
     finally:
         process.terminate()
