@@ -242,11 +242,11 @@ class Run(Answering, Generic[ValueT]):
         mine = self._drives or self.run_id in self._runtime.answered
         if not mine or self._state.status is not RunStatus.WAITING:
             return False
-        if not due(await self._runtime.load(self.run_id)):
+        if not due(state := await self._runtime.load(self.run_id, self._state)):
             return False
         self._runtime.give(self.run_id, self._deps)
         try:
-            state = await self._runtime.take_over(self.run_id)
+            state = await self._runtime.take_over(self.run_id, known=state)
         except RunOwned:
             self._driving = None  # another process was faster: follow it
         else:

@@ -177,8 +177,7 @@ class Runtime:
     async def load(self, run_id: str, known: RunState | None = None) -> RunState:
         """The state of a run, folded from its log: only what is new since a state that is ``known``, by the caller or
         since the run is driven here or waits."""
-        held = self._held.get(run_id)
-        if held is not None:
+        if (held := self._held.get(run_id)) is not None:
             return await loading.catch_up(self.store, held)
         state = await loading.load(self.store, run_id, self._waiting.get(run_id, known))
         self._remember(state)
@@ -203,14 +202,16 @@ class Runtime:
         later = await self.store.runs(follows=listing.run_id, key_id=listing.key_id)
         return [each.run_id for each in later if each.follows == listing.run_id]  # a store may not know this filter
 
-    async def take_over(self, run_id: str, *requests: AnyEvent, ended: bool = False) -> RunState:
+    async def take_over(
+        self, run_id: str, *requests: AnyEvent, ended: bool = False, known: RunState | None = None
+    ) -> RunState:
         """Become the owner of a run that no process drives, record ``requests``, and return its state.
 
-        ``ended`` also takes over a run that is over, to carry out a request. Raises RunOwned while its owner lives,
-        UsageError when it is over, ConfigurationError when its flow, or a tool that it still needs, is not in this
-        process; then nothing is recorded.
+        ``ended`` also takes over a run that is over, to carry out a request; ``known`` is as for :meth:`load`. Raises
+        RunOwned while its owner lives, UsageError when it is over, ConfigurationError when its flow, or a tool that it
+        still needs, is not in this process; then nothing is recorded.
         """
-        before = await self.load(run_id)
+        before = await self.load(run_id, known)
         if ended or before.finished is None:
             self.check_resumable(before)
         if before.finished is None:
@@ -258,8 +259,7 @@ class Runtime:
         def note(now: RunState, entries: list[Entry]) -> None:
             nonlocal written
             self._held[state.run_id] = now
-            known = len(now.orders), sum(not order.open for order in now.orders.values())
-            if known != written:
+            if (known := (len(now.orders), sum(not each.open for each in now.orders.values()))) != written:
                 written = known
                 write_work_order(self.settings.home, now)
             if on_state is not None:

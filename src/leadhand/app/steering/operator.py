@@ -137,13 +137,13 @@ async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewL
         requests = (*_change(runtime, state, given, by), *_plan_approved(state, by))
         if state.status in (RunStatus.PAUSED, RunStatus.WAITING):
             requests = (*requests, ev.RunRequested(what="resume", by=by))
-        return await runtime.take_over(run_id, *requests)
+        return await runtime.take_over(run_id, *requests, known=state)
     if given:
         return await want(runtime, run_id, retry(by=by), given) or await runtime.load(run_id)
     if how := advice_to_raise(state):
         ended = f"run {run_id} has ended ({state.finished.status.value}), since a limit was used up"
         raise UsageError(ended, how, continued=state.definition)
-    return await runtime.take_over(run_id)
+    return await runtime.take_over(run_id, known=state)
 
 
 def _plan_approved(state: RunState, by: str) -> tuple[ev.ApprovalAnswered, ...]:
@@ -214,7 +214,7 @@ async def want(
     asked = await ask(runtime, run_id, request, limits, here=True)
     while not await taken_up(runtime, asked):
         with contextlib.suppress(RunOwned):  # another process took the run first and decides
-            return await runtime.take_over(run_id, ended=True)
+            return await runtime.take_over(run_id, ended=True, known=asked.before)
     return None
 
 

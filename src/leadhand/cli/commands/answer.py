@@ -49,7 +49,7 @@ async def answer(
         runtime.check_resumable(state)  # before the answer is recorded
         await questions.reply(runtime, state.run_id, text, by=user())
         try:
-            return Run(runtime, await runtime.take_over(state.run_id), drive=True)
+            return Run(runtime, await runtime.take_over(state.run_id, known=state), drive=True)
         except RunOwned:
             return None
 

@@ -98,7 +98,7 @@ class Driver(Output):
             if recorded is None:
                 taken = await operator.want(ours, state.run_id, request, limits)
             else:  # its process released the run before it read the request
-                taken = await ours.take_over(state.run_id, ended=True)
+                taken = await ours.take_over(state.run_id, ended=True, known=state)
             return Run(ours, taken, drive=True) if taken is not None else None
 
         code = await self.drive(store, state, take, request)
