@@ -186,7 +186,8 @@ def _listed(steps: Sequence[StepState], most: int, more: str, named: str) -> Ite
 
 def _line(each: StepState, wide: int, named: str) -> str:
     given, subtask, status = each.step, each.step.subtask, _status(each)
-    words = [given.name, given.worker] if subtask is None else [label(subtask.name, each.args_made(ok=each.ok))]
+    names = list(dict.fromkeys((given.name, given.worker)))
+    words = names if subtask is None else [label(subtask.name, each.args_made(ok=each.ok))]
     if each.status is not StepStatus.COMPLETED:
         words.append(status)
     tries = len(each.failures) + each.ok
@@ -198,7 +199,7 @@ def _line(each: StepState, wide: int, named: str) -> str:
         words.append(f"result supplied by {each.by}")
     if each.superseded_by is not None:
         words.append(f"replaced by {each.superseded_by}")
-    if (failure := each.failure) is not None:
+    if (failure := each.failure) is not None and each.status not in (StepStatus.RUNNING, StepStatus.WAITING):
         cause = failure.class_.replace("_", " ")
         is_named = one_line(failure.message)[:LONGEST_LINE] in named
         words.append(cause if is_named else f"{shortened(failure.message, LONGEST_LINE)} ({cause})")

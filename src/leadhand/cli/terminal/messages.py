@@ -30,6 +30,7 @@ from leadhand.app.formatting import (
     shortened,
     spent,
 )
+from leadhand.app.model_selection import CUSTOM
 from leadhand.app.new_limits import flags_of, proposed_limits
 from leadhand.app.runtime import Runtime
 from leadhand.app.settings import tilde
@@ -242,7 +243,10 @@ def resume_command(
     """Return the command line that resumes a run, with the files that were given, or else those that its log names.
 
     ``verb`` is another command that continues runs, ``words`` are its further arguments, and ``more`` further flags.
+    A run with objects or models of its program continues only there: then it is what its program calls.
     """
+    if verb == "runs resume" and (definition.own_deps or CUSTOM in definition.models.names):
+        return f"lead.resume({run_id!r}{', deps=…' if definition.own_deps else ''}) in its program"
     return store.command(*verb.split(), run_id, *words, *flags_needed(store, definition, tools), *more)
 
 
