@@ -21,7 +21,7 @@ from leadhand.app.settings import Settings, make_home, tilde
 from leadhand.core.errors import ConfigurationError, LeadhandError, StoreError
 from leadhand.core.run import RunStatus
 from leadhand.models.detection import listens
-from leadhand.models.providers import ALIASES, ANY_SERVER, OWN_PROTOCOLS, PROVIDERS, ollama_url
+from leadhand.models.providers import OWN_PROTOCOLS, ollama_url, provider_of
 from leadhand.models.pydantic_ai.connection import is_installed
 from leadhand.models.router import ModelRouter
 from leadhand.models.server_settings import is_loopback
@@ -200,8 +200,7 @@ async def _listed(model: str, address: str, set_up: Settings) -> Finding:
 
 def _address(model: str, set_up: Settings) -> str | None:
     """The address of a model's server if it is local or set by the user; None for a provider's own address."""
-    written, environment = model.partition(":")[0].strip().casefold(), set_up.environment
-    provider = {**OWN_PROTOCOLS, **PROVIDERS, ANY_SERVER.name: ANY_SERVER}.get(ALIASES.get(written, written))
+    provider, environment = provider_of(model), set_up.environment
     if provider is None:
         return None
     if provider.name == "ollama":

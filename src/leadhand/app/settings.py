@@ -151,11 +151,10 @@ def _with_server(
     """Return the environment with the address and the key of a model's provider. Raises UsageError."""
     if base_url is None and api_key is None:
         return env
-    from leadhand.models.providers import ANY_SERVER, OWN_PROTOCOLS, PROVIDERS
+    from leadhand.models.providers import ANY_SERVER, provider_of
     from leadhand.models.server_settings import checked_base_url, checked_key
 
-    provider_name = (model or env.get("LEADHAND_MODEL") or ANY_SERVER.name).partition(":")[0]
-    provider = {**PROVIDERS, **OWN_PROTOCOLS}.get(provider_name, ANY_SERVER)
+    provider = provider_of(model or env.get("LEADHAND_MODEL") or "") or ANY_SERVER
     changed = dict(env)
     try:
         if base_url is not None:

@@ -158,6 +158,15 @@ ALIASES = {
 }
 """Other common names of the providers."""
 
+KNOWN = {**OWN_PROTOCOLS, **PROVIDERS, ANY_SERVER.name: ANY_SERVER}
+"""Every provider of models on servers, by name."""
+
+
+def provider_of(model: str) -> Provider | None:
+    """The provider that a full name such as ``gemini:name`` begins with; None if it is not known."""
+    written = model.partition(":")[0].strip().casefold()
+    return KNOWN.get(ALIASES.get(written, written))
+
 
 def ollama_url(env: Mapping[str, str]) -> str:
     """The URL of Ollama: ``OLLAMA_BASE_URL``, else ``OLLAMA_HOST`` as Ollama reads it, else the default."""

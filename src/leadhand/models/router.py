@@ -13,7 +13,7 @@ from .failures import UNSENT, failed
 from .offline import OfflineModels
 from .openai.adapter import OpenAICompatible
 from .prices import known_cost, known_profile, price_of_a_token
-from .providers import ALIASES, ANY_SERVER, LOCAL, OWN_PROTOCOLS, PROVIDERS, Provider, ollama_url
+from .providers import ANY_SERVER, KNOWN, LOCAL, Provider, ollama_url, provider_of
 from .pydantic_ai.client import PydanticAI
 from .pydantic_ai.connection import Connection, require
 from .server_settings import checked_base_url, checked_key, is_loopback
@@ -85,24 +85,22 @@ class ModelRouter:
     def adapter(self, model: str) -> Models:
         """The adapter for ``model``, created at first use. Raises :class:`ConfigurationError` as :meth:`check`."""
         written, _, name = model.partition(":")
-        written = written.strip().casefold()
-        provider = ALIASES.get(written, written)
-        if provider == OFFLINE and not name:
+        if written.strip().casefold() == OFFLINE and not name:
             return self._make(OFFLINE, OfflineModels)
-        known = {**PROVIDERS, **OWN_PROTOCOLS, ANY_SERVER.name: ANY_SERVER}.get(provider)
+        known = provider_of(model)
         if known is None:
-            names = ", ".join([OFFLINE, *(f"{p}:" for p in (*OWN_PROTOCOLS, *PROVIDERS, ANY_SERVER.name))])
+            names = ", ".join([OFFLINE, *(f"{each}:" for each in KNOWN)])
             raise ConfigurationError(
                 f"unknown model {model!r}" if model.strip() else "the model name is empty",
                 f"use provider:model; the providers are {names} (any other server, such as Azure OpenAI, at "
                 "LEADHAND_BASE_URL)",
             )
         if not name.strip():
-            example = f"{provider}:{known.default_model or 'llama3.1'}"
+            example = f"{known.name}:{known.default_model or 'llama3.1'}"
             raise ConfigurationError(
                 f"{model!r} names a provider but no model", f"add the model, for example {example}"
             )
-        return self._make(provider, lambda: self._own_protocol(known) if known.extra else self._server(known))
+        return self._make(known.name, lambda: self._own_protocol(known) if known.extra else self._server(known))
 
     def _make(self, name: str, build: Callable[[], Models]) -> Models:
         if name not in self._made:
