@@ -65,6 +65,7 @@ class Drafts:
 
     def forget(self, run_id: str, attempts: Iterable[str]) -> None:
         """Delete the drafts of attempts in other processes, of a run that is no longer shown here."""
+        self._ended.pop(run_id, None)
         for attempt in attempts:
             self._of_run.get(run_id, {}).pop(attempt, None)
 

@@ -166,7 +166,11 @@ class Feed:
             self._pages[key] = asyncio.ensure_future(self._read_from(*key))
             if len(self._pages) > PAGES:
                 del self._pages[next(iter(self._pages))]
-        page = await asyncio.shield(self._pages[key])  # a client that leaves does not stop it for the others
+        try:
+            page = await asyncio.shield(self._pages[key])  # a client that leaves does not stop it for the others
+        except Exception:  # the next one reads it again
+            self._pages.pop(key, None)
+            raise
         return [message for message in page if message.seq > seq] or await self._read_from(seq, 1)
 
     async def _read_from(self, seq: int, limit: int) -> list[Message]:
@@ -270,8 +274,9 @@ class Feeds:
             if not feed.clients:
                 if self._feeds.get((kind, run_id)) is feed:
                     del self._feeds[kind, run_id]
-                if self._remote is not None and feed.watched:
-                    self._drafts.forget(run_id, self._remote.unwatch(run_id))
+                elsewhere = self._remote.unwatch(run_id) if self._remote is not None and feed.watched else ()
+                if not self._of(run_id):
+                    self._drafts.forget(run_id, elsewhere)
                 await feed.aclose()
 
     def changed(self, run_id: str) -> None:

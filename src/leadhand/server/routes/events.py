@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
@@ -28,12 +28,13 @@ from leadhand.server.schemas import EventsPage
 
 router = APIRouter(route_class=Route, prefix="/api", tags=["events"])
 FARTHEST = 2**62
+_FeedT = TypeVar("_FeedT", bound=Feed)
 Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", examples=[1])]
 
 
-def streamed(description: str, example: str) -> dict[int | str, dict[str, Any]]:
-    """The responses of a stream, as OpenAPI describes them."""
-    return {
+def streamed(description: str, example: str) -> dict[str, Any]:
+    """What the route of a stream is declared with: it is counted, and described for OpenAPI."""
+    answers: dict[int | str, dict[str, Any]] = {
         200: {
             "description": description,
             "content": {EventSourceResponse.media_type: {"schema": {"type": "string"}, "example": example}},
@@ -43,6 +44,7 @@ def streamed(description: str, example: str) -> dict[int | str, dict[str, Any]]:
         },
         **responses(401, 403, 404, 422, 429, 503),
     }
+    return {"response_class": StreamingResponse, "dependencies": [Depends(_count_stream)], "responses": answers}
 
 
 @router.get("/runs/{run_id}/events", response_model=EventsPage, responses=responses(401, 403, 404, 422, 429, 503))
@@ -93,14 +95,18 @@ async def _begin(
 Begin = Annotated[tuple[int, bool], Depends(_begin)]
 
 
-async def _events(run_id: RunId, service: TheService, _: Reader) -> AsyncGenerator[Feed]:
-    async with service.feeds.following(run_id, Feed) as feed:
-        yield feed
+def _following(kind: type[_FeedT]) -> Callable[..., AsyncGenerator[_FeedT]]:
+    """Return the dependency that follows a run with one kind of feed."""
+
+    async def follow(run_id: RunId, service: TheService, _: Reader) -> AsyncGenerator[_FeedT]:
+        async with service.feeds.following(run_id, kind) as feed:
+            yield feed
+
+    return follow
 
 
-async def _view(run_id: RunId, service: TheService, _: Reader) -> AsyncGenerator[ViewFeed]:
-    async with service.feeds.following(run_id, ViewFeed) as feed:
-        yield feed
+Events = Annotated[Feed, Depends(_following(Feed))]
+View = Annotated[ViewFeed, Depends(_following(ViewFeed))]
 
 
 def _stream(feed: Feed, begin: tuple[int, bool], access: Access, principal: Principal) -> Response:
@@ -114,9 +120,7 @@ def _stream(feed: Feed, begin: tuple[int, bool], access: Access, principal: Prin
 
 @router.get(
     "/runs/{run_id}/events/stream",
-    response_class=StreamingResponse,
-    dependencies=[Depends(_count_stream)],
-    responses=streamed(
+    **streamed(
         "A live stream of all events after `after`: `id` is the event's number, `event: delta` is text that is being"
         " written (without an id: `attempt`, `offset` in UTF-16 code units, `text`), `event: end` says that the run"
         " has ended.",
@@ -125,9 +129,7 @@ def _stream(feed: Feed, begin: tuple[int, bool], access: Access, principal: Prin
         'event: end\ndata: {"status":"succeeded","last_seq":28}\n\n',
     ),
 )
-async def stream_events(
-    feed: Annotated[Feed, Depends(_events)], begin: Begin, access: TheAccess, principal: Reader
-) -> Response:
+async def stream_events(feed: Events, begin: Begin, access: TheAccess, principal: Reader) -> Response:
     """The events of a run, live."""
     return _stream(feed, begin, access, principal)
 
@@ -179,16 +181,14 @@ def _refers(event: AnyEvent, digest: str) -> bool:
 
 
 @router.get("/runs/{run_id}/view", response_model=ViewDocument, responses=responses(401, 403, 404, 422, 429, 503))
-async def get_view(feed: Annotated[ViewFeed, Depends(_view)]) -> Response:
+async def get_view(feed: View) -> Response:
     """What the console shows of a run, as of ``last_seq``."""
     return Response(await feed.snapshot(), media_type="application/json")
 
 
 @router.get(
     "/runs/{run_id}/view/stream",
-    response_class=StreamingResponse,
-    dependencies=[Depends(_count_stream)],
-    responses=streamed(
+    **streamed(
         "A live stream of the view: first `event: snapshot` with the whole view, unless the changes after `after` are"
         " still in memory; then a message for each event, whose `patch` is a JSON merge patch (RFC 7396) on the view"
         " and whose `id` is the event's number. `event: delta` is text that is being written, `event: end` says that"
@@ -199,8 +199,6 @@ async def get_view(feed: Annotated[ViewFeed, Depends(_view)]) -> Response:
         'event: end\ndata: {"status":"succeeded","last_seq":41}\n\n',
     ),
 )
-async def stream_view(
-    feed: Annotated[ViewFeed, Depends(_view)], begin: Begin, access: TheAccess, principal: Reader
-) -> Response:
+async def stream_view(feed: View, begin: Begin, access: TheAccess, principal: Reader) -> Response:
     """What the console shows of a run, live."""
     return _stream(feed, begin, access, principal)
