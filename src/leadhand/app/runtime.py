@@ -292,8 +292,7 @@ class Runtime:
             return state
         finally:
             last = self._held.pop(state.run_id)
-            note_end(last)
-            self._notify(self.on_release, last)
+            self._notify((note_end, *self.on_release), last)
             self._remember(last)
             if last.finished is not None:
                 self._outputs.pop(state.run_id, None)

@@ -40,8 +40,9 @@ class LogMeter:
             if isinstance(event, ModelCallReturned):
                 about = {"gen_ai.operation.name": "chat", **model_attributes(event.model)}
                 self._take(event, about)
-                for kind, number in () if event.usage is None else _counted(event):
-                    self._tokens.record(number, {**about, "gen_ai.token.type": kind})
+                if event.usage is not None:
+                    self._tokens.record(event.usage.input_tokens, {**about, "gen_ai.token.type": "input"})
+                    self._tokens.record(event.usage.output_tokens, {**about, "gen_ai.token.type": "output"})
             elif isinstance(event, ToolCallReturned) and event.blocked_args is None and event.tool in state.tools:
                 self._take(event, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": event.tool})
 
@@ -51,8 +52,3 @@ class LogMeter:
     def _take(self, event: ModelCallReturned | ToolCallReturned, about: Attributes) -> None:
         failed = {} if event.failure is None else {"error.type": error_type(event.failure)}
         self._duration.record(event.duration_ms / 1_000, {**about, **failed})
-
-
-def _counted(event: ModelCallReturned) -> tuple[tuple[str, int], ...]:
-    assert event.usage is not None
-    return ("input", event.usage.input_tokens), ("output", event.usage.output_tokens)

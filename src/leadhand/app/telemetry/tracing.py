@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from leadhand.core.events import Entry
 from leadhand.core.state import RunState
@@ -79,19 +79,21 @@ def telemetry(environment: Mapping[str, str]) -> Telemetry | None:
     if _says(environment, "OTEL_SDK_DISABLED", "true"):
         return None
     sinks: list[Sink] = []
-    for signal, (own, exporting) in _SIGNALS.items():
-        off = _says(environment, f"OTEL_{signal.upper()}_EXPORTER", "none")
-        endpoint = "" if off else _endpoint(environment, signal)
+    for name, signal in _SIGNALS.items():
+        off = _says(environment, f"OTEL_{name.upper()}_EXPORTER", "none")
+        endpoint = "" if off else _endpoint(environment, name)
         try:
-            sink = own() or (exporting(endpoint) if endpoint else None)
+            if (provider := signal.programs_own()) is not None:
+                sinks.append((signal.observer(provider), None))
+            elif endpoint:
+                provider = signal.exporting(endpoint)
+                sinks.append((signal.observer(provider), provider.shutdown))
         except ImportError:
             what = "an OpenTelemetry endpoint is set, but leadhand[otel] is not installed"
             warn_once(f"{what}, so nothing is sent to it: {_INSTALL}")
         except Exception as error:  # an invalid setting; the SDK's message may contain a secret of a header
             why = f"OpenTelemetry cannot be set up from its OTEL_… variables: {type(error).__name__}"
-            warn_once(f"no {signal} are sent: {why}")
-        else:
-            sinks += [sink] if sink is not None else []
+            warn_once(f"no {name} are sent: {why}")
     return Telemetry(sinks) if sinks else None
 
 
@@ -106,21 +108,21 @@ def _endpoint(environment: Mapping[str, str], signal: str) -> str:
     return own or (f"{root.rstrip('/')}/v1/{signal}" if root else "")
 
 
-def _programs_own(module: str, get: str, proxy: str) -> Any:
-    """The provider that the program has set, if any. A program that has not imported the API has set none."""
-    api: Any = sys.modules.get(module)
-    provider = None if api is None else getattr(api, get)()
-    return None if provider is None or type(provider).__name__ == proxy else provider
+class _Signal(NamedTuple):
+    """A kind of telemetry: where the API has the provider of the program, the class of what it has without one, the
+    observer that records with a provider, and a provider that sends to an endpoint over OTLP/HTTP."""
 
+    api: str
+    getter: str
+    placeholder: str
+    observer: Callable[[Any], Observer]
+    exporting: Callable[[str], Any]
 
-def _own_traces() -> Sink | None:
-    provider = _programs_own("opentelemetry.trace", "get_tracer_provider", "ProxyTracerProvider")
-    return None if provider is None else (_tracer(provider), None)
-
-
-def _own_metrics() -> Sink | None:
-    provider = _programs_own("opentelemetry.metrics", "get_meter_provider", "_ProxyMeterProvider")
-    return None if provider is None else (_meter(provider), None)
+    def programs_own(self) -> Any:
+        """The provider that the program has set, if any. A program that has not imported the API has set none."""
+        api: Any = sys.modules.get(self.api)
+        provider = None if api is None else getattr(api, self.getter)()
+        return None if type(provider).__name__ == self.placeholder else provider
 
 
 def _tracer(provider: Any) -> Observer:
@@ -135,31 +137,32 @@ def _meter(provider: Any) -> Observer:
     return LogMeter(provider.get_meter("leadhand", version("leadhand")))
 
 
-def _exported_traces(endpoint: str) -> Sink:
-    """Return traces over OTLP/HTTP. The exporter reads the other OTEL_… variables itself."""
+def _exporting_traces(endpoint: str) -> Any:
+    """Return what sends traces. The exporter reads the other OTEL_… variables itself."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
-    return _tracer(provider), provider.shutdown
+    return provider
 
 
-def _exported_metrics(endpoint: str) -> Sink:
-    """Return metrics over OTLP/HTTP, sent once a minute (``OTEL_METRIC_EXPORT_INTERVAL``) and at the end."""
+def _exporting_metrics(endpoint: str) -> Any:
+    """Return what sends metrics, once a minute (``OTEL_METRIC_EXPORT_INTERVAL``) and at the end."""
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 
     reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint=endpoint))
-    provider = MeterProvider([reader], resource=_resource(), shutdown_on_exit=False)
-    return _meter(provider), provider.shutdown
+    return MeterProvider([reader], resource=_resource(), shutdown_on_exit=False)
 
 
-_SIGNALS: dict[str, tuple[Callable[[], Sink | None], Callable[[str], Sink]]] = {
-    "traces": (_own_traces, _exported_traces),
-    "metrics": (_own_metrics, _exported_metrics),
+_SIGNALS = {
+    "traces": _Signal("opentelemetry.trace", "get_tracer_provider", "ProxyTracerProvider", _tracer, _exporting_traces),
+    "metrics": _Signal(
+        "opentelemetry.metrics", "get_meter_provider", "_ProxyMeterProvider", _meter, _exporting_metrics
+    ),
 }
 
 
