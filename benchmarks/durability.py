@@ -11,7 +11,7 @@ from pathlib import Path
 
 from world import carry_out
 
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.events import RunRequested
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store

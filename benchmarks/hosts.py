@@ -28,7 +28,7 @@ import psutil
 from scale import server
 
 from leadhand import Leadhand
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.events import AttemptStarted, RunClaimed
 from leadhand.flows import FlowContext, flow
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from leadhand.app.clock import SystemClock, new_run_id
+from leadhand.app.runtime.clock import SystemClock, new_run_id
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.events import RunStarted
 from leadhand.core.evolve import start

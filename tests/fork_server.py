@@ -36,7 +36,7 @@ from leadhand.server.app import routed
 IMPORTED = (
     "aiohttp",
     "anyio._backends._asyncio",
-    "leadhand.app.driving.cluster",
+    "leadhand.app.runtime.cluster_host",
     "leadhand.server.serving",
     "leadhand.stores.postgres.database",
     "leadhand.testing.scripted_model",

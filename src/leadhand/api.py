@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from leadhand.app import arguments
-from leadhand.app.answers import Wanted
-from leadhand.app.flows import DEFAULT, MAP, FlowName, FlowRegistry, led
+from leadhand.app.export.answers import Wanted
 from leadhand.app.new_limits import NewLimits, known_limits
+from leadhand.app.project.flows import DEFAULT, MAP, FlowName, FlowRegistry, led
 from leadhand.app.project.source_files import bound_agents
+from leadhand.app.project.toolsets import toolbox
 from leadhand.app.run_settings import (
     AS_CONFIGURED,
     NewRun,
@@ -22,11 +23,10 @@ from leadhand.app.run_settings import (
     asked_settings,
     check_options,
 )
-from leadhand.app.runtime import Runtime, open_runtime
+from leadhand.app.runtime.runtime import Runtime, open_runtime
 from leadhand.app.settings import Settings, settings, user
 from leadhand.app.steering import approvals, operator, questions
 from leadhand.app.steering.approvals import OpenApproval
-from leadhand.app.toolsets import toolbox
 from leadhand.core.limits import Limits
 from leadhand.core.run import WorkerCalls
 from leadhand.core.state import RunState

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from leadhand.app.answers import Wanted
-from leadhand.app.blocking import Driven, T, answer_of
-from leadhand.app.flows import DEFAULT, REPORT, RESEARCH, FlowName, listed
+from leadhand.app.export.answers import Wanted
 from leadhand.app.new_limits import NewLimits
-from leadhand.app.runtime import Runtime
+from leadhand.app.project.flows import DEFAULT, REPORT, RESEARCH, FlowName, listed
+from leadhand.app.runtime.blocking import Driven, T, answer_of
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.errors import UsageError
 from leadhand.flows.seam.function import Worker
 from leadhand.flows.seam.results import Result

@@ -8,15 +8,15 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Generic, Unpack
 
-from leadhand.app.answer_text import TextPiece as TextPiece
-from leadhand.app.answer_text import TextRestarted as TextRestarted
-from leadhand.app.answer_text import pieces_of
-from leadhand.app.answers import Answer as Answer
-from leadhand.app.answers import ValueT as ValueT
 from leadhand.app.arguments import check_request
+from leadhand.app.export.answers import Answer as Answer
+from leadhand.app.export.answers import ValueT as ValueT
 from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.run_settings import NewRun, Output
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.answer_text import TextPiece as TextPiece
+from leadhand.app.runtime.answer_text import TextRestarted as TextRestarted
+from leadhand.app.runtime.answer_text import pieces_of
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.steering import approvals, follow_ups, operator, questions
 from leadhand.app.steering.approvals import OpenApproval

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from leadhand.app.hosts.membership import driver_wait
+from leadhand.app.runtime.membership import driver_wait
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.ports.hosts import HostKind, HostLine
 

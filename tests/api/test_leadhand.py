@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leadhand import Answer, ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
-from leadhand.app.document.run_document import run_document
+from leadhand.app.export.run_document import run_document
 from leadhand.testing.scripted_model import ScriptedModel
 from leadhand.testing.steps import plans, reviews, says, subtask
 

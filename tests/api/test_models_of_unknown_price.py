@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leadhand import ConfigurationError, Leadhand, Worker
-from leadhand.app.document.run_document import run_line
+from leadhand.app.export.run_document import run_line
 from leadhand.app.steering import operator
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure, FailureClass

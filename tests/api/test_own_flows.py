@@ -11,11 +11,11 @@ import pytest
 from memory_store import MemoryStore
 
 from leadhand import ConfigurationError, Leadhand, LeadhandError, RunStatus, UsageError, Worker
-from leadhand.app import flows as registry
-from leadhand.app import toolsets
-from leadhand.app.clock import SystemClock
-from leadhand.app.flows import FlowRegistry
+from leadhand.app.project import flows as registry
+from leadhand.app.project import toolsets
+from leadhand.app.project.flows import FlowRegistry
 from leadhand.app.project.source_files import all_flows
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.flows import FlowContext, Retry, flow
 from leadhand.testing.scripted_model import ScriptedModel
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from leadhand.app.clock import THRESHOLDS, rare_collections
+from leadhand.app.runtime.clock import THRESHOLDS, rare_collections
 
 
 @pytest.fixture(autouse=True)

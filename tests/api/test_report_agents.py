@@ -15,7 +15,7 @@ from processes import start_async
 
 import leadhand
 from leadhand import ConfigurationError, Leadhand, Run, RunStatus, UsageError
-from leadhand.app.flows import FlowRegistry
+from leadhand.app.project.flows import FlowRegistry
 from leadhand.app.project.source_files import bound_agents
 from leadhand.core import events as ev
 from leadhand.report import Agent, AgentResult, Task, Verdict

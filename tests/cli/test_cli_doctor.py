@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from leadhand.app import checks
+from leadhand.app.runtime import checks
 from leadhand.models.pydantic_ai import connection
 
 

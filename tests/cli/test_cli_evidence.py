@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cli.serving import SCRIPTED, serving
 
-from leadhand.app.document.outcome import NOT_JUDGED
+from leadhand.app.export.outcome import NOT_JUDGED
 from leadhand.testing.scripted_model import ScriptedModel, judges, plans, reviews, says, subtask
 
 SOUND, BOAST, LIE = "Lyon is at 40 dB.", "It is the loudest town.", "Bob got 25 euros."

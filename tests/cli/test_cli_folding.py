@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from cli.terminals import ESCAPES, rest_of
 
-from leadhand.app.formatting import folded
+from leadhand.app.export.formatting import folded
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leadhand.app.model_selection import CUSTOM
+from leadhand.app.runtime.model_selection import CUSTOM
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.core.run import ModelChoice, RunDefinition

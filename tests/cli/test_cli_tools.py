@@ -69,7 +69,7 @@ def test_the_tools_of_installed_packages_are_used_without_a_flag(
     leadhand: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     point = EntryPoint("greet_tool", f"{__name__}:greet_tool", "leadhand.tools")
-    monkeypatch.setattr("leadhand.app.toolsets.entry_points", lambda group: [point])
+    monkeypatch.setattr("leadhand.app.project.toolsets.entry_points", lambda group: [point])
 
     assert "greet_tool" in leadhand("tools", "list").out
     assert leadhand(*CALL, "greet_tool", "name=Ann", "--offline").out == "Good morning, Ann\n"

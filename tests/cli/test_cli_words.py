@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from core.histories import definition
 
-from leadhand.app.formatting import age, clean, duration, label, money, sentence, shortened, spent
+from leadhand.app.export.formatting import age, clean, duration, label, money, sentence, shortened, spent
 from leadhand.cli.dispatch import exit_code
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import lasted, resume_command

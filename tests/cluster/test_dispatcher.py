@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from cluster.machines import until
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import StaleAttempt
 from leadhand.core.events import AttemptReturned, AttemptStarted, Entry
 from leadhand.core.limits import Limits

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from cluster.machines import Cluster, started_detached, until
-from leadhand.app.hosts.membership import waiting_runs
+from leadhand.app.runtime.membership import waiting_runs
 from leadhand.core.evolve import replay
 from leadhand.core.run import RunStatus
 

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from core.histories import History, definition
 from core.invariants import check_list
 from core.moves import histories, walk
-from leadhand.app.document.run_document import run_document, run_line
+from leadhand.app.export.run_document import run_document, run_line
 from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.run import ENDED, RunStatus

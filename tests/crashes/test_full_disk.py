@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, StoreError, Tool, ToolContext, ToolReturn, tool
-from leadhand.app import document
+from leadhand.app.export import document
 from leadhand.core.evolve import replay
 from leadhand.core.run import StepStatus
 from leadhand.stores.opening import open_store

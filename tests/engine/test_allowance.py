@@ -11,7 +11,7 @@ from core.invariants import reserved_total
 from engine.fakes import FakeModels, down
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned, RunRequested
 from leadhand.core.evolve import apply_entry, draft, replay

@@ -10,7 +10,7 @@ import pytest
 from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.app.clock import LATE_S, TICK_S, SleepWatch, SystemClock
+from leadhand.app.runtime.clock import LATE_S, TICK_S, SleepWatch, SystemClock
 from leadhand.app.settings import reserves
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import RunChanged, RunStatusSet, StepRequested

@@ -12,7 +12,7 @@ from memory_store import MemoryStore
 from engine.fakes import FakeModels, FixedClock, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import Failure, FailureClass, Fenced, StoreError
 from leadhand.core.events import AttemptReturned, RunRequested, ToolCallBegan

@@ -13,7 +13,7 @@ from memory_store import MemoryStore
 from engine.fakes import FakeModels, FixedClock
 from engine.tools import Bench
 from engine.worlds import PATIENCE_S, World, ask, plan
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import FailureClass, Fenced, StoreError
 from leadhand.core.events import (
     AttemptReturned,

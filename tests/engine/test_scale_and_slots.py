@@ -13,7 +13,7 @@ import pytest
 from engine.fakes import FakeModels
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn

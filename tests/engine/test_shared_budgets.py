@@ -11,7 +11,7 @@ from engine.fakes import NOON, FakeModels, FixedClock
 from engine.test_allowance import PRICED, a_moment, many
 from engine.tools import Bench
 from engine.worlds import World, ask, plan
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.budget import Account
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import ModelCallBegan, RunRequested, RunStarted

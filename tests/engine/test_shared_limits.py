@@ -13,7 +13,7 @@ from memory_store import MemoryStore
 
 from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core.errors import StoreError
 from leadhand.core.events import (

@@ -15,7 +15,7 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.events import ToolCallReturned
 from leadhand.core.limits import Limits

@@ -19,7 +19,7 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import AttemptScheduled, StepRequested, StepSettled, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits

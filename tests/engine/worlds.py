@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from core.invariants import check_list, check_log
 from memory_store import MemoryStore
 
-from leadhand.app.document.run_document import run_document
+from leadhand.app.export.run_document import run_document
 from leadhand.core.approval import args_hash
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay

@@ -64,7 +64,9 @@ def exported(home: Path, run_id: str, format: Format) -> str:
 
     async def read() -> str:
         async with Leadhand(home=home) as lead:
-            text, damage = await export(await lead.runtime(), run_id, json.dumps, format=format)
+            text, damage = await export(
+                (runtime := await lead.runtime()).store, runtime.flows, run_id, json.dumps, format=format
+            )
         assert damage is None
         return text
 

@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 from asking import asking
 
-from leadhand.app.model_selection import NamedModels
+from leadhand.app.runtime.model_selection import NamedModels
 from leadhand.app.settings import settings
 from leadhand.core.errors import ConfigurationError, FailureClass
 from leadhand.core.limits import Usage

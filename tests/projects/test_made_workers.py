@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand, RunStatus, UsageError, tool
+from leadhand.app.project.generated_workers import generated_workers
 from leadhand.app.project.manifest import load_project
-from leadhand.app.workers.generated import generated_workers
 from leadhand.core.errors import ConfigurationError
 from leadhand.testing.scripted_model import ScriptedModel, calls, calls_all, says
 

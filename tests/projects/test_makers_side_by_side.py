@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from leadhand import Leadhand
+from leadhand.app.project.generated_workers import generated_workers
 from leadhand.app.project.manifest import load_project
-from leadhand.app.workers.generated import generated_workers
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, calls, calls_all, says
 

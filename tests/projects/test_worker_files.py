@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leadhand.app.project.declared_workers import tool_names
 from leadhand.app.project.worker_files import load_worker_file, parse_worker, worker_schema, worker_text
-from leadhand.app.workers.declared import tool_names
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.gate import schema_problems

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from server.streams import Streamed, streamed
 
 from leadhand import Leadhand
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import make_key
 from leadhand.server.app import Doors, create_app

@@ -14,7 +14,7 @@ from server.conftest import OpenDoor
 from server.doors import Door
 from server.teams import Office, team
 
-from leadhand.app.document.outcome import NOT_JUDGED
+from leadhand.app.export.outcome import NOT_JUDGED
 from leadhand.cli.app import main
 from leadhand.testing.scripted_model import ScriptedModel, judges, plans, reviews, says, subtask
 

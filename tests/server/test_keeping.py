@@ -15,9 +15,9 @@ from server.doors import Door, door
 from server.teams import Office, team
 
 from leadhand import Leadhand
-from leadhand.app.driving.driver import Resumer
-from leadhand.app.hosts import listings
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime import listings
+from leadhand.app.runtime.driver import Resumer
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.steering.approvals import find_approval
 from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.server import app

@@ -17,7 +17,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.events import Entry, ModelCallReturned, StepRequested, ToolCallReturned
 from leadhand.core.evolve import evolve, replay
 from leadhand.core.limits import Usage

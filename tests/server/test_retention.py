@@ -10,7 +10,7 @@ from refusals import refused
 from server.doors import Door
 from server.teams import Office
 
-from leadhand.app.hosts.listings import Retention, duration
+from leadhand.app.runtime.listings import Retention, duration
 from leadhand.core.errors import UsageError
 from leadhand.core.events import RunStatusSet
 from leadhand.core.run import RunStatus

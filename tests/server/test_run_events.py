@@ -11,7 +11,7 @@ from server.doors import Door
 from server.keys import LOCKED, keys_of
 
 from leadhand import ToolReturn, tool
-from leadhand.app.document.run_document import run_document
+from leadhand.app.export.run_document import run_document
 from leadhand.app.steering.access import Scope
 from leadhand.runs import Run
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, plans, subtask

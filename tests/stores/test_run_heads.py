@@ -7,7 +7,7 @@ from contextlib import aclosing
 from memory_store import MemoryStore
 from stores.contract import asks, says, started
 
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.app.steering.approvals import open_approvals
 from leadhand.core.state import RunState
 from leadhand.engine import loading

@@ -16,7 +16,7 @@ from stores.contract import (
     SearchIndexContract,
 )
 
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
 

@@ -17,7 +17,7 @@ from stores.contract import collected, pauses, started
 from stores.test_store_keys import api_key
 from stores.test_store_webhooks import webhook
 
-from leadhand.app.checks import check_writable
+from leadhand.app.runtime.checks import check_writable
 from leadhand.app.steering.keys import add_key, all_keys, key_of
 from leadhand.core.errors import StoreError, UnreadableRun
 from leadhand.core.events import RunFinished

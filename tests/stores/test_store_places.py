@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from store_processes import process, until
 
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.limits import SharedLimit
 from leadhand.engine.calls.limiter import Limiter
 from leadhand.stores.opening import open_store
@@ -23,7 +23,7 @@ THREE = SharedLimit(scope="the tool `x`", most=3)
 PREAMBLE = """
 import time
 from leadhand.core.limits import SharedLimit
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.engine.calls.limiter import Limiter
 THREE = SharedLimit(scope="the tool `x`", most=3)
 """

@@ -95,7 +95,7 @@ HOSTILE: dict[str, Judge] = {
     **PROVES_NOTHING,
     **GARBAGE,
     "missing parts": names_missing,
-    "missing parts without words": lambda request: {**confirms(request), "missing": [{"part": "x", "request": "☃"}]},
+    "missing parts without words": lambda request: {**confirms(request), "missing": [{"part": "x", "request": ""}]},
     "too much": lambda request: {**confirms(request), "doubts": [{"claim": 1, "part": _LARGE, "why": _LARGE}]},
 }
 

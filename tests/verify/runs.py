@@ -10,7 +10,7 @@ from typing import Any
 from memory_store import MemoryStore
 
 from leadhand import Answer, Leadhand
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.models.answers import decode_object
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of

@@ -10,7 +10,7 @@ import pytest
 from memory_store import MemoryStore
 
 from leadhand import Answer, Leadhand, ToolReturn, tool
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.flows import judging
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, fails, gives, plans, reviews, says, subtask

@@ -27,7 +27,7 @@ from leadhand.app.arguments import (
     text,
 )
 from leadhand.app.arguments import limits as checked_limits
-from leadhand.app.flows import FlowRegistry
+from leadhand.app.project.flows import FlowRegistry
 from leadhand.app.settings import Settings
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import usd

@@ -12,8 +12,8 @@ from types import FrameType
 from typing import Any
 
 from leadhand.api import Leadhand
-from leadhand.app.document import event_line
-from leadhand.app.formatting import clean
+from leadhand.app.export.document import event_line
+from leadhand.app.export.formatting import clean
 from leadhand.cli.dispatch import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
 from leadhand.cli.terminal.messages import (

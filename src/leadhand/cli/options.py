@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from leadhand.app.arguments import LIMITS
-from leadhand.app.formatting import short_id
+from leadhand.app.export.formatting import short_id
 from leadhand.core.errors import UsageError
 from leadhand.core.run import WORKER_CALLS
 from leadhand.core.tool import ApprovalPolicy
@@ -19,7 +19,7 @@ from leadhand.core.work_result import CHECKS
 if TYPE_CHECKING:
     from leadhand.api import Leadhand
     from leadhand.app.project.manifest import Project
-    from leadhand.app.runtime import Runtime
+    from leadhand.app.runtime.runtime import Runtime
     from leadhand.engine.session.host import OnText
 
 

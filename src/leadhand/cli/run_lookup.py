@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadhand.app.hosts.listings import all_runs, definition_of
+from leadhand.app.runtime.listings import all_runs, definition_of
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.core.errors import NoSuchRun, UnreadableRun, UsageError

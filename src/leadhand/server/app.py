@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute
 from starlette.types import Lifespan
 
 from leadhand import __version__
-from leadhand.app.driving.driver import Resumer
+from leadhand.app.runtime.driver import Resumer
 from leadhand.app.settings import user
 from leadhand.ports.hosts import HostKind
 from leadhand.server.access import Access
@@ -83,7 +83,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         host = None
         if service.runtime.cluster is not None:
-            from leadhand.app.driving.cluster import ClusterHost
+            from leadhand.app.runtime.cluster_host import ClusterHost
 
             host = ClusterHost(service.driver)
             await host.start(HostKind.SERVER)

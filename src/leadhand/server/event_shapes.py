@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, GetJsonSchemaHandler, RootModel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from leadhand.app.document import Document
+from leadhand.app.export.document import Document
 from leadhand.core.events import AnyEvent
 from leadhand.core.words import Level, Tone
 

@@ -31,7 +31,7 @@ _REQUESTS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 class Metrics:
     """The metrics of one server, in a separate registry. Use it from one event loop.
 
-    ``watch`` and ``release`` are for ``watchers`` and ``on_release`` of a :class:`~leadhand.app.runtime.Runtime`.
+    ``watch`` and ``release`` are for ``watchers`` and ``on_release`` of a runtime.
     """
 
     content_type = "text/plain; version=0.0.4; charset=utf-8"

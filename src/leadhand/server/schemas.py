@@ -7,11 +7,12 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, create_model
 
-from leadhand.app.document import Document, shapes
-from leadhand.app.document.outcome import EvidencePart
-from leadhand.app.document.shapes import ApprovalCard, RunLine
+from leadhand.app.export import shapes
+from leadhand.app.export.document import Document
+from leadhand.app.export.outcome import EvidencePart
+from leadhand.app.export.shapes import ApprovalCard, RunLine
+from leadhand.app.project.generated_workers import WorkerDocument
 from leadhand.app.steering.access import KeyCeilings, Scope
-from leadhand.app.workers.generated import WorkerDocument
 from leadhand.core.errors import Failure
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Source, ToolSpec

@@ -11,16 +11,16 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from weakref import WeakValueDictionary
 
-from leadhand.app.driving.driver import Driver
-from leadhand.app.hosts.listings import Retention
 from leadhand.app.new_limits import advice_to_raise
+from leadhand.app.project.toolsets import check_tools
 from leadhand.app.run_settings import NewRun
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.driver import Driver
+from leadhand.app.runtime.listings import Retention
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.steering import operator
 from leadhand.app.steering.follow_ups import models_of
 from leadhand.app.steering.questions import delete_runs
-from leadhand.app.toolsets import check_tools
 from leadhand.core.errors import ConfigurationError, LeadhandError, NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import RunRequested, StepRequested
 from leadhand.core.run import ENDED, RunStatus

@@ -33,9 +33,9 @@ from leadhand.app.arguments import (
     name,
     number,
 )
-from leadhand.app.clock import IdempotentId
-from leadhand.app.flows import led
-from leadhand.app.runtime import Runtime
+from leadhand.app.project.flows import led
+from leadhand.app.runtime.clock import IdempotentId
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.follow_ups import options_of, output_of

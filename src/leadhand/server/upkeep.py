@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 
-from leadhand.app.driving.driver import Periodic
-from leadhand.app.hosts.listings import Retention
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.driver import Periodic
+from leadhand.app.runtime.listings import Retention
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.steering.questions import delete_runs
 
 LOGGER = logging.getLogger("leadhand.server")

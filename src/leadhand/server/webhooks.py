@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from leadhand.app.driving.driver import Periodic
+from leadhand.app.runtime.driver import Periodic
 from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.keys import all_keys
 from leadhand.core.errors import StoreError, ToolError

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from leadhand.app.project.manifest import Project
-from leadhand.app.runtime import Runtime
-from leadhand.app.workers.generated import (
+from leadhand.app.project.generated_workers import (
     Promotion,
     WorkerDocument,
     checked,
@@ -15,6 +13,8 @@ from leadhand.app.workers.generated import (
     generated_workers,
     promotion_of,
 )
+from leadhand.app.project.manifest import Project
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.errors import NoSuchRun, UsageError
 from leadhand.server.access import Principal
 from leadhand.server.problems import no_such
@@ -38,7 +38,7 @@ class Workers:
 
     async def promotion(self, name: str, run_id: str | None, principal: Principal) -> Promotion:
         """Return the promotion of a generated worker. Raises Problem (404) for one that the principal cannot read, and
-        as :func:`~leadhand.app.workers.generated.promotion_of` does.
+        as :func:`~leadhand.app.project.generated_workers.promotion_of` does.
         """
         try:
             found = await asyncio.to_thread(promotion_of, self._project(), name, run_id)

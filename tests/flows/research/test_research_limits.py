@@ -11,7 +11,7 @@ import pytest
 
 from flows.judges import judge
 from leadhand import RunStatus
-from leadhand.app.clock import SystemClock
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.limits import Usage
 from leadhand.ports.models import ModelProfile, ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, calls, fails
@@ -76,7 +76,7 @@ class Clock(SystemClock):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> type[Clock]:
     monkeypatch.setattr(Clock, "moved", timedelta(0))
-    monkeypatch.setattr("leadhand.app.runtime.SystemClock", Clock)
+    monkeypatch.setattr("leadhand.app.runtime.runtime.SystemClock", Clock)
     return Clock
 
 

@@ -1,1 +1,1 @@
-"""Runs as files."""
+"""A run as documents and files, made from its state."""

@@ -6,19 +6,25 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Literal
 
-from leadhand.app.document import event_line
-from leadhand.app.document.run_document import run_document
+from leadhand.app.export.document import event_line
 from leadhand.app.export.pages import markdown, page
-from leadhand.app.runtime import Runtime
+from leadhand.app.export.run_document import followed_by, run_document
+from leadhand.app.project.flows import FlowRegistry
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.events import Entry
 from leadhand.core.evolve import replay
+from leadhand.ports import ContextStore
 
 Format = Literal["jsonl", "json", "md", "html"]
 
 
 async def export(
-    runtime: Runtime, run_id: str, as_json: Callable[[Any], str], *, format: Format = "jsonl"
+    store: ContextStore,
+    flows: FlowRegistry,
+    run_id: str,
+    as_json: Callable[[Any], str],
+    *,
+    format: Format = "jsonl",
 ) -> tuple[str, UnreadableRun | None]:
     """Export a run: its events and its document (``jsonl``), its document, its answer (``md``), or a page.
 
@@ -26,16 +32,16 @@ async def export(
     last one says why they end there. ``as_json`` writes one line. Raises NoSuchRun, and UnreadableRun for another
     format of a run that cannot be read to its end.
     """
-    entries, damage = await _readable(runtime, run_id)
-    listing = await runtime.store.run(run_id)
-    later = await runtime.followed_by(listing)
+    entries, damage = await _readable(store, run_id)
+    listing = await store.run(run_id)
+    later = await followed_by(store, listing)
     document: dict[str, Any] | None = None
     sound = entries
     while sound and document is None:
         try:
             state = replay(run_id, sound)
-            task = runtime.flows.task(state)
-            document = run_document(state, owner=listing.owner, task=task, followed_by=later).as_json()
+            task = flows.task(state)
+            document = run_document(state, owner=listing.owner, task=task, later=later).as_json()
         except UnreadableRun as error:
             damage, sound = error, sound[: error.seq - 1]
     if format != "jsonl":
@@ -54,12 +60,12 @@ async def export(
     return "".join(f"{as_json(line)}\n" for line in lines), damage
 
 
-async def _readable(runtime: Runtime, run_id: str) -> tuple[list[Entry], UnreadableRun | None]:
+async def _readable(store: ContextStore, run_id: str) -> tuple[list[Entry], UnreadableRun | None]:
     """Return the events up to the first that cannot be read, and why that one cannot be."""
     damage: UnreadableRun | None = None
     while damage is None or damage.seq > 1:
         try:
-            return await runtime.store.read(run_id, limit=None if damage is None else damage.seq - 1), damage
+            return await store.read(run_id, limit=None if damage is None else damage.seq - 1), damage
         except UnreadableRun as error:
             damage = error
     return [], damage

@@ -8,7 +8,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from leadhand.app.formatting import clean
+from leadhand.app.export.formatting import clean
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

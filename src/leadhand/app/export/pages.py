@@ -8,10 +8,10 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
-from leadhand.app.document.outcome import VERDICTS, failure_of, lines_beside
+from leadhand.app.export.formatting import GLYPHS, clean, count, label, money, spent
 from leadhand.app.export.markdown_html import link_html, markdown_html, table_html, text_html
-from leadhand.app.flows import REPORT
-from leadhand.app.formatting import GLYPHS, clean, count, label, money, spent
+from leadhand.app.export.outcome import VERDICTS, failure_of, lines_beside
+from leadhand.app.project.flows import REPORT
 from leadhand.core.value import object_of
 from leadhand.core.work_result import ClaimVerdict
 

@@ -1,1 +1,1 @@
-"""The project: its manifest, its worker files and the Python files that it names."""
+"""What a process offers its runs: tools, flows, workers and hooks, of a project, a program and installed packages."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from leadhand.app.toolsets import installed_tools, shipped_tools
+from leadhand.app.project.toolsets import installed_tools, shipped_tools
 from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import one_line, shown

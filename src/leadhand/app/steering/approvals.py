@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from leadhand.app.arguments import json_arguments, json_value, text
-from leadhand.app.hosts.listings import all_runs
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.listings import all_runs
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.approval import Approval, ApprovalStatus, approval_id, args_hash
 from leadhand.core.errors import FailureClass, UnreadableRun, UsageError
 from leadhand.core.events import ApprovalAnswered
@@ -25,7 +25,7 @@ from leadhand.ports import Caller
 from leadhand.ports.runs import RunListing
 
 if TYPE_CHECKING:
-    from leadhand.app.document.shapes import ApprovalCard
+    from leadhand.app.export.shapes import ApprovalCard
 
 LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
 WHOLE = 'Give all arguments as one JSON object, for example {"amount": 20, "to": "Ann"}.'
@@ -69,7 +69,7 @@ class OpenApproval:
 
     def card(self) -> ApprovalCard:
         """The question as scripts, the console and the HTTP API read it."""
-        from leadhand.app.document.shapes import ApprovalCard  # most runs ask nobody
+        from leadhand.app.export.shapes import ApprovalCard  # most runs ask nobody
 
         own = {name: getattr(self, name) for name in ("run_id", "request", "driven", "asked_at")}
         approval = self.approval

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from leadhand.app.project.toolsets import check_tools
 from leadhand.app.run_settings import NewRun, changed
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import Settings
-from leadhand.app.toolsets import check_tools
 from leadhand.core.errors import UsageError
 from leadhand.core.run import ENDED, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState

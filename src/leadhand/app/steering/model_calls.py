@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import Field
 
-from leadhand.app.document import Document
-from leadhand.app.document.shapes import RunUsage
-from leadhand.app.runtime import Runtime
+from leadhand.app.export.document import Document
+from leadhand.app.export.shapes import RunUsage
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.conversation import AssistantMessage, Message, ToolCall, ToolMessage
 from leadhand.core.errors import Failure, UnreadableRun, UsageError
 from leadhand.core.events import Entry, ModelCallBegan, ModelCallReturned

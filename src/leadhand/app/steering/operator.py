@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Unpack
 
 from leadhand.app.arguments import flag, json_arguments, json_value, text
-from leadhand.app.clock import new_run_id
-from leadhand.app.model_selection import prices_needed
 from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed, what_to_raise
-from leadhand.app.runtime import Runtime
+from leadhand.app.project.toolsets import check_tools, needed_tools
+from leadhand.app.runtime.clock import new_run_id
+from leadhand.app.runtime.model_selection import prices_needed
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import reserves
-from leadhand.app.toolsets import check_tools, needed_tools
 from leadhand.core import events as ev
 from leadhand.core.approval import args_hash
 from leadhand.core.artifact import BLOB_KEY

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from leadhand.app.arguments import json_value, run_name, run_tags, text
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.approval import Question
 from leadhand.core.errors import StoreError, UsageError
 from leadhand.core.events import QuestionAnswered, RunChanged, SignalSent

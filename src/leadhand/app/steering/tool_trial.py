@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from leadhand.app.clock import SystemClock
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.clock import SystemClock
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.tool import CallState, ToolReturn, ToolSpec
 from leadhand.core.value import Json
 from leadhand.engine.calls.tool_calls import ToolCalls

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from leadhand.app.formatting import count
-from leadhand.app.hosts.listings import definition_of
-from leadhand.app.hosts.membership import refusal
-from leadhand.app.runtime import Runtime
+from leadhand.app.export.formatting import count
+from leadhand.app.runtime.listings import definition_of
+from leadhand.app.runtime.membership import refusal
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.steering import approvals
 from leadhand.cli.options import DriverFlags, Flag, Json, StoreFlags, json_value, open_reader

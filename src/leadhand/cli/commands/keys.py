@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from leadhand.app.formatting import age
+from leadhand.app.export.formatting import age
 from leadhand.app.steering.access import ApiKey, KeyCeilings, Scope
 from leadhand.app.steering.keys import USUAL_SCOPES, all_keys, make_key, named_key, revoke
 from leadhand.cli.options import Flag, Json, KeyLimitFlags, StoreFlags, open_reader

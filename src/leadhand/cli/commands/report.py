@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from leadhand.api import Leadhand
-from leadhand.app.flows import REPORT, RESEARCH
+from leadhand.app.project.flows import REPORT, RESEARCH
 from leadhand.cli.commands.run import Job, start_run
 from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Options, Output, flow_options, json_or_text
 from leadhand.core.errors import UsageError

@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar
 
 from leadhand.api import Leadhand
 from leadhand.app.arguments import check_request, parse_tags
-from leadhand.app.flows import DEFAULT, SOLO, led, lines_of_json
+from leadhand.app.project.flows import DEFAULT, SOLO, led, lines_of_json
 from leadhand.app.project.source_files import all_tools
+from leadhand.app.project.toolsets import check_tools, toolbox
 from leadhand.app.run_settings import NewRun, schema_file
 from leadhand.app.steering import follow_ups
-from leadhand.app.toolsets import check_tools, toolbox
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
     Documents,

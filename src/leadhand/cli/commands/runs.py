@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from leadhand.app.arguments import check_filters, parse_tags
-from leadhand.app.document.run_document import run_line
 from leadhand.app.export.export import Format, export
-from leadhand.app.formatting import (
+from leadhand.app.export.formatting import (
     age,
     clean,
     short_id,
 )
-from leadhand.app.hosts.listings import definition_of
+from leadhand.app.export.run_document import run_line
 from leadhand.app.project.config_files import unwritten
+from leadhand.app.runtime.listings import definition_of
 from leadhand.cli.dispatch import Exit, code_of
 from leadhand.cli.foreground import Transcript, new_view, print_result
 from leadhand.cli.options import Flag, Json, Output, RunId, StoreFlags, open_reader
@@ -163,7 +163,9 @@ async def runs_export(
         raise UsageError(f"--{given[0]} and --{given[1]} exclude each other", "Give one of them.")
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
-        text, damage = await export(runtime, listing.run_id, as_json, format=given[0] if given else "jsonl")
+        text, damage = await export(
+            runtime.store, runtime.flows, listing.run_id, as_json, format=given[0] if given else "jsonl"
+        )
     if output is None or output == "-":
         text = clean(text) if out_is_terminal() else text
         write(text if not html or out_is_utf8() else text.encode("ascii", "xmlcharrefreplace").decode())

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from leadhand.api import Leadhand
-from leadhand.app.formatting import one_line
-from leadhand.app.hosts.listings import all_runs
+from leadhand.app.export.formatting import one_line
 from leadhand.app.new_limits import NewLimits
 from leadhand.app.project.source_files import all_tools
-from leadhand.app.runtime import Runtime
+from leadhand.app.project.toolsets import check_tools, needed_tools, toolbox
+from leadhand.app.runtime.listings import all_runs
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.steering import operator
-from leadhand.app.toolsets import check_tools, needed_tools, toolbox
 from leadhand.cli.dispatch import Exit
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from leadhand.app.document import event_line
-from leadhand.app.formatting import GLYPHS, LONGEST_LINE, age, clean, count, folded, label, one_line, shortened
-from leadhand.app.hosts.membership import host_wait
-from leadhand.app.runtime import Runtime
+from leadhand.app.export.document import event_line
+from leadhand.app.export.formatting import GLYPHS, LONGEST_LINE, age, clean, count, folded, label, one_line, shortened
+from leadhand.app.runtime.membership import host_wait
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.steering.model_calls import model_call
 from leadhand.cli.options import Flag, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run

@@ -7,7 +7,7 @@ import sys
 from typing import Annotated
 
 from leadhand import __version__
-from leadhand.app.hosts.listings import retention
+from leadhand.app.runtime.listings import retention
 from leadhand.app.steering.keys import all_keys
 from leadhand.cli.options import (
     Documents,

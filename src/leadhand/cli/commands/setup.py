@@ -11,9 +11,9 @@ from typing import Annotated
 from click.shell_completion import get_completion_class
 
 from leadhand import __version__
-from leadhand.app.checks import Finding, examine
-from leadhand.app.formatting import one_line, sentence
+from leadhand.app.export.formatting import one_line, sentence
 from leadhand.app.project.scaffold import write_project
+from leadhand.app.runtime.checks import Finding, examine
 from leadhand.app.settings import settings
 from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import Flag, StoreFlags

@@ -6,11 +6,11 @@ import json as jsonlib
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-from leadhand.app.flows import FlowRegistry
-from leadhand.app.formatting import clean, count, duration, one_line
+from leadhand.app.export.formatting import clean, count, duration, one_line
+from leadhand.app.project.flows import FlowRegistry
 from leadhand.app.project.source_files import all_tools
+from leadhand.app.project.toolsets import tools_on_request
 from leadhand.app.steering.tool_trial import try_tool
-from leadhand.app.toolsets import tools_on_request
 from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import (
     Documents,

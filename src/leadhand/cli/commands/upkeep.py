@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 from leadhand.app.arguments import parse_tags
-from leadhand.app.formatting import age, count
-from leadhand.app.hosts.listings import duration, retention
+from leadhand.app.export.formatting import age, count
+from leadhand.app.runtime.listings import duration, retention
 from leadhand.app.settings import tilde, user
 from leadhand.app.steering.questions import delete_runs, label_run
 from leadhand.cli.options import Flag, ProjectFlags, RunId, StoreFlags, open_reader

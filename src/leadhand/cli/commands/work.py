@@ -6,8 +6,8 @@ import asyncio
 import signal
 from typing import Annotated
 
-from leadhand.app.formatting import count, duration
-from leadhand.app.hosts.membership import queue_of, waiting_runs
+from leadhand.app.export.formatting import count, duration
+from leadhand.app.runtime.membership import queue_of, waiting_runs
 from leadhand.cli.options import (
     Documents,
     DriverFlags,
@@ -61,8 +61,8 @@ async def work(
             "Name a PostgreSQL database with --database postgresql://USER@HOST/NAME or LEADHAND_DATABASE_URL.",
         )
     async with lead:
-        from leadhand.app.driving.cluster import ClusterHost
-        from leadhand.app.driving.driver import Driver, Resumer
+        from leadhand.app.runtime.cluster_host import ClusterHost
+        from leadhand.app.runtime.driver import Driver, Resumer
 
         runtime = await lead.runtime()
         driver = Driver(runtime)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from leadhand.app.formatting import clean
+from leadhand.app.export.formatting import clean
+from leadhand.app.project.generated_workers import (
+    WorkerDocument,
+    checked,
+    declared_documents,
+    generated_workers,
+    promotion_of,
+)
 from leadhand.app.project.manifest import Project
 from leadhand.app.project.source_files import all_tools
+from leadhand.app.project.toolsets import toolbox
 from leadhand.app.project.worker_files import worker_schema
-from leadhand.app.toolsets import toolbox
-from leadhand.app.workers.generated import WorkerDocument, checked, declared_documents, generated_workers, promotion_of
 from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import Flag, Json, ProjectFlags
 from leadhand.cli.terminal.messages import write_table

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from leadhand.app.formatting import age, duration, shortened
+from leadhand.app.export.formatting import age, duration, shortened
 from leadhand.app.steering.approvals import OpenApproval
 from leadhand.core.approval import Approval
 from leadhand.core.ids import step_of

@@ -20,8 +20,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leadhand.app.document.view_shapes import StepPart
-from leadhand.app.formatting import GLYPHS, clean, duration, folded, money, one_line, spent
+from leadhand.app.export.formatting import GLYPHS, clean, duration, folded, money, one_line, spent
+from leadhand.app.export.view_shapes import StepPart
 from leadhand.cli.terminal.progress import Line, View, attempt_words, took
 from leadhand.cli.terminal.streams import Terminal
 from leadhand.core.events import AttemptScheduled, Entry

@@ -7,7 +7,7 @@ import os
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown
 
-from leadhand.app.formatting import clean
+from leadhand.app.export.formatting import clean
 
 MAX_WIDTH = 100
 """Columns that text is wrapped at, at most: longer lines are hard to read."""

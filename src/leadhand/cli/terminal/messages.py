@@ -6,19 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from leadhand.app.document.outcome import (
-    MOST_CAUSES,
-    beside,
-    calls_made,
-    cause_lines,
-    causes_of,
-    done_calls,
-    evidence_part,
-    outcome_part,
-    waits_for,
-)
-from leadhand.app.flows import DEFAULT
-from leadhand.app.formatting import (
+from leadhand.app.export.formatting import (
     clean,
     count,
     duration,
@@ -30,11 +18,23 @@ from leadhand.app.formatting import (
     shortened,
     spent,
 )
-from leadhand.app.model_selection import CUSTOM
+from leadhand.app.export.outcome import (
+    MOST_CAUSES,
+    beside,
+    calls_made,
+    cause_lines,
+    causes_of,
+    done_calls,
+    evidence_part,
+    outcome_part,
+    waits_for,
+)
 from leadhand.app.new_limits import flags_of, proposed_limits
-from leadhand.app.runtime import Runtime
+from leadhand.app.project.flows import DEFAULT
+from leadhand.app.project.toolsets import installed_modules
+from leadhand.app.runtime.model_selection import CUSTOM
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import tilde
-from leadhand.app.toolsets import installed_modules
 from leadhand.cli.options import StoreFlags
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
 from leadhand.core.approval import ApprovalStatus, Question, approval_id

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import NamedTuple, cast
 
-from leadhand.app.document.view_shapes import AttemptPart, StepPart, ViewDocument
-from leadhand.app.formatting import count, duration
+from leadhand.app.export.formatting import count, duration
+from leadhand.app.export.view_shapes import AttemptPart, StepPart, ViewDocument
 from leadhand.cli.terminal.streams import say
 from leadhand.core.events import Entry, NoteEmitted
 from leadhand.core.ids import split_attempt

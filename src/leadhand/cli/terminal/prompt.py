@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from leadhand.app.formatting import clean, one_line
-from leadhand.app.runtime import Runtime
+from leadhand.app.export.formatting import clean, one_line
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.steering import approvals, questions
 from leadhand.app.steering.approvals import OpenApproval

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Generator
 from typing import Any, TextIO, cast
 
-from leadhand.app.formatting import LONGEST_LINE, clean, folded, one_line, sentence, shortened
+from leadhand.app.export.formatting import LONGEST_LINE, clean, folded, one_line, sentence, shortened
 from leadhand.core.errors import LeadhandError
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from pydantic_core import to_json
 
-from leadhand.app.document import event_line
+from leadhand.app.export.document import event_line
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.events import Entry, RunFinished, RunStatusSet
 from leadhand.core.run import ENDED

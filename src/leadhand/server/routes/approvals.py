@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
-from leadhand.app.document.shapes import ApprovalCard
+from leadhand.app.export.shapes import ApprovalCard
 from leadhand.app.steering import approvals
 from leadhand.app.steering.access import Scope
 from leadhand.app.steering.approvals import OpenApproval

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from fastapi.sse import EventSourceResponse
 
-from leadhand.app.document import event_line
-from leadhand.app.document.view_shapes import ViewDocument
+from leadhand.app.export.document import event_line
+from leadhand.app.export.view_shapes import ViewDocument
 from leadhand.core.artifact import Blob, blob_of
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallBegan, ModelCallReturned, ToolCallReturned
 from leadhand.core.words import words

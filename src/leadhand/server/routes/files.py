@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
 
-from leadhand.app.document.run_document import artifact_lines
-from leadhand.app.document.shapes import ArtifactLine
 from leadhand.app.export.export import Format, export
+from leadhand.app.export.run_document import artifact_lines
+from leadhand.app.export.shapes import ArtifactLine
 from leadhand.server.contract import Route
 from leadhand.server.live.feeds import as_json
 from leadhand.server.problems import no_such, responses
@@ -45,7 +45,7 @@ async def export_run(
     ] = "jsonl",
 ) -> Response:
     """Download a run as a file, as ``leadhand runs export`` writes it."""
-    text, _damage = await export(service.runtime, run_id, as_json, format=format)
+    text, _damage = await export(service.runtime.store, service.runtime.flows, run_id, as_json, format=format)
     disposition = f'attachment; filename="{run_id}.{format}"'
     return Response(text, media_type=TYPES[format], headers={"content-disposition": disposition})
 

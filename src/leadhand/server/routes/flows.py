@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import PydanticUserError
 
-from leadhand.app.flows import REPORT
+from leadhand.app.project.flows import REPORT
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.server.contract import Route
 from leadhand.server.problems import responses

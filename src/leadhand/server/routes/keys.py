@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
-from leadhand.app.document import Document
+from leadhand.app.export.document import Document
 from leadhand.app.steering.access import KeyCeilings, KeyDocument, Scope, allows
 from leadhand.app.steering.keys import LONGEST_NAME, USUAL_SCOPES, all_keys, make_key, named_key, revoke
 from leadhand.core.errors import UsageError

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from leadhand import __version__
 from leadhand.app.arguments import parse_tags
-from leadhand.app.document.run_document import run_line
+from leadhand.app.export.run_document import followed_by, run_line
 from leadhand.app.steering import questions as labels
 from leadhand.app.steering.access import Scope
 from leadhand.core.errors import NoSuchRun, RunOwned
@@ -183,7 +183,7 @@ async def get_run(
     await _wait(service, access, principal, run_id, wait)
     listing = await service.runtime.store.run(run_id)
     owner = None if listing.status in ENDED else listing.owner
-    tag = _tag(run_id, listing.head_seq, owner, await service.runtime.followed_by(listing), sorted(include))
+    tag = _tag(run_id, listing.head_seq, owner, await followed_by(service.runtime.store, listing), sorted(include))
     settled = service.runtime.cluster is None or listing.status in ENDED  # what a run waits for is not in its log
     if settled and tag in [each.strip() for each in if_none_match.split(",")]:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"etag": tag})

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from fastapi import APIRouter, Request, Response
 
 from leadhand import __version__
-from leadhand.app.checks import check_service, check_writable, failed
-from leadhand.app.hosts.membership import queue_of, waiting_runs
+from leadhand.app.runtime.checks import check_service, check_writable, failed
+from leadhand.app.runtime.membership import queue_of, waiting_runs
 from leadhand.core.errors import StoreError
 from leadhand.server.contract import Route
 from leadhand.server.metrics import Metrics

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 from yarl import URL
 
-from leadhand.app.document import Document
+from leadhand.app.export.document import Document
 from leadhand.app.steering.access import Scope, allows
 from leadhand.core.errors import ToolError
 from leadhand.ports.webhooks import WEBHOOK, WEBHOOK_EVENTS, DeliveryDocument, Webhook, WebhookDocument, WebhookEvent

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
-from leadhand.app.workers.generated import Promotion
+from leadhand.app.project.generated_workers import Promotion
 from leadhand.server.contract import Route
 from leadhand.server.problems import responses
 from leadhand.server.routes.dependencies import Admin, Reader, TheService

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import logging
 
-from leadhand.app.driving.driver import Driver
-from leadhand.app.hosts.membership import note_refusal
 from leadhand.app.run_settings import fits_of
+from leadhand.app.runtime.driver import Driver
+from leadhand.app.runtime.membership import note_refusal
 from leadhand.core.errors import LeadhandError, RunOwned, UsageError
 from leadhand.dispatch.cluster.dispatcher import ClusterDispatcher
 from leadhand.dispatch.cluster.hosted_runs import HostedRun, HostedRuns

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.ids import step_of
 from leadhand.core.state import RunState
 

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from leadhand.app.formatting import count, label, one_line, shortened
+from leadhand.app.export.document import Document
+from leadhand.app.export.formatting import count, label, one_line, shortened
 from leadhand.core.approval import ApprovalStatus, approval_id
 from leadhand.core.decide.requests import fixable, ran_out, repeated
 from leadhand.core.errors import DENIED, Failure, FailureClass
@@ -18,8 +19,6 @@ from leadhand.core.text import listed
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, unset
 from leadhand.core.work_result import ClaimVerdict, Doubt, Judgement
-
-from . import Document
 
 RETRIED = frozenset({FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.LOST, FailureClass.BLOCKED})
 """Classes of failures after which a retry is the next step by itself; other causes have to be removed first."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from leadhand.app.formatting import one_line
+from leadhand.app.export.formatting import one_line
 from leadhand.core.errors import UsageError
 from leadhand.core.events import RunStarted
 from leadhand.core.run import ENDED, RunDefinition

@@ -12,6 +12,6 @@ def workshop_of(project: Project | None) -> Workshop | None:
     """Return what keeps the workers that runs of a project make; None without a directory for them."""
     if project is None or project.generated_workers is None:
         return None
-    from leadhand.app.workers.generated import ProjectWorkshop  # most processes have no project
+    from leadhand.app.project.generated_workers import ProjectWorkshop  # most processes have no project
 
     return ProjectWorkshop(project, project.generated_workers)

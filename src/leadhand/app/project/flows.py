@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from pydantic import BaseModel
 
 from leadhand.app.arguments import json_value
-from leadhand.app.toolsets import entry_points, loaded
+from leadhand.app.project.toolsets import entry_points, loaded
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel
 
-from leadhand.app.document import WorkState
-from leadhand.app.flows import FlowRegistry
-from leadhand.app.hosts.membership import host_wait
+from leadhand.app.export import shapes
+from leadhand.app.export.document import WorkState
+from leadhand.app.export.outcome import calls_made, done_calls, end_of, evidence_part, outcome_part
 from leadhand.app.new_limits import proposed_limits
 from leadhand.app.telemetry.traces import span_above
 from leadhand.core.approval import approval_id
@@ -23,25 +23,16 @@ from leadhand.ports import ContextStore
 from leadhand.ports.hosts import NO_WAIT, HostWait
 from leadhand.ports.runs import RunListing
 
-from . import shapes
-from .outcome import calls_made, done_calls, end_of, evidence_part, outcome_part
-
 AS_DEFINED = shapes.RunDocument.model_fields.keys() & RunDefinition.model_fields.keys()
 """The fields of the document that are fields of a run's definition. Four of them have a shape of their own."""
 OF_THE_END = ("value", "sample", "sources", "gaps", "failure")
 """The fields of the document that the end of a run has."""
 
 
-async def document_of(
-    store: ContextStore,
-    state: RunState,
-    flows: FlowRegistry,
-    followed_by: Callable[[RunListing], Awaitable[list[str]]],
-) -> shapes.RunDocument:
-    """Return the document of a run. Raises NoSuchRun."""
-    listing = await store.run(state.run_id)
-    later, wait = await followed_by(listing), await host_wait(store, state, listing)
-    return run_document(state, owner=listing.owner, task=flows.task(state), followed_by=later, wait=wait)
+async def followed_by(store: ContextStore, listing: RunListing) -> list[str]:
+    """Return the newest runs that follow up a run and belong to the same key."""
+    later = await store.runs(follows=listing.run_id, key_id=listing.key_id)
+    return [each.run_id for each in later if each.follows == listing.run_id]  # a store may not know this filter
 
 
 def run_document(
@@ -49,13 +40,13 @@ def run_document(
     *,
     owner: str | None,
     task: BaseModel | None = None,
-    followed_by: Iterable[str] = (),
+    later: Iterable[str] = (),
     wait: HostWait = NO_WAIT,
 ) -> shapes.RunDocument:
     """Return the document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
     ``owner`` is the host that is driving the run, None if no host does. ``task`` is the flow's own part.
-    ``followed_by`` are the runs that follow it up, ``wait`` says whether it waits for a host.
+    ``later`` are the runs that follow it up, ``wait`` says whether it waits for a host.
     """
     definition, follows = state.definition, state.definition.follows
     end = end_of(state)
@@ -112,7 +103,7 @@ def run_document(
         "model": definition.models.default,
         "models": definition.models.by_use,
         "follows": None if follows is None else {"run_id": follows.run_id, "request": follows.request},
-        "followed_by": tuple(followed_by),
+        "followed_by": tuple(later),
         "created_at": state.created_at,
         "finished_at": state.finished_at,
         "last_seq": state.seq,

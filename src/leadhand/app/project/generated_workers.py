@@ -16,22 +16,21 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from leadhand.app.document import Document
 from leadhand.app.project.config_files import read_text, unwritten
+from leadhand.app.project.declared_workers import check_worker_tools, declared_workers
 from leadhand.app.project.manifest import Project, load_project, named_files, relative_path
 from leadhand.app.project.worker_files import FENCE, SUFFIX, load_worker_file, parse_worker, worker_text
-from leadhand.app.workers.declared import check_worker_tools, declared_workers
 from leadhand.core.artifact import confined
 from leadhand.core.errors import ConfigurationError, FailureClass, LeadhandError, ToolError, UsageError
 from leadhand.core.text import did_you_mean
-from leadhand.core.value import Json
+from leadhand.core.value import Json, Value
 from leadhand.core.worker import TOOLSET, Worker
 from leadhand.tools.toolbox import Toolbox
 
 _MADE_BY = re.compile(r"---\n# Made by (.+) in \S+, step \S+\n")
 
 
-class WorkerDocument(Document):
+class WorkerDocument(Value):
     """A worker of a project: declared in its ``worker_files``, or generated during a run."""
 
     name: str

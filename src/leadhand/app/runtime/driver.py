@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from leadhand.app.hosts.listings import all_runs
-from leadhand.app.hosts.membership import note_refusal
-from leadhand.app.runtime import Runtime
+from leadhand.app.runtime.listings import all_runs
+from leadhand.app.runtime.membership import note_refusal
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.decide import due
 from leadhand.core.errors import Fenced, LeadhandError, RunOwned, StoreError, UnreadableRun

@@ -5,7 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from leadhand.app.document import WorkState
+from leadhand.app.export.document import Document, WorkState
+from leadhand.app.export.outcome import DoneCall, EvidencePart, OutcomePart
 from leadhand.core.approval import Approval
 from leadhand.core.errors import Failure
 from leadhand.core.limits import Limits
@@ -16,9 +17,6 @@ from leadhand.core.work_order import WorkOrder
 from leadhand.core.work_result import Claim
 from leadhand.flows.report.shapes import Task
 from leadhand.ports.runs import RunListing
-
-from . import Document
-from .outcome import DoneCall, EvidencePart, OutcomePart
 
 
 class EventRefs(Document):

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TypeGuard
 
-from leadhand.app.flows import FlowRegistry
-from leadhand.app.hosts.listings import all_runs, definition_of
+from leadhand.app.project.flows import FlowRegistry
+from leadhand.app.project.toolsets import needed_tools
+from leadhand.app.runtime.listings import all_runs, definition_of
 from leadhand.app.settings import Settings
-from leadhand.app.toolsets import needed_tools
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.state import RunState

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
+from leadhand.app.project.toolsets import entry_points
 from leadhand.app.settings import Settings
-from leadhand.app.toolsets import entry_points
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.limits import usd
 from leadhand.core.run import ModelChoice, RunDefinition

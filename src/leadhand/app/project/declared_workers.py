@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from leadhand.app.flows import MAP, SOLO
+from leadhand.app.project.flows import MAP, SOLO
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec

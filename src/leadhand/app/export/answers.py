@@ -12,8 +12,8 @@ from leadhand.core.run import CitedSource, Gap, RunStatus
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from leadhand.app.document.outcome import DoneCall, EvidencePart, OutcomePart
-    from leadhand.app.document.shapes import OpenQuestion, RunDocument, RunUsage, WorkState
+    from leadhand.app.export.outcome import DoneCall, EvidencePart, OutcomePart
+    from leadhand.app.export.shapes import OpenQuestion, RunDocument, RunUsage, WorkState
     from leadhand.core.errors import Failure
     from leadhand.core.work_result import Doubt
 
@@ -60,7 +60,7 @@ class Answer(Generic[ValueT]):
 
     @cached_property
     def _parts(self) -> RunDocument:
-        from leadhand.app.document.shapes import RunDocument
+        from leadhand.app.export.shapes import RunDocument
 
         return RunDocument.model_validate(self.document)
 
@@ -70,7 +70,7 @@ class Answer(Generic[ValueT]):
         return getattr(self._parts, name)
 
     def __str__(self) -> str:
-        from leadhand.app.document.outcome import cause_lines, causes_of, lines_beside
+        from leadhand.app.export.outcome import cause_lines, causes_of, lines_beside
 
         asked = [f"Question: {self.question.text}"] if self.question is not None else []
         how = [f"{self.outcome.headline}."] if self.status is not RunStatus.SUCCEEDED else []

@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from leadhand.app.clock import IdempotentId, SleepWatch, SystemClock, new_run_id, rare_collections
-from leadhand.app.definitions import definition_of_new, missing
-from leadhand.app.document import write_work_order
-from leadhand.app.flows import DEFAULT, FlowRegistry
-from leadhand.app.hosts.membership import Membership, membership
-from leadhand.app.live_texts import LiveTexts
-from leadhand.app.model_selection import Choice, NamedModels, choose_models
+from leadhand.app.export.document import write_work_order
+from leadhand.app.project.flows import DEFAULT, FlowRegistry
+from leadhand.app.project.toolsets import check_hooks, check_tools, needed_tools
+from leadhand.app.project.workshops import workshop_of
 from leadhand.app.requests import Requests
 from leadhand.app.run_settings import NewRun, Output, fits_of
+from leadhand.app.runtime.clock import IdempotentId, SleepWatch, SystemClock, new_run_id, rare_collections
+from leadhand.app.runtime.definitions import definition_of_new, missing
+from leadhand.app.runtime.live_texts import LiveTexts
+from leadhand.app.runtime.membership import Membership, host_wait, membership
+from leadhand.app.runtime.model_selection import Choice, NamedModels, choose_models
+from leadhand.app.runtime.webs import Webs
 from leadhand.app.settings import Settings, make_home
 from leadhand.app.telemetry.run_lines import note_begin, note_end
 from leadhand.app.telemetry.tracing import telemetry
-from leadhand.app.toolsets import check_hooks, check_tools, needed_tools
-from leadhand.app.webs import Webs
-from leadhand.app.workers import workshop_of
 from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.core.evolve import foreseen, start
@@ -42,14 +42,13 @@ from leadhand.ports import ContextStore, Dispatcher, Models
 from leadhand.ports.heads import head_of
 from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
-from leadhand.ports.runs import RunListing
 from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.stores.sql_store import SqlContextStore
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
-    from leadhand.app.document.shapes import RunDocument
+    from leadhand.app.export.shapes import RunDocument
 
 UNLIMITED_PATIENCE_S = 86_400.0
 """Seconds that a process whose runs have no deadline waits for its database."""
@@ -193,14 +192,11 @@ class Runtime:
 
     async def document(self, run_id: str, known: RunState | None = None) -> RunDocument:
         """The run document as of now, from a state that is ``known``. Raises NoSuchRun."""
-        from leadhand.app.document.run_document import document_of  # most processes show no document
+        from leadhand.app.export.run_document import followed_by, run_document  # most processes show no document
 
-        return await document_of(self.store, await self.load(run_id, known), self.flows, self.followed_by)
-
-    async def followed_by(self, listing: RunListing) -> list[str]:
-        """Return the newest runs that follow up a run and belong to the same key."""
-        later = await self.store.runs(follows=listing.run_id, key_id=listing.key_id)
-        return [each.run_id for each in later if each.follows == listing.run_id]  # a store may not know this filter
+        state, listing = await self.load(run_id, known), await self.store.run(run_id)
+        later, wait = await followed_by(self.store, listing), await host_wait(self.store, state, listing)
+        return run_document(state, owner=listing.owner, task=self.flows.task(state), later=later, wait=wait)
 
     async def take_over(
         self, run_id: str, *requests: AnyEvent, ended: bool = False, known: RunState | None = None

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from leadhand.app.formatting import count
-from leadhand.app.hosts.listings import PAGE
-from leadhand.app.model_selection import choose_models
+from leadhand.app.export.formatting import count
+from leadhand.app.runtime.listings import PAGE
+from leadhand.app.runtime.model_selection import choose_models
 from leadhand.app.settings import Settings, make_home, tilde
 from leadhand.core.errors import ConfigurationError, LeadhandError, StoreError
 from leadhand.core.run import RunStatus

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Protocol
 
 from leadhand.app.arguments import check_rules
-from leadhand.app.flows import FlowRegistry, file_of
-from leadhand.app.model_selection import Choice, NamedModels, unpriced_models
+from leadhand.app.project.declared_workers import project_tools, run_workers, worker_tools
+from leadhand.app.project.flows import FlowRegistry, file_of
 from leadhand.app.run_settings import NewRun, answer_worker, check_plan, instructed, narrowed
+from leadhand.app.runtime.model_selection import Choice, NamedModels, unpriced_models
 from leadhand.app.settings import Settings, reserves
-from leadhand.app.workers.declared import project_tools, run_workers, worker_tools
 from leadhand.core.artifact import FileVersion, newest_files
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.run import Follows, ModelChoice, RunDefinition
@@ -60,7 +60,7 @@ async def definition_of_new(
 ) -> RunDefinition:
     """Return the definition of a run with the settings that are ``wanted``. Raises UsageError, ConfigurationError.
 
-    The other arguments are those of :meth:`~leadhand.app.runtime.Runtime.start`.
+    The other arguments are those of :meth:`~leadhand.app.runtime.runtime.Runtime.start`.
     """
     flows, toolbox, models = parts.flows, parts.toolbox, parts.models
     checked = flows.options(flow, options)

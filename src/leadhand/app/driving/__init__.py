@@ -1,1 +1,0 @@
-"""Processes that drive the runs of others."""

@@ -1,1 +1,0 @@
-"""Lists of runs, and the processes that share a database."""
