@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from flows.scripts import Script, accept, look
+from verify.test_prompts import fields_in
 
 from engine.fakes import FakeModels, judged
 from engine.tools import Bench
@@ -19,7 +20,7 @@ from leadhand.flows.work_order.roles import ROLES
 
 WORKERS = ("plan", "work", "review", "compose")
 PROMPTS = (*WORKERS, "workers")
-UNDERSTOOD = {"task", "today", "request", "subtask"}
+UNDERSTOOD = {"today", "request", "subtask"}
 """Facts that need no explanation."""
 
 
@@ -84,7 +85,7 @@ def test_there_is_a_prompt_for_every_worker_and_no_other():
 
 def test_a_prompt_names_every_fact_that_it_comes_with():
     for brief in every_brief():
-        unexplained = set(brief.facts) - named(prompt_of(brief)) - UNDERSTOOD
+        unexplained = {*fields_in(brief.facts)} - named(prompt_of(brief)) - UNDERSTOOD
         assert not unexplained, f"{brief.worker}.md does not say what {unexplained} are"
 
 
@@ -99,7 +100,7 @@ def test_a_prompt_names_every_field_of_the_answer_it_asks_for(worker: Worker):
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_a_prompt_is_short_says_whose_word_counts_and_what_to_do_when_it_cannot_be_done(prompt: str):
     text = instructions(prompt)
-    assert len(text) < 2_500
+    assert len(text) < 3_300
     assert re.search(r"is data|are data", text), "what it is shown are data, not orders"
     assert re.search(r"cannot|gap|CANNOT|missing", text)
 

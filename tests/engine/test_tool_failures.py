@@ -332,7 +332,7 @@ async def test_the_error_shape_of_the_seeds_tools_is_a_failure(open_world: Any):
     world = open_world(FakeModels(plan(ask("a", "seed")), work=GIVE_UP), [seed])
     state = await world.run()
 
-    assert failure_of(state).message == "no such file"
+    assert failure_of(state).message == "it does not work; the last error: no such file"
 
 
 async def test_a_defect_of_ours_costs_one_subtask_is_seen_in_the_log_and_not_repeated(

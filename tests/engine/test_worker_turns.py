@@ -225,6 +225,9 @@ async def test_an_error_of_a_tool_is_told_to_the_model_which_has_no_other_tool_t
     assert refusal_["isError"]
     assert "look" in refusal_["message"]
     assert bench.counts["look"] == 0
+    last = models.requests("work")[-1]
+    assert "or write CANNOT: and the reason" in last.messages[-1].text
+    assert "give_up" not in [each.name for each in last.tools], "a worker is asked for what it can do"
     assert state.status == "failed", "the tool that was ordered never answered"
 
 
@@ -300,13 +303,15 @@ async def test_a_worker_gives_up_with_a_reason_and_nothing_else_of_that_reply_is
     assert "it is too dark" in state.finished.gaps[0].reason
 
 
-async def test_a_worker_that_gives_up_after_a_failed_call_fails_for_that_calls_reason(open_world: Any):
+async def test_a_worker_that_gives_up_after_a_failed_call_fails_for_its_reason_and_that_of_the_call(
+    open_world: Any,
+):
     bench = Bench()
     models = FakeModels(plan(ask("a", "broken")), work=calls(("give_up", {"reason": "it does not work"})))
     world = open_world(models, [bench.broken(refusal("there is no page 7"))])
     state = await world.run()
 
-    assert state.steps["wo-001.0"].failure.message == "there is no page 7"
+    assert state.steps["wo-001.0"].failure.message == "it does not work; the last error: there is no page 7"
 
 
 async def test_a_worker_that_never_comes_to_an_end_is_stopped_after_its_turns(open_world: Any):

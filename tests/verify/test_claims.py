@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.core.value import compact_json
+from leadhand.core.work_result import ClaimVerdict
 from leadhand.verify.claims import citations_in, claims_of, claims_of_answer, claims_of_value
+from leadhand.verify.judge import checked_reply
 
 from .scenes import SCENES
 from .texts import CITATIONS, documents, sentences
@@ -31,6 +33,7 @@ def check_covered(text: str) -> None:
         assert text[each.start : each.end] == each.text == each.text.strip()
         end = each.end
         left = left[: each.start] + " " * len(each.text) + left[each.end :]
+        left = left.replace(each.header, " " * len(each.header)) if each.header else left
     lost = [each for each in left if each.isalnum() or unicodedata.category(each) == "So"]
     assert not lost, "every letter, digit and symbol belongs to a claim"
 
@@ -78,7 +81,8 @@ def test_a_claim_ends_with_its_citation(parts: list[tuple[str, str]], rest: str)
         ("يقول [1]. ثم", ["يقول [1].", "ثم"]),
         ("[1] https://a.example/x [2]: https://b.example", ["[1] https://a.example/x [2]: https://b.example"]),
         ("Text.\n\n[1]: https://a.example\n[2]: <https://b.example>", None),
-        ("| a [1] | b |\n|---|---|\n| 1 | 2 [2] |", ["| a [1] | b |", "| 1 | 2 [2] |"]),
+        ("| a [1] | b |\n|---|---|\n| 1 | 2 [2] |", ["| 1 | 2 [2] |"]),
+        ("| a | b |\n|---|---|\n\nText.", ["| a | b |", "Text."]),
         ("- one\n- two\n\n  more\n1) x", ["one", "two", "more", "1) x"]),
         ("> quoted\n> twice", ["quoted\n> twice"]),
         ("Title\n---\n```py\nx[1] = 2\n```", ["Title", "x[1] = 2"]),
@@ -90,10 +94,15 @@ def test_claims_are_stretches_that_end_with_a_block_or_a_citation(text: str, cla
     assert [each.text for each in claims_of(text)] == expected
 
 
-def test_rows_have_their_header_and_all_their_citations() -> None:
-    header, first, second = claims_of("| a | b |\n|---|---|\n| 1 [1] | 2 [p2] |\n| 3 | 4 |")
-    assert (header.header, first.header, second.header) == ("", "| a | b |", "| a | b |")
-    assert (first.cites, second.cites) == (("1", "p2"), ())
+def test_a_row_with_its_header_is_one_claim_with_the_citations_of_both() -> None:
+    first, second = claims_of("| a [3] | b |\n|---|---|\n| 1 [1] | 2 [p2] |\n| 3 | 4 |")
+    assert (first.header, second.header) == ("| a [3] | b |",) * 2
+    assert (first.cites, second.cites) == (("3", "1", "p2"), ("3",))
+    (one,) = claims_of("| price in $ |\n|---|\n| 104.50 |")
+    reply = {"verdicts": {"1": "contradicted"}, "doubts": [{"claim": 1, "part": "price in $", "evidence": "a"}]}
+    reply["doubts"][0]["quote"] = "price in euros"
+    found = checked_reply(reply, [one], {"a": {"returned": "The price in euros: 104.50"}}, "")
+    assert found.verdicts[1] is ClaimVerdict.CONTRADICTED
 
 
 # --- citations and what looks like them ------------------------------------------------------------------------------

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from memory_store import MemoryStore
+from pydantic import BaseModel
 
-from leadhand import Answer, Leadhand, ToolReturn, tool
+from leadhand import Answer, Leadhand, ToolReturn, Worker, tool
 from leadhand.app.runtime.clock import SystemClock
-from leadhand.flows import judging
+from leadhand.flows import FlowContext, flow, judging
 from leadhand.ports.models import ModelRequest
-from leadhand.testing.scripted_model import ScriptedModel, brief_of, fails, gives, plans, reviews, says, subtask
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, fails, gives, plans, reviews, says, subtask
 
 from .judges import confirms
 from .small import Small
@@ -61,12 +62,14 @@ class Played:
         missing: Sequence[dict[str, Any]] = (),
     ) -> None:
         self.briefs: dict[str, list[dict[str, Any]]] = {}
+        self.requests: list[ModelRequest] = []
         self._subtasks, self._texts, self._judge, self._missing = subtasks, list(texts), judge, list(missing)
 
     def __call__(self, request: ModelRequest) -> Any:
         brief = brief_of(request)
         worker = "correct" if "problems" in brief else "missing" if "missing" in brief else request.worker
         self.briefs.setdefault(worker, []).append(brief)
+        self.requests.append(request)
         match worker:
             case "plan":
                 return plans(*self._subtasks)
@@ -78,16 +81,22 @@ class Played:
                 return gives({"missing": self._missing})
             case "review":
                 done = [each["subtask"] for each in brief["subtasks"] if each["status"] == "completed"]
-                return reviews(accept=done, answer=self._texts.pop(0))
+                return reviews(accept=done, **({"answer": self._texts.pop(0)} if "compose" in brief else {}))
+            case "compose":
+                return says(self._texts.pop(0))
+            case "solo":
+                made = any(each.role == "tool" for each in request.messages)
+                return says(self._texts.pop(0)) if made else calls("stock", item="B-207")
             case _:
                 return says("It is done.")
 
 
-async def run(model: Played, home: Path, **settings: Any) -> Answer:
+async def run(played: Played, home: Path, **settings: Any) -> Answer:
+    start = {name: settings.pop(name) for name in ("flow",) if name in settings}
     store, given = MemoryStore(SystemClock()), {"approve": "auto", "check": "judge", **settings}
-    models = ScriptedModel(model)
+    models = ScriptedModel(played)
     async with Leadhand(models=models, tools=[stock, order_item], store=store, home=home, **given) as lead:
-        return await lead.run(REQUEST)
+        return await lead.run(REQUEST, **start)
 
 
 async def test_a_lie_in_other_words_is_contradicted_too(tmp_path: Path) -> None:
@@ -109,10 +118,84 @@ async def test_the_writer_and_people_see_every_reason(tmp_path: Path) -> None:
     assert answer.status.value == "partial"
 
 
-async def test_a_correction_without_a_claim_leaves_the_answer(tmp_path: Path) -> None:
-    texts = (f"B-207: 7 pieces.\n\n{LIES[0]}", "…")
+@pytest.mark.parametrize("reply", ["…", "I am sorry, I have corrected it.", "B-207: 7 pieces."])
+async def test_a_correction_that_leaves_out_what_nobody_contradicts_is_not_used(reply: str, tmp_path: Path) -> None:
+    texts = (f"B-207: 7 pieces.\n\nA-113: 24 pieces.\n\n{LIES[0]}", reply)
     answer = await run(Played(LOOK, texts=texts, judge=marks(LIES[0])), tmp_path)
     assert (answer.status.value, answer.text) == ("partial", texts[0])
+
+
+@pytest.mark.parametrize("lack", ["it", "another"])
+async def test_what_a_corrected_answer_lacks_is_what_the_last_judgement_of_it_says(lack: str, tmp_path: Path) -> None:
+    texts = (f"B-207: 9 pieces, and {LIES[0]}", "It is corrected.")
+
+    def judge(request: ModelRequest) -> Any:
+        first = "9 pieces" in str(brief_of(request)["claims"])
+        said = marks("9 pieces", action=False, quote="7")(request)
+        return said if first == (lack == "another") else {**said, "missing": [{"part": "stock", "request": "stock"}]}
+
+    named = [{"n": 1, "name": "the stock of B-207", "reason": "The answer has no number."}]
+    model = Played(LOOK, texts=texts, judge=judge, missing=named)
+    answer = await run(model, tmp_path, max_steps=1)
+    assert answer.text == texts[1]
+    lacks = [("the stock of B-207", named[0]["reason"])] if lack == "another" else []
+    assert [(each.name, each.reason) for each in answer.gaps] == lacks
+    assert answer.status.value == ("partial" if lacks else "succeeded")
+
+
+@pytest.mark.parametrize("flow", ["work-order", "solo"])
+async def test_an_honest_gap_is_a_gap_in_every_flow_and_nothing_is_ordered_for_it(flow: str, tmp_path: Path) -> None:
+    text = "B-207: 7 pieces. When more come could not be found out."
+
+    def judge(request: ModelRequest) -> Any:
+        lacks = {"part": "when more come", "request": "order twelve", "admitted": True}
+        return {**confirms(request), "missing": [lacks]}
+
+    named = [{"n": 1, "name": "when more come", "reason": "No tool says it."}]
+    model = Played(LOOK, texts=[text, text], judge=judge, missing=named)
+    answer = await run(model, tmp_path, flow=flow)
+    assert (answer.status.value, answer.text) == ("partial", text)
+    assert [(each.name, each.reason) for each in answer.gaps] == [("when more come", "No tool says it.")]
+    assert [each["admitted"] for each in model.briefs["missing"][0]["missing"]] == [True]
+    assert len(answer.document["work_orders"]) == (flow == "work-order")
+
+
+async def test_with_a_review_model_the_lead_writes_the_answer_and_the_review_model_judges_it(tmp_path: Path) -> None:
+    model = Played(LOOK, texts=["B-207: 7 pieces."], judge=confirms)
+    await run(model, tmp_path, model="lead", review_model="reviewer")
+    by = {each.worker: each.model for each in model.requests}
+    assert (by["compose"], by["review"], by["judge"]) == ("lead", "reviewer", "reviewer")
+    assert not model.briefs["review"][0].get("compose")
+
+
+async def test_a_typed_answer_is_no_evidence_for_itself_and_the_judge_sees_the_instructions(tmp_path: Path) -> None:
+    class Stock(BaseModel):
+        item: str
+        pieces: int
+
+    clerk = Worker("clerk", "Ten pieces are kept back: subtract them.", tools=["stock"], output=Stock)
+
+    @flow
+    async def counted(run: FlowContext):
+        return await run.ask(clerk, item="B-207", final=True)
+
+    briefs: list[dict[str, Any]] = []
+
+    def model(request: ModelRequest) -> Any:
+        if request.worker == "judge":
+            briefs.append(brief_of(request))
+            return confirms(request)
+        made = any(each.role == "tool" for each in request.messages)
+        return says('{"item": "B-207",\n "pieces": 7}') if made else calls("stock", item="B-207")
+
+    settings: dict[str, Any] = {"models": ScriptedModel(model), "tools": [stock], "flows": [counted], "check": "judge"}
+    async with Leadhand(home=tmp_path, **settings) as lead:
+        answer = await lead.run(REQUEST, flow="counted")
+    assert (answer.status.value, answer.value) == ("succeeded", {"item": "B-207", "pieces": 7})
+    (brief,) = briefs
+    (facts,) = brief["evidence"].values()
+    assert "written" not in facts
+    assert brief["context"]["instructions"] == {"clerk": clerk.instructions}
 
 
 @pytest.mark.parametrize("missing", [True, False])

@@ -105,6 +105,8 @@ PROOF = {"claim": 1, "part": "costs €104.50", "why": "no", "evidence": "wo-001
         ({"quote": "104.5"}, V.CONTRADICTED),
         ({"part": "**costs** €104.50"}, V.CONTRADICTED),
         ({"action": None}, V.CONTRADICTED),
+        ({"part": "costs €104.5", "quote": "104.5"}, V.UNCONFIRMED),
+        ({"part": "The X200", "quote": "best seller"}, V.CONTRADICTED),
         ({"quote": "104"}, V.UNCONFIRMED),
         ({"quote": "4.5"}, V.UNCONFIRMED),
         ({"quote": "e"}, V.UNCONFIRMED),
@@ -169,6 +171,15 @@ def test_requests_cover_all_claims_and_all_evidence_within_the_room(
         for key, texts in seen[n].items():
             for part in "\n".join(texts_in(facts[key])).split("\n"):
                 assert any(part in text or json.dumps(part)[1:-1] in text for text in texts), "no datum is cut in two"
+
+
+def test_a_quotation_that_agrees_with_the_words_of_the_claim_contradicts_nothing() -> None:
+    claims = claims_of("There are 40 pieces in Köln.")
+    evidence = {"a": {"returned": "Köln: 40 pieces in the hall, 9 on the way"}}
+    for quote, verdict in (("40 pieces", V.UNCONFIRMED), ("9 on the way", V.CONTRADICTED)):
+        doubt = {"claim": 1, "part": "40 pieces in Köln", "why": "", "evidence": "a", "quote": quote}
+        found = checked_reply({"verdicts": {"1": "contradicted"}, "doubts": [doubt]}, claims, evidence, "")
+        assert found.verdicts[1] is verdict
 
 
 def test_parts_of_a_piece_of_evidence_are_never_in_one_request() -> None:

@@ -2,15 +2,16 @@
 
 ::
 
-    answer ─▶ shape ─▶ judge ─▶ contradicted? ─▶ the writer corrects it, once ─▶ judge that and what is new again ─▶ end
-                          └─▶ something missing? ─▶ the lead confirms it, once ─▶ a gap
+    answer ─▶ shape ─▶ judge ─▶ contradicted? ─▶ the writer corrects it, once ─▶ judge that and what is new again
+                                                  something missing? ─▶ the lead confirms it, once ─▶ a gap ─▶ end
 
 The text is delivered as it is in any case, with its doubts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -93,23 +94,29 @@ class _Answering:
             found = of_passages(state, self._answer.passages)
         else:
             results = [state.steps[each.key] for each in self._results]
-            found = of_results(state, results, self._answer.text, self._facts.setdefault(self._answer.text, {}))
+            found = of_results(state, results, self._answer, self._facts.setdefault(self._answer.text, {}))
         answer = self._answer._replace(waived=waived(self._run.of, state))
         gaps = tuple({"what": each.name, "reason": each.reason} for each in all_gaps(state, answer))
         return replace(found, gaps=gaps)
 
     async def judged(self) -> Judged:
-        """Return the answer, corrected once if it was contradicted, with its judgement."""
-        run, found = self._run, Judged(self._answer)
-        records, judged_by = list[Record](), None
+        """Return the answer, corrected once if it was contradicted, with its judgement and what it lacks."""
+        run, records, judged_by = self._run, list[Record](), None
+        missing, undone, seen = list[MissingPart](), dict[str, MissingPart](), None
         for number in range(MOST_ROUNDS if run.state.definition.check == "judge" else 0):
             name = f"judge-answer-{self.of}" + (f"-again-{number}" if number else "")
-            said = await judge_round(run, name, _claims_of(found.answer), self._material, records, of=self.of)
+            said = await judge_round(run, name, _claims_of(self._answer), self._material, records, of=self.of)
             if not said.record:
                 break
             records.append(said.record)
             judged_by = said.judged_by or judged_by
-            found = found if number else await self._corrected(said)
+            undone |= {each.part: each for each in said.missing if each.undone}
+            if seen is not self._answer:  # of the text as it is now
+                missing, seen = [each for each in said.missing if not each.undone], self._answer
+            if not number:
+                await self._correct(said)
+        lacks = [*missing, *undone.values()]
+        found = Judged(self._answer, await self._confirmed(lacks) if lacks else ())
         answer = found.answer
         judgement = judgement_of(_claims_of(answer), records, judged_by, self._material(run.state))
         if (before := answer.judgement) is not None:
@@ -119,34 +126,45 @@ class _Answering:
 
     # --- corrections and missing parts -------------------------------------------------------------------------------
 
-    async def _corrected(self, first: Round) -> Judged:
-        """Return the answer, its text and value corrected once if the round contradicts them, and what it lacks."""
+    async def _correct(self, first: Round) -> None:
+        """Have the text and the value of the answer corrected, each once if the round contradicts it.
+
+        A correction that leaves out claims which nobody contradicts is not used.
+        """
         text, value, claims = self._answer.text, self._answer.value, _claims_of(self._answer)
-        leaves = {each.n for each in claims if each.path}
+        own = {"text": [each for each in claims if not each.path], "value": [each for each in claims if each.path]}
         wrong = contradictions(claims, [first.record])
         steps: dict[str, Any] = {}
-        for part in ("text", "value"):
-            problems = [each for each in wrong if (each.n in leaves) is (part == "value")]
+        for part, its in own.items():
+            problems = [each for each in wrong if any(each.n == claim.n for claim in its)]
             if problems and (writer := self._writer_of(part)):
                 steps[part] = self._correction(part, writer, problems)
-        if first.missing:
-            steps["missing"] = self._confirmation(first.missing)
         replies: list[Result] = await self._run.gather(steps.values())
-        said = {part: reply for part, reply in zip(steps, replies, strict=True) if reply.ok}
-        if "value" in said:
-            text = compact_json(said["value"].value) if text == compact_json(value) else text
-            value = said["value"].value
-        if "text" in said and claims_of(said["text"].text):  # else it is not a correction
-            text = said["text"].text
-        parts = objects_of(object_of(said["missing"].value).get("missing")) if "missing" in said else []
-        numbered, missing = dict(enumerate(first.missing, start=1)), list[tuple[Gap, Mapping[str, Json]]]()
-        for each in parts:
+        doubted = {each.n for each in wrong}
+        for part, reply in zip(steps, replies, strict=True):
+            after = claims_of_value(reply.value) if part == "value" else claims_of(reply.text)
+            if not reply.ok or not after:
+                continue
+            if _leaves_out(own[part], doubted, after):
+                self._run.note(f"The correction of the {part} left out what nobody contradicts, so it was not used.")
+            elif part == "value":
+                text = compact_json(reply.value) if text == compact_json(value) else text
+                value = reply.value
+            else:
+                text = reply.text
+        if (text, value) != (self._answer.text, self._answer.value):
+            self._answer = _numbered(self._answer._replace(text=text, value=value))
+
+    async def _confirmed(self, parts: Sequence[MissingPart]) -> list[tuple[Gap, Mapping[str, Json]]]:
+        """Return those of the parts that the lead says are missing, too."""
+        said = await self._confirmation(parts)
+        numbered, missing = dict(enumerate(parts, start=1)), list[tuple[Gap, Mapping[str, Json]]]()
+        for each in objects_of(object_of(said.value).get("missing")) if said.ok else []:
             if (part := numbered.get(each.get("n", 0))) is not None:
                 name, reason = text_of(each.get("name")) or part.part, text_of(each.get("reason"))
                 gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=ASK_FOR_IT)
-                missing.append((gap, each))
-        self._answer = _numbered(self._answer._replace(text=text, value=value))
-        return Judged(self._answer, missing)
+                missing.append((gap, {**each, "admitted": part.admitted}))
+        return missing
 
     def _correction(self, part: str, writer: str, problems: Sequence[Doubt]) -> Pending[Result]:
         written, fits = (self._answer.value, self._run.fits) if part == "value" else (self._answer.text, None)
@@ -170,7 +188,7 @@ class _Answering:
 
     def _confirmation(self, parts: Sequence[MissingPart]) -> Pending[Result]:
         missing = [
-            {"n": n, "part": each.part, **({"undone": each.undone} if each.undone else {"request": each.request})}
+            {"n": n, **each.model_dump(mode="json", exclude={"request"} if each.undone else set())}
             for n, each in enumerate(parts, start=1)
         ]
 
@@ -204,6 +222,13 @@ class _Answering:
                 worker = state.worker(each.step.worker)
                 return "" if worker is None or worker.loop == "code" else each.step.worker
         return ""
+
+
+def _leaves_out(before: Sequence[Claim], wrong: Container[int], after: Sequence[Claim]) -> bool:
+    """Whether a correction has fewer claims in the place of those that nobody contradicts."""
+    old, right = (Counter(each.text for each in before if each.n not in left) for left in ((), wrong))
+    now = Counter(each.text for each in after)
+    return (right - now).total() > (now - old).total()
 
 
 def _undone(state: RunState, _step: StepState, said: Returned) -> Json:

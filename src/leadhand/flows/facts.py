@@ -99,6 +99,9 @@ LEAST = 500
 TOKENS_PER_SUBTASK = 40
 """Tokens that a lead writes to plan or judge one subtask."""
 
+TOKENS_PER_WORD = 2
+"""Tokens of a word of a text with its citations, roughly."""
+
 _T = TypeVar("_T")
 
 
@@ -112,6 +115,11 @@ def context_budget(state: RunState, role: str) -> int:
     definition = state.definition
     window = definition.models.windows.get(definition.model_of(state.worker(role))) or ASSUMED_WINDOW
     return max(window * 3 // 4 - definition.limits.max_output_tokens - FRAME, LEAST)
+
+
+def most_words(state: RunState) -> int:
+    """Return the words of a text with its citations that a model can write in one answer, roughly."""
+    return state.definition.limits.max_output_tokens // TOKENS_PER_WORD
 
 
 def page_size(state: RunState) -> int:

@@ -17,6 +17,7 @@ from leadhand.core.errors import UsageError
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import DEEPEST, Json, compact_json, list_of, object_of, plain_json, text_of
 from leadhand.core.work_result import Claim, ClaimVerdict, Doubt, Judgement
+from leadhand.core.worker import with_more
 from leadhand.verify.exact import problems_of
 from leadhand.verify.judge import (
     JUDGE,
@@ -170,16 +171,31 @@ def _room(state: RunState) -> int:
 
 
 def _around(state: RunState, material: Material) -> dict[str, Any]:
-    """Return what helps to understand claims: the calls, the date, the options of the flow, what the tools that were
-    called do, and the known gaps."""
+    """Return what helps to understand claims: the calls, the date, the options of the flow, the instructions of the
+    program's own workers, what the tools that were called do, and the known gaps."""
     room = _room(state)
     called = dict.fromkeys(call.tool for each in state.steps.values() for call in each.made if call.ok)
     tools = ((name, state.tools[name].description[:LONGEST_DESCRIPTION]) for name in called if name in state.tools)
     options = dict(fitting(state.definition.options.items(), room // 8))
     gaps = fitting(material.gaps, room // 8)
-    found = {**today(state), "options": options, "tools": dict(fitting(tools, room // 8)), "gaps": gaps}
+    given = dict(fitting(_instructions(state).items(), room // 8))
+    found = {**today(state), "options": options, "instructions": given, "tools": dict(fitting(tools, room // 8))}
+    found["gaps"] = gaps
     context = {name: fact for name, fact in found.items() if fact}
     return {"calls": calls_shown(material.calls, room // 4), "context": context}
+
+
+def _instructions(state: RunState) -> dict[str, str]:
+    """Return the instructions that the program, its project or the run gave the workers of its steps, by worker."""
+    found: dict[str, str] = {}
+    for step in state.steps.values():
+        worker = state.worker(step.step.worker)
+        if worker is None or worker.loop == "code" or worker.name in found:
+            continue
+        own = step.step.instructions or worker.instructions if worker.declared or worker.fingerprint else ""
+        if said := with_more(own, worker.name, state.definition.instructions):
+            found[worker.name] = said
+    return found
 
 
 def calls_shown(calls: Iterable[Json], most: int) -> list[Json]:

@@ -26,7 +26,9 @@ from .seam.results import Result, sha
 SHAPE = "shape"
 """The role that gives a typed answer."""
 INSTRUCTIONS = """\
-Give the answer to `request` as one JSON object that matches the schema, from `answer` and the `results` it rests on.
+Give the answer to `request` as one JSON object that matches the schema, from `answer` and the `results` it rests on:
+each has the `name` and the `args` of its task, a `summary` in words, and what tools returned as `raw`. `today` is the
+date.
 
 - Use what they state: copy figures, dates and names from them, and work out from these what the schema asks for
   (a sum, a share, a rating).

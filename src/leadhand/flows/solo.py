@@ -27,8 +27,9 @@ WORK = "work"
 """The id of the step that answers."""
 ALONE = Worker(
     SOLO,
-    "Carry out `request`. Use the tools for what you have to find out or to do, several at once where possible, and"
-    " answer when you have what you need. Rest on what the tools returned, and say what you could not find out.",
+    "Carry out `request`; `today` is the date, and `earlier` and `conversation` are what was said before. Use the tools"
+    " for what you have to find out or to do, several at once where possible, and answer when you have what you need."
+    " Rest on what the tools returned, and say what you could not find out.",
 )
 
 

@@ -48,7 +48,8 @@ def claims_of(text: str) -> list[Claim]:
     """Return the claims of a Markdown text in order. Each is a part of the text, unchanged.
 
     A paragraph, a heading, a list item, a row of a table and a block of code are a block; a block with citations ends a
-    claim after each of them. Every letter, digit and symbol belongs to a claim, except the information of a fence.
+    claim after each of them. Every letter, digit and symbol belongs to a claim, or to the header of one, except the
+    information of a fence.
     """
     return [Claim(n=n, **each) for n, each in enumerate(_claims_of(text), start=1)]
 
@@ -101,17 +102,21 @@ def _blocks(text: str) -> list[_Block]:
     offsets = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
     found: list[_Block] = []
     header, in_head, in_row, left = "", False, False, set(range(len(offsets) - 1))
+    head = range(0)
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         in_head = token.type == "thead_open" or (in_head and token.type != "thead_close")
         in_row = token.type == "tr_open" or (in_row and token.type != "tr_close")
-        if token.map is None or (token.nesting and token.type != "tr_open"):
+        if token.map is None or (token.type != "tr_open" if in_head else token.nesting and token.type != "tr_open"):
             continue
         first, last = token.map
-        left.difference_update(range(first, last))
         start, end = _trimmed(text, offsets[first], offsets[last])
+        if in_head:  # it belongs to its rows, and is a claim of its own without any
+            header, head = text[start:end], range(first, last)
+            continue
+        left.difference_update(range(first, last))
         if token.type == "tr_open":
-            found.append(_Block(start, end, "" if in_head else header, is_row=True))
-            header = text[start:end] if in_head else header
+            left.difference_update(head)
+            found.append(_Block(start, end, header, is_row=True))
         elif token.type == "inline" and not in_row:
             line = text[start : offsets[first + 1]]
             marks = line[: max(line.rfind(token.content.partition("\n")[0]), 0)]  # the number of an item is kept
@@ -151,7 +156,7 @@ def _stretches(text: str, block: _Block) -> Iterator[tuple[int, int, tuple[str, 
         else:
             found.append((begin, stop, list(citation.ids)))
         begin = stop
-    rest = [id_ for each in citations for id_ in each.ids] if block.is_row else []
+    rest = [id_ for each in (*citations_in(block.header), *citations) for id_ in each.ids] if block.is_row else []
     if _says(inside[begin:]):
         found.append((begin, len(inside), rest))
     elif found:

@@ -88,12 +88,13 @@ def reply_schema(numbers: Iterable[int]) -> dict[str, Any]:
     verdicts = {str(n): verdict for n in numbers}
     doubt = {"claim": {"type": "integer"}, "part": _TEXT, "why": _TEXT, "evidence": _TEXT, "quote": _TEXT}
     missing = {"part": _TEXT, "request": _TEXT}
+    admitted = {"admitted": {"type": "boolean"}}
     return {
         "type": "object",
         "properties": {
             "verdicts": {"type": "object", "properties": verdicts, "required": [*verdicts]},
             "doubts": list_schema({**doubt, "action": {"type": "boolean"}}, "claim", "part", "why"),
-            "missing": list_schema(missing, *missing),
+            "missing": list_schema({**missing, **admitted}, *missing),
         },
         "required": ["verdicts", "doubts", "missing"],
     }
@@ -116,13 +117,17 @@ class ClaimDoubt(Value):
 
 
 class MissingPart(Value):
-    """A part of the request that an answer lacks: the words that ask for it, or why it was not done as it says."""
+    """A part of the request that an answer lacks: the words that ask for it, or why it was not done as it says.
+
+    ``admitted``: the answer itself says that it could not be found or done.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
     part: str = Field(min_length=1)
     request: str = Field(min_length=1)
     undone: str = Field(default="", exclude_if=operator.not_)
+    admitted: bool = Field(default=False, exclude_if=operator.not_)
 
 
 class Verdicts(Value):
@@ -210,7 +215,8 @@ def checked_reply(value: Json, claims: Sequence[Claim], evidence: Mapping[str, J
     """Return what a reply says of ``claims``, as far as ``evidence`` confirms it.
 
     A claim without one of the five verdicts is not checked. A contradiction without the words of the claim and a
-    quotation of the evidence (or without an action that no call did) is unconfirmed. Such an action may be missing.
+    quotation of the evidence that says something else (or without an action that no call did) is unconfirmed. Such an
+    action may be missing.
     """
     reply = object_of(value)
     said, reasons = object_of(reply.get("verdicts")), list(_valid(ClaimDoubt, reply.get("doubts")))
@@ -225,7 +231,7 @@ def checked_reply(value: Json, claims: Sequence[Claim], evidence: Mapping[str, J
             found = [_doubt(claim, each, evidence, contradicts=proves) for each in own]
             verdict = max((each.verdict for each in found), key=DOUBTED.index)
             doubts += found
-            undone += [each for each in own if proves and each.action and _is_in(each.part, claim.text)]
+            undone += [each for each in own if proves and each.action and _is_in(each.part, _says(claim))]
         verdicts[claim.n] = verdict
     missing = [each for each in _valid(MissingPart, reply.get("missing")) if _is_in(each.request, request)]
     undone = undone if request else []
@@ -234,8 +240,9 @@ def checked_reply(value: Json, claims: Sequence[Claim], evidence: Mapping[str, J
 
 
 def _doubt(claim: Claim, reason: ClaimDoubt, evidence: Mapping[str, Json], *, contradicts: bool) -> Doubt:
-    named, quoted = _is_in(reason.part, claim.text), _holds(evidence, reason)
-    proven = contradicts and named and (reason.action or quoted)
+    named, quoted = _is_in(reason.part, _says(claim)), _holds(evidence, reason)
+    agrees = _is_in(reason.quote or "", reason.part)  # what the claim says itself does not contradict it
+    proven = contradicts and named and (reason.action or (quoted and not agrees))
     return Doubt(
         n=claim.n,
         claim=claim.text,
@@ -246,6 +253,10 @@ def _doubt(claim: Claim, reason: ClaimDoubt, evidence: Mapping[str, Json], *, co
         quote=reason.quote if quoted else None,
         evidence=reason.evidence if quoted else None,
     )
+
+
+def _says(claim: Claim) -> str:
+    return f"{claim.header}\n{claim.text}" if claim.header else claim.text
 
 
 def _is_in(part: str, text: str) -> bool:

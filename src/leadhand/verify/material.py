@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.artifact import BLOB_KEY, blob_of
-from leadhand.core.outcome import may_be_used, source_numbers
+from leadhand.core.outcome import FlowAnswer, may_be_used, source_numbers
 from leadhand.core.relations import approval_note
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
@@ -49,10 +50,11 @@ Facts = dict[str, tuple[StepState, dict[str, Json]]]
 """What results show, by step, with the state of the step from which it follows."""
 
 
-def of_results(state: RunState, results: Sequence[StepState], answer: str, known: Facts) -> Material:
+def of_results(state: RunState, results: Sequence[StepState], answer: FlowAnswer, known: Facts) -> Material:
     """Return the material for an answer that rests on some results: these, and whatever else the run has found out.
 
-    ``known`` is what results show, as far as it was found out for the same answer; what is new is added.
+    ``known`` is what results show, as far as it was found out for the same answer; what is new is added. What a worker
+    wrote that is the answer itself, as text or as data, does not count as evidence for it.
     """
     every = {each.key: each for each in results}
     for key, each in state.steps.items():
@@ -91,7 +93,7 @@ def found_out(state: RunState) -> bool:
     return any(tool.acts for tool in state.definition.tools) or any(done)
 
 
-def _facts(state: RunState, result: StepState, answer: str, delegates: Collection[str]) -> dict[str, Json]:
+def _facts(state: RunState, result: StepState, answer: FlowAnswer, delegates: Collection[str]) -> dict[str, Json]:
     """Return what a result shows: what its tools returned, what it was given, and what its worker wrote from it."""
     data, given = result.data, result.step
     if data is None:
@@ -101,19 +103,28 @@ def _facts(state: RunState, result: StepState, answer: str, delegates: Collectio
     is_code = (worker := state.worker(given.worker)) is not None and worker.loop == "code"
     of_a_flow = given.kind == "ask" and given.counts and not given.final
     was_asked = bool(calls or given.subtask or given.parent or of_a_flow) and not result.by and not is_code
-    written, known = data.summary if result.value is None else result.value, (*said, answer, summary_of(data.raw))
+    written, known = data.summary if result.value is None else result.value, (*said, answer.text, summary_of(data.raw))
+    is_new = data.summary not in known and (answer.value is None or _read(written) != answer.value)
     facts: dict[str, Json] = {
         "name": given.name,
         "called": [{"tool": call.tool, "args": call.args} for call in calls],
         "said": said,
         "given": given.input if given.parent is not None else None,
-        "written": written if was_asked and not data.is_cut and data.summary not in known else None,
+        "written": written if was_asked and not data.is_cut and is_new else None,
         "sample": data.sample,
     }
     shown = {name: fact for name, fact in facts.items() if fact}
-    if calls or result.by or (is_code and data.summary != answer):
+    if calls or result.by or (is_code and data.summary != answer.text):
         shown |= _returned(state, result) if calls else {"returned": written}
     return shown if shown.keys() - {"name", "sample"} else {}
+
+
+def _read(written: Json) -> Json:
+    """Return the data that a text writes as JSON, and anything else as it is."""
+    try:
+        return json.loads(written) if isinstance(written, str) else written
+    except ValueError:
+        return written
 
 
 def _returned(state: RunState, result: StepState) -> dict[str, Json]:

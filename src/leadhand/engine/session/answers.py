@@ -73,8 +73,10 @@ def is_sound(work: Work, value: Json, schema: dict[str, Any]) -> bool:
         return False  # the whole answer fails with it
 
 
-def asked_for_again(work: Work, made: Sequence[CallState], turn: Turn, problems: Sequence[str]) -> str:
-    """Return the message that asks a model for a better answer."""
+def asked_for_again(
+    work: Work, made: Sequence[CallState], turn: Turn, problems: Sequence[str], *, gives_up: str
+) -> str:
+    """Return the message that asks a model for a better answer; ``gives_up`` is how it gives up."""
     subtask = work.step.subtask or NO_SUBTASK
     if (work.shape is None or subtask.output_schema is not None) and not turn.message.tool_calls:
         if is_blank(turn.said.text):  # the log has the value of a structured answer, and not its text
@@ -82,7 +84,7 @@ def asked_for_again(work: Work, made: Sequence[CallState], turn: Turn, problems:
         if unproven(work, made) is not None:
             tool, args = subtask.tool or "", resolved(subtask.args, work.needs)
             call = written_call(tool, args) if args else tool
-            return f"You have not called {call} successfully. Call it, or call give_up with the reason."
+            return f"You have not called {call} successfully. Call it, or {gives_up} the reason."
     return write_again("; ".join(problems) or "it was not accepted", as_json=work.shape is not None)
 
 

@@ -163,7 +163,7 @@ class Session(Attempt):
         self._objections += 1
         if (logged := log.redacted_value(turn.value)) != turn.value:  # what is said of it names no secret
             problems = answers.problems_of(work, made, replace(turn, value=logged)) or [OF_A_SECRET]
-        turn.objection = answers.asked_for_again(work, made, turn, problems)
+        turn.objection = answers.asked_for_again(work, made, turn, problems, gives_up=self._gives_up_with)
         failure = answers.not_accepted(work, made, turn, problems)
         if withheld is not None and self._objections > 1:
             return answers.failed(self._work, withheld)
@@ -211,9 +211,12 @@ class Session(Attempt):
         error = proof if proof is not None and proof.type != "unproven" else errors[-1] if errors else None
         if error is None:
             return answers.failed(self._work, lapse)
-        if lapse.type == "gave_up":
-            return answers.failed(self._work, error)
-        return answers.failed(self._work, lapse.evolve(message=f"{lapse.message}; the last error: {error.message}"))
+        message = lapse.message
+        if error.message not in message:
+            message = f"{message}; the last error: {error.message}"
+        # Of a worker that gives up, the error says whether the same call is worth another try.
+        of = error if lapse.type == "gave_up" else lapse
+        return answers.failed(self._work, of.evolve(message=message))
 
     @property
     def _gives_up_in_words(self) -> bool:
@@ -261,8 +264,13 @@ class Session(Attempt):
         if not turn.objection:
             made = self._made(turn)
             problems = answers.problems_of(self._work, made, turn)
-            turn.objection = answers.asked_for_again(self._work, made, turn, problems)
+            turn.objection = answers.asked_for_again(self._work, made, turn, problems, gives_up=self._gives_up_with)
         return turn.objection
+
+    @property
+    def _gives_up_with(self) -> str:
+        """The words that tell a worker how to give up."""
+        return f"call {GIVE_UP} with" if GIVE_UP_SPEC in self._offered() else f"write {GIVES_UP}: and"
 
     def _offered(self) -> tuple[ToolSpec, ...]:
         """Return the tools as a model is shown them."""

@@ -11,16 +11,13 @@ from pydantic_core import to_jsonable_python
 from leadhand.core.artifact import blob_of
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json
-from leadhand.flows.facts import context_budget, earlier_facts, fitting, today, tokens
+from leadhand.flows.facts import context_budget, earlier_facts, fitting, most_words, today, tokens
 from leadhand.flows.flow import Given as Result
 from leadhand.flows.passages import Passage, returned_passages
 
 from .report import Draft, Report
 from .shapes import MOST_QUESTIONS, Findings, Plan
 from .stages import REVIEWER, WRITER, Stage
-
-TOKENS_PER_WORD = 2
-"""Tokens of a word of a draft with its citations, roughly."""
 
 
 def shown_to(report: Report, stage: Stage, draft: Draft | None, more: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,7 +41,7 @@ def _for_writer(report: Report, revised: Draft | None) -> dict[str, Any]:
     """Return what a draft is written from; of a revision, the draft before it and what has to change in it."""
     state, cited = report.run.state, list[str]()
     room = context_budget(state, WRITER)
-    facts: dict[str, Any] = {"most_words": state.definition.limits.max_output_tokens // TOKENS_PER_WORD}
+    facts: dict[str, Any] = {"most_words": most_words(state)}
     if revised is None:
         facts |= {**_outline(report), "findings": _findings(report, room // 2)}  # the rest is for passages
     else:

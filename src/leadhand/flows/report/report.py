@@ -133,7 +133,7 @@ class Draft:
     @property
     def missing(self) -> Sequence[Json]:
         """What the judge says the draft leaves out."""
-        return [each.model_dump() for each in self._rounds[-1].missing] if self._judged else []
+        return [each.model_dump() for each in self._rounds[-1].missing if not each.admitted] if self._judged else []
 
     async def judge(self, *, again: bool = False) -> None:
         """Judge the claims that are new in the text; ``again``, a second time, what was contradicted once."""

@@ -11,9 +11,9 @@ from typing import Any
 from leadhand.core.relations import descendants
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import object_of, objects_of, text_of
-from leadhand.flows.facts import context_budget, earlier_facts, today, tokens
+from leadhand.flows.facts import context_budget, earlier_facts, most_words, today, tokens
 from leadhand.flows.passages import Passage, WrittenFile, digest_of
-from leadhand.flows.report.briefs import TOKENS_PER_WORD, in_turns, shown_passages
+from leadhand.flows.report.briefs import in_turns, shown_passages
 from leadhand.flows.seam.results import unfenced
 
 from .replies import written_out
@@ -87,7 +87,7 @@ def for_answer(findings: Findings) -> Shows:
         found = [(each.step.name, findings.found[each.key]) for each in findings.answered]
         facts: dict[str, Any] = {
             **_asked(state),
-            "most_words": state.definition.limits.max_output_tokens // TOKENS_PER_WORD,
+            "most_words": most_words(state),
             "findings": [
                 {"task": name, "summary": each.summary}
                 | ({} if each.detail is None else {"detail": written_out(each.detail)})

@@ -11,7 +11,17 @@ from leadhand.core.relations import approval_note
 from leadhand.core.state import RunState
 from leadhand.core.work_order import Subtask
 from leadhand.core.work_result import VerdictKind
-from leadhand.flows.facts import CONTEXT, asked, context_budget, earlier_facts, fitting, page_size, today, tokens
+from leadhand.flows.facts import (
+    CONTEXT,
+    asked,
+    context_budget,
+    earlier_facts,
+    fitting,
+    most_words,
+    page_size,
+    today,
+    tokens,
+)
 from leadhand.flows.flow import result_facts
 from leadhand.flows.seam.results import Result
 
@@ -79,6 +89,7 @@ def review(state: RunState, work: Work, shard: Shard) -> dict[str, Any]:
         **({} if work.is_last else choices(state)),
         **(_about(state) if whole else {**today(state), **asked(state, CONTEXT)}),
         "compose": shard.compose,
+        "most_words": most_words(state) if shard.compose else 0,
         "judge_only": not whole,
         "last_order": work.is_last,
         "plan_cannot": [part.model_dump() for part in work.cannot] if whole else [],
@@ -124,8 +135,8 @@ def compose(
     are printed below its text."""
     judged = work.verdicts.keys()
     facts: dict[str, Any] = {
-        "task": "compose",
         **_about(state),
+        "most_words": most_words(state),
         "results": [result(each, numbers, judged=each.key in judged) | _tried(work, each) for each in results],
         "listed": listed,
         "sources": _sources({source: numbers[source] for source in numbers_of(results)}),

@@ -74,6 +74,8 @@ async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Sequence
     found = await judged(run, stated(run.of, answer), choices={"tools": briefs.choices(run.state)["tools"]})
     wanted: list[Subtask] = []
     for gap, said in found.missing:
+        if said["admitted"]:  # it was looked for in vain
+            continue
         call = {"name": gap.name[:200], "tool": said.get("tool"), "args": object_of(said.get("args"))}
         subtask, _ = parse(Subtask, call)
         if subtask is None or not subtask.tool or order_problems(asked, [subtask], work.results):

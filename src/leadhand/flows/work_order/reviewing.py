@@ -28,7 +28,7 @@ from leadhand.flows.seam.results import Result, sha
 
 from . import briefs
 from .briefs import Shard
-from .roles import REVIEWER, RoleName, parse, proposed, with_role
+from .roles import COMPOSER, REVIEWER, RoleName, parse, proposed, with_role
 from .work import Work, needs_verdict, ran_out
 
 SHARD, MOST = 25, 100
@@ -82,6 +82,8 @@ def _shards(run: FlowContext, work: Work) -> Iterator[Shard]:
     length += TOKENS_PER_SUBTASK * sum(map(needs_verdict, results))
     is_short = len(results) <= SHARD or length <= work.definition.limits.max_output_tokens
     composes = is_short and len(groups) == 1 and all(each.ok for each in work.latest)
+    if state.definition.models_of(REVIEWER) != state.definition.models_of(COMPOSER):
+        composes = False  # who judges the answer does not write it
     for n, each in enumerate(groups):
         yield Shard(str(n), each, whole=n == 0, compose=composes)
 
