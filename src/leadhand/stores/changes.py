@@ -1,7 +1,5 @@
 """The journal of all runs: which events each commit wrote, in an order in which a reader can stop and resume."""
 
-# ruff: noqa: S608 - SQL is built from constants only; data are parameters
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,7 +17,7 @@ NEWEST = "SELECT coalesce(max(position), 0){also} FROM changes"
 OLDEST_OPEN = ", CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)"
 OWN = ", CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)"
 READ = """
-    SELECT changes.position, changes.run_id, seq, at, epoch, type, version, body, subject
+    SELECT changes.position, changes.run_id, seq, at, events.epoch, type, version, body, subject
     FROM changes JOIN events ON events.run_id = changes.run_id AND seq BETWEEN first_seq AND last_seq{of_key}
     WHERE position BETWEEN ? AND ? AND (position > ? OR seq > ?)
     ORDER BY position, seq LIMIT ?
