@@ -128,7 +128,7 @@ def read_entries(connection: Connection, run_id: str, after: int = 0, limit: int
         for seq, *columns in rows:
             if seq != position + 1:
                 raise _missing(run_id, position + 1)
-            entries.append(_decoded(run_id, seq, *columns))
+            entries.append(decoded(run_id, seq, *columns))
             position = seq
         if size and not rows and position < head:  # the head was read before these rows
             raise _missing(run_id, position + 1)
@@ -154,11 +154,11 @@ def readable_events(connection: Connection, run_id: str, after: int, types: Sequ
     while rows := connection.execute(select, (run_id, after, *types, PAGE)):
         for row in rows:
             with suppress(UnreadableRun):
-                yield _decoded(run_id, *row).event
+                yield decoded(run_id, *row).event
         after = rows[-1][0]
 
 
-def _decoded(run_id: str, seq: int, at: int, epoch: int, type_: str, version: int, body: str) -> Entry:
+def decoded(run_id: str, seq: int, at: int, epoch: int, type_: str, version: int, body: str) -> Entry:
     """Decode an entry. Raises UnreadableRun for one that is damaged or that another release wrote."""
     known = EVENT_TYPES.get(type_)
     try:

@@ -15,6 +15,7 @@ from leadhand.core.events import AnyEvent, Entry, RunStarted
 from leadhand.ports.heads import RunHead
 from leadhand.ports.hosts import HostLine, QueueInfo
 
+from .changes import Changes
 from .codec import encode, read_entries
 from .connection import Database, ReadOnly
 from .followers import Followers
@@ -51,7 +52,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqlContextStore(Listings, Records, Places, SideTables, Upkeep):
+class SqlContextStore(Changes, Listings, Records, Places, SideTables, Upkeep):
     """A :class:`~leadhand.ports.ContextStore` and :class:`~leadhand.ports.PlaceStore` in a database, which document
     their methods, and what servers and hosts keep beside the runs.
 

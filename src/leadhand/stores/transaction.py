@@ -22,6 +22,7 @@ from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports.heads import RunHead
 from leadhand.ports.webhooks import messages
 
+from .changes import CHANGES
 from .codec import Encoded, encode, microseconds
 from .connection import Connection, Dialect, Hold, Row, Table
 from .postgres.job_queue import Job, defer
@@ -157,6 +158,8 @@ class LogTransaction:
         )
         deliveries = deliveries_of(connection, (each for each in new if messages(each[1].event)))
         EVENTS.insert(connection, self._events)
+        written = [(run_id, entries[0].seq, entries[-1].seq) for run_id, entries in self.committed.items()]
+        CHANGES.insert(connection, written)
         RUNS.put(connection, [row.row for row in changed.values()], FIXED)
         RESERVATIONS.delete(
             connection, "run_id, attempt, call_id", [key for key in self._reserved if key[0] in changed]

@@ -22,7 +22,7 @@ from .connection import Connection, Table, Unavailable, among, batched
 from .parts import StorePart
 
 KINDS = ("requests", "tokens", "nanousd")
-OF_RUNS = ("events", "reservations", "allowances", "deliveries", "run_texts", "named", "runs")
+OF_RUNS = ("events", "changes", "reservations", "allowances", "deliveries", "run_texts", "named", "runs")
 """The tables whose rows belong to one run."""
 TAKEN = Table("reservations", "requests, tokens, nanousd, shared")
 SPEND = f"""

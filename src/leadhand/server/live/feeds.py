@@ -53,11 +53,12 @@ class Message:
     """One message of a stream in the form of Server-Sent Events, written when the first client needs it:
     https://html.spec.whatwg.org/multipage/server-sent-events.html"""
 
-    __slots__ = ("_data", "_of", "seq")
+    __slots__ = ("_data", "_of", "about", "seq")
 
     def __init__(self, seq: int, of: Entry | Change | bytes) -> None:
         """``of`` is an entry of the log, a change of a view, or a whole view as JSON."""
         self.seq = seq
+        self.about = (of.event.type, of.event.subject) if isinstance(of, Entry) else ("", "")
         self._of: Entry | Change | bytes | None = of
         self._data = b""
 

@@ -1,8 +1,9 @@
-"""The events of a run, by page, one by one, or live; and its view for the console."""
+"""The events of one run or of all, by page, one by one, or live; and the view of a run for the console."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import asdict
 from http import HTTPStatus
@@ -15,16 +16,26 @@ from fastapi.sse import EventSourceResponse
 from leadhand.app.export.document import event_line
 from leadhand.app.export.view_shapes import ViewDocument
 from leadhand.core.artifact import Blob, blob_of
-from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, ModelCallBegan, ModelCallReturned, ToolCallReturned
+from leadhand.core.events import (
+    EVENT_TYPES,
+    AnyEvent,
+    ApprovalAnswered,
+    Entry,
+    ModelCallBegan,
+    ModelCallReturned,
+    ToolCallReturned,
+)
+from leadhand.core.text import did_you_mean
 from leadhand.core.words import words
 from leadhand.server.access import Access, Principal
 from leadhand.server.contract import Route
 from leadhand.server.event_shapes import EventDocument
 from leadhand.server.live.feeds import Feed, ViewFeed, as_json, shortened
-from leadhand.server.live.streams import HEADERS, messages
+from leadhand.server.live.streams import EVERYTHING, HEADERS, Wanted, messages, of_all_runs
 from leadhand.server.problems import invalid, no_such, responses
 from leadhand.server.routes.dependencies import Reader, RunId, TheAccess, TheService
 from leadhand.server.schemas import EventsPage
+from leadhand.stores.changes import Place
 
 router = APIRouter(route_class=Route, prefix="/api", tags=["events"])
 FARTHEST = 2**62
@@ -32,18 +43,34 @@ _FeedT = TypeVar("_FeedT", bound=Feed)
 Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", examples=[1])]
 
 
-def streamed(description: str, example: str) -> dict[str, Any]:
+async def _wanted(
+    type: Annotated[list[str], Query(description="Only events of this type. Repeatable.")] = [],  # noqa: B006
+    subtask: Annotated[
+        str, Query(max_length=200, description="Only events about this subtask or step, by its key.")
+    ] = "",
+) -> Wanted:
+    """Return the filter of events that the query names. Raises Problem (422) for an unknown type."""
+    for unknown in (each for each in type if each not in EVENT_TYPES):
+        near = did_you_mean(unknown, EVENT_TYPES)
+        raise invalid(f"there is no type of event {unknown!r}", f"See the reference of events.{near}")
+    return Wanted(frozenset(type), subtask)
+
+
+Filter = Annotated[Wanted, Depends(_wanted)]
+
+
+def streamed(description: str, example: str, *, of_run: bool = True) -> dict[str, Any]:
     """What the route of a stream is declared with: it is counted, and described for OpenAPI."""
     answers: dict[int | str, dict[str, Any]] = {
         200: {
             "description": description,
             "content": {EventSourceResponse.media_type: {"schema": {"type": "string"}, "example": example}},
         },
-        204: {
-            "description": "The run has ended, and `Last-Event-ID` is the number of its last event: do not reconnect."
-        },
-        **responses(401, 403, 404, 422, 429, 503),
+        **responses(401, 403, 422, 429, 503),
     }
+    if of_run:
+        over = "The run has ended, and `Last-Event-ID` is the number of its last event: do not reconnect."
+        answers |= {204: {"description": over}, **responses(404)}
     return {"response_class": StreamingResponse, "dependencies": [Depends(_count_stream)], "responses": answers}
 
 
@@ -52,6 +79,7 @@ async def get_events(
     run_id: RunId,
     service: TheService,
     _: Reader,
+    wanted: Filter,
     after: Annotated[int, Query(ge=0, le=FARTHEST, description="Only events above this number.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000, description="Events per page.")] = 500,
     brief: Annotated[bool, Query(description="Cut long texts: for lists of events.")] = False,
@@ -59,10 +87,13 @@ async def get_events(
     """Events of a run above ``after``, in order."""
     store = service.runtime.store
     head = (await store.run(run_id)).head_seq
-    entries = await store.read(run_id, after=after, limit=min(limit, head - after)) if after < head else []
-    lines = [shortened(_line(each)) if brief else _line(each) for each in entries]
-    last = entries[-1].seq if entries else head
-    page = {"events": lines, "next_after": last if last < head else None, "last_seq": head}
+    found: list[Entry] = []
+    while after < head and len(found) < limit:
+        entries = await store.read(run_id, after=after, limit=min(limit - len(found), head - after))
+        found += [each for each in entries if wanted.takes(each.event.type, each.event.subject)]
+        after = entries[-1].seq if entries else head
+    lines = [shortened(_line(each)) if brief else _line(each) for each in found]
+    page = {"events": lines, "next_after": after if after < head else None, "last_seq": head}
     return Response(as_json(page), media_type="application/json")
 
 
@@ -109,13 +140,15 @@ Events = Annotated[Feed, Depends(_following(Feed))]
 View = Annotated[ViewFeed, Depends(_following(ViewFeed))]
 
 
-def _stream(feed: Feed, begin: tuple[int, bool], access: Access, principal: Principal) -> Response:
+def _stream(
+    feed: Feed, begin: tuple[int, bool], access: Access, principal: Principal, wanted: Wanted = EVERYTHING
+) -> Response:
     """Stream a feed. A client that reconnects after the last event of a run that has ended gets 204: ``EventSource``
     then stops."""
     after, again = begin
     if again and feed.end is not None and after >= feed.head:
         return Response(status_code=HTTPStatus.NO_CONTENT)
-    return EventSourceResponse(messages(feed, after, lambda: access.still(principal)), headers=HEADERS)
+    return EventSourceResponse(messages(feed, after, lambda: access.still(principal), wanted), headers=HEADERS)
 
 
 @router.get(
@@ -129,9 +162,52 @@ def _stream(feed: Feed, begin: tuple[int, bool], access: Access, principal: Prin
         'event: end\ndata: {"status":"succeeded","last_seq":28}\n\n',
     ),
 )
-async def stream_events(feed: Events, begin: Begin, access: TheAccess, principal: Reader) -> Response:
+async def stream_events(feed: Events, begin: Begin, access: TheAccess, principal: Reader, wanted: Filter) -> Response:
     """The events of a run, live."""
-    return _stream(feed, begin, access, principal)
+    return _stream(feed, begin, access, principal, wanted)
+
+
+@router.get(
+    "/events/stream",
+    **streamed(
+        "A live stream of the events of all runs that the caller may read, in the order of their commits, which is"
+        " their order in each run. `id` is a place among them: send the last one as `Last-Event-ID` or `after`."
+        " Without a place, the stream begins now, with `event: ready`, whose `id` is that place. `event: unreadable`"
+        " stands for a damaged event.",
+        "retry: 2000\nevent: ready\nid: 214-4611686018427387904\ndata: {}\n\n"
+        'id: 215-1\ndata: {"run_id":"run_…","seq":1,"type":"run_started"}\n\n',
+        of_run=False,
+    ),
+)
+async def stream_all_events(
+    service: TheService,
+    access: TheAccess,
+    principal: Reader,
+    wanted: Filter,
+    after: Annotated[
+        str | None, Query(description="The `id` of the last message that the client has; `0-0` for all events.")
+    ] = None,
+    last_event_id: Annotated[
+        str | None, Header(description="The same, of a stream that broke; takes precedence over after.")
+    ] = None,
+    brief: Annotated[bool, Query(description="Cut long texts.")] = True,
+) -> Response:
+    """The events of all runs that the caller may read, live."""
+    place = _place(last_event_id if last_event_id is not None else after)
+    stream = of_all_runs(
+        service.feeds, service.runtime.database, place, principal.reads_of, wanted,
+        brief=brief, welcome=lambda: access.still(principal),
+    )  # fmt: skip
+    return EventSourceResponse(stream, headers=HEADERS)
+
+
+def _place(given: str | None) -> Place | None:
+    """Return the place that the id of a message names. Raises Problem (422)."""
+    if given is None:
+        return None
+    if (found := re.fullmatch("([0-9]{1,18})-([0-9]{1,19})", given)) and int(found[2]) <= FARTHEST:
+        return Place(int(found[1]), int(found[2]))
+    raise invalid(f"{given!r} is not the id of a message", "Send the last id that you received, or omit it.")
 
 
 @router.get(
