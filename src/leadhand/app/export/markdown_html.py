@@ -3,64 +3,55 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any
-
-from leadhand.app.export.formatting import clean
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.renderer import RendererHTML
-    from markdown_it.token import Token
 
 LONGEST_MARKDOWN = 100_000
 """Characters that are read as Markdown; longer text is shown as it is, because reading it takes too long."""
-HEADING_SHIFT = 2
-"""The levels by which headings move down: the page has the first two."""
 _SAFE_LINK = re.compile(r"https?://[^\s/]|mailto:[^\s]|#[\w.-]+$", re.IGNORECASE)
+_CITATION = re.compile(r"\[(\d{1,4}(?:, ?\d{1,4})*)\]")
 _BLOCKS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "th", "td"})
 
 
-def markdown_html(text: str, cite: Callable[[str], str], *, shift: int = HEADING_SHIFT) -> str:
-    """Return Markdown as HTML. ``cite`` returns the HTML of a piece of its text, outside of links.
+def markdown_html(text: str, sources: int = 0, shift: int = 0) -> str:
+    """Return Markdown as HTML, its citations of the first so many ``sources`` (``[1]``) as links to them.
 
     Headings move down by ``shift`` levels.
     """
     if len(text) > LONGEST_MARKDOWN:
-        return f'<p class="plain" dir="auto">{cite(clean(text))}</p>'
-    text = clean(text)
-    parser = _parser()
-    env: dict[str, Any] = {"cite": cite, "links": 0}
-    tokens = parser.parse(text, env)
+        return f'<p class="plain" dir="auto">{escape(text)}</p>'
+    tokens = _parser().parse(text)
     for token in tokens:
         if token.nesting == 1 and token.tag in _BLOCKS:
             token.attrSet("dir", "auto")
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1:]) + shift)}"
-    return parser.renderer.render(tokens, parser.options, env)
+        in_link = 0
+        for child in token.children or ():
+            in_link += child.nesting if child.tag == "a" else 0
+            if child.type == "text" and not in_link:
+                child.type, child.content = "html_inline", _cited(escape(child.content), sources)
+    return _parser().renderer.render(tokens, _parser().options, {})
 
 
-def link_html(label: str, url: str, *, name: str = "") -> str:
-    """Return a link if the URL is one of the web; otherwise its text."""
-    if not url.lower().startswith(("http://", "https://")):
-        return f"{text_html(label)} ({text_html(url)})" if url else text_html(label)
-    css = f' class="{name}"' if name else ""
-    return f'<a{css} href="{text_html(url)}" rel="noopener noreferrer nofollow">{text_html(label)}</a>'
+def is_web(url: str) -> bool:
+    """Whether a URL is one of the web."""
+    return url.lower().startswith(("http://", "https://"))
 
 
-def table_html(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Return a table of cells that are HTML."""
-    cells = "".join(f'<th scope="col">{name}</th>' for name in headings)
-    yield f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>'
-    yield from (f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    yield "</tbody></table></div>"
+def _cited(html: str, sources: int) -> str:
+    def link(citation: re.Match[str]) -> str:
+        numbers = [int(number) for number in citation[1].split(",")]
+        if not all(0 < number <= sources for number in numbers):
+            return citation[0]
+        links = (f'<a href="#source-{number}">{number}</a>' for number in numbers)
+        return f"[{', '.join(links)}]"
 
-
-def text_html(value: str) -> str:
-    """Return text, without control characters, as HTML shows it."""
-    return escape(clean(value), quote=True)
+    return _CITATION.sub(link, html)
 
 
 @cache
@@ -68,43 +59,6 @@ def _parser() -> MarkdownIt:
     """Return the parser. It is imported when it is needed: the import takes a while."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
     parser.validateLink = lambda url: _SAFE_LINK.match(url) is not None
-    for name, rule in (
-        ("text", _text_rule),
-        ("code_block", _block_rule),
-        ("fence", _block_rule),
-        ("image", _image_rule),
-        ("link_open", _link_rule),
-        ("link_close", _link_rule),
-        ("table_open", _table_rule),
-        ("table_close", _table_rule),
-    ):
-        parser.add_render_rule(name, rule)
     return parser
-
-
-def _text_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
-    content = tokens[index].content
-    return text_html(content) if env["links"] else env["cite"](content)
-
-
-def _block_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
-    return f'<pre dir="auto"><code>{escape(tokens[index].content)}</code></pre>\n'
-
-
-def _image_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
-    """A picture is its description: the page loads nothing."""
-    return text_html(tokens[index].content)
-
-
-def _link_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
-    token = tokens[index]
-    env["links"] += token.nesting
-    if token.nesting == 1:
-        token.attrSet("rel", "noopener noreferrer nofollow")
-    return self.renderToken(tokens, index, options, env)
-
-
-def _table_rule(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: dict[str, Any]) -> str:
-    return '<div class="scroll"><table>\n' if tokens[index].nesting == 1 else "</table></div>\n"
