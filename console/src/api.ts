@@ -27,7 +27,7 @@ import type {
   WorkersList,
 } from "./wire.ts";
 import { Problem, problemOf } from "./problem.ts";
-import type { View } from "./run/view.ts";
+import type { View } from "./run/state/view.ts";
 import { addressOf } from "./router.ts";
 import { endSession, session } from "./session.ts";
 
@@ -244,7 +244,6 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
 /** Return the response of the service; a failure throws a Problem. */
 async function answerOf(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
-  const sent = Date.now();
   try {
     response = await fetch(addressOf(path), {
       ...init,
@@ -262,7 +261,7 @@ async function answerOf(path: string, init: RequestInit): Promise<Response> {
     });
   }
   reachable.value = true;
-  syncClock(response.headers.get("Date"), sent, Date.now());
+  syncClock(response.headers.get("Date"));
   if (response.status === 401 && path !== "/api/session" && session.value?.needed) endSession();
   if (!response.ok) throw await problemOf(response);
   return response;

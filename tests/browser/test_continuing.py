@@ -1,4 +1,4 @@
-"""What a run can go on from: other limits, the orders that repaired it, the hook that asks, and cached results."""
+"""What a run can go on from: other limits, the hook that asks, and cached results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 from playwright.async_api import Page, expect
-from server.teams import repairing
 
 from browser.conftest import OpenServer, Visit
 from browser.judging import check_accessible
@@ -58,23 +57,6 @@ async def test_a_fork_can_have_other_limits(served: Served, ann: Visitor) -> Non
     await expect(page.get_by_text("forked from")).to_be_visible()
     forked = await served.get(f"/api/runs/{page.url.rpartition('/')[2]}")
     assert forked["limits"]["budget_usd"] == 0.25
-
-
-@pytest.mark.slow
-async def test_work_orders_are_shown_side_by_side(serve: OpenServer, visit: Visit) -> None:
-    served = await serve(models=repairing("wo-001.1"))
-    run_id = await served.started("measure Paris, measure Nice, measure Lyon")
-    await served.until(run_id, "succeeded")
-    page = await (await visit(served.url)).open(f"/runs/{run_id}?tab=order")
-    await page.get_by_role("button", name="Side by side").click()
-    table = page.get_by_role("region", name="Work orders side by side")
-    await expect(table.get_by_role("columnheader")).to_contain_text(["Subtask", "wo-001", "wo-002"])
-    (row,) = await table.get_by_role("row", name="measure_1").all()
-    await expect(row.get_by_role("cell")).to_contain_text(["Failed", "Repeated: ✓ Completed"])
-    await expect(table).to_contain_text("2 other subtasks")
-    await check_accessible(page, within="[role=tabpanel]")
-    await row.get_by_role("link", name="Completed").click()
-    await expect(page.get_by_role("tabpanel").get_by_role("heading", name="measure_1")).to_be_visible()
 
 
 class AskAbove(Hook):

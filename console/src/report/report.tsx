@@ -1,11 +1,18 @@
 // The Report tab: what the researchers do, the draft while it is written, then the report with the verdicts on its claims.
 
-import { Answer, AnswerTools, Earlier, Gaps, withSources, WrittenDraft } from "../run/answer.tsx";
-import { Beside } from "../run/beside.tsx";
+import {
+  Answer,
+  AnswerTools,
+  Earlier,
+  Gaps,
+  withSources,
+  WrittenDraft,
+} from "../run/answer/answer.tsx";
+import { Beside } from "../run/answer/beside.tsx";
 import { workerLink } from "../run/selection.ts";
-import type { RunStore } from "../run/store.ts";
-import { isOpen, isOver } from "../run/view.ts";
-import { attemptsOf, type Lane } from "../run/model.ts";
+import type { RunStore } from "../run/state/store.ts";
+import { isOpen, isOver } from "../run/state/view.ts";
+import { attemptsOf, type Lane } from "../run/state/model.ts";
 import { STATUS_WORDS } from "../run/words.ts";
 import { count } from "../formats.ts";
 import { StatusGlyph } from "../ui/status.tsx";

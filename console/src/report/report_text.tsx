@@ -3,8 +3,14 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { capitalized } from "../formats.ts";
 import { Markdown } from "../markdown.tsx";
-import { annotation, citedIn, type Mark, marked } from "../run/claims.tsx";
-import { isDoubted, Verdict, VerdictCounts, VerdictSign, verdictWord } from "../run/verdict.tsx";
+import { annotation, citedIn, type Mark, marked } from "../run/answer/claims.tsx";
+import {
+  isDoubted,
+  Verdict,
+  VerdictCounts,
+  VerdictSign,
+  verdictWord,
+} from "../run/answer/verdict.tsx";
 import { Button } from "../ui/button.tsx";
 import { OuterLink } from "../ui/outer_link.tsx";
 import type { Claim, Draft, Passage, ReportTask } from "./task.ts";

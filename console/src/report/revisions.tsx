@@ -1,8 +1,8 @@
 // The Revisions tab: what each revision changed, side by side, and every review with its findings.
 
 import { workerLink } from "../run/selection.ts";
-import type { RunStore } from "../run/store.ts";
-import { VerdictSign } from "../run/verdict.tsx";
+import type { RunStore } from "../run/state/store.ts";
+import { VerdictSign } from "../run/answer/verdict.tsx";
 import { StatusGlyph } from "../ui/status.tsx";
 import { Changes } from "./changes.tsx";
 import { type Draft, type Finding, taskOf } from "./task.ts";

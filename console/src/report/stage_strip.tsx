@@ -1,8 +1,8 @@
 // The stages of a report above its timeline: where the run is, and what it has done.
 
 import { workerLink } from "../run/selection.ts";
-import type { RunStore } from "../run/store.ts";
-import { isOver } from "../run/view.ts";
+import type { RunStore } from "../run/state/store.ts";
+import { isOver } from "../run/state/view.ts";
 import { StatusGlyph } from "../ui/status.tsx";
 import { stepsOf } from "./strip.ts";
 import { taskOf } from "./task.ts";

@@ -1,6 +1,6 @@
 // The stages of a report as steps in the order in which they happened, with those to come.
 
-import type { StepStatus } from "../run/view.ts";
+import type { StepStatus } from "../run/state/view.ts";
 
 /** What the strip needs of a step. */
 export interface StepLane {

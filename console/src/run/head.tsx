@@ -5,11 +5,11 @@ import { count, duration, money, shortened } from "../formats.ts";
 import { Tags } from "../runs/tags.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import type { RunDocument } from "../wire.ts";
-import { countsOf, type Lane, type Model } from "./model.ts";
-import { Outcome } from "./outcome.tsx";
-import { RunActions } from "./run_actions.tsx";
-import type { RunStore } from "./store.ts";
-import { isOver, millis } from "./view.ts";
+import { countsOf, type Lane, type Model } from "./state/model.ts";
+import { Outcome } from "./actions/outcome.tsx";
+import { RunActions } from "./actions/run_actions.tsx";
+import type { RunStore } from "./state/store.ts";
+import { isOver, millis } from "./state/view.ts";
 
 const NANO = 1e9;
 
@@ -69,11 +69,7 @@ function Related({ document }: { document: RunDocument | null }) {
     <>
       {forked && (
         <span class="muted">
-          · forked from <RunLink runId={forked.run_id} /> (<a
-            href={`/compare?a=${forked.run_id}&b=${document.run_id}`}
-          >
-            compare
-          </a>)
+          · forked from <RunLink runId={forked.run_id} />
         </span>
       )}
       {follows && (

@@ -1,8 +1,8 @@
 // The state of the run in one sentence for screen readers, at most every five seconds.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { countsOf } from "./model.ts";
-import type { RunStore } from "./store.ts";
+import { countsOf } from "./state/model.ts";
+import type { RunStore } from "./state/store.ts";
 import { STATUS_WORDS } from "./words.ts";
 
 const EVERY_MS = 5_000;

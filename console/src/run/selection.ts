@@ -2,8 +2,8 @@
 
 import { computed } from "@preact/signals";
 import { place, setQuery, withQuery } from "../router.ts";
-import { type Kind, KINDS } from "./event_pages.ts";
-import type { View } from "./view.ts";
+import { type Kind, KINDS } from "./log/event_pages.ts";
+import type { View } from "./state/view.ts";
 
 const TABS = ["answer", "revisions", "inspector", "order", "usage", "todos", "artifacts"] as const;
 export type TabName = typeof TABS[number];

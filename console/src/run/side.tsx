@@ -3,16 +3,16 @@
 import { ApprovalCards } from "../approvals/cards.tsx";
 import { lazy } from "../ui/lazy.tsx";
 import { Tabs } from "../ui/tabs.tsx";
-import { Answer } from "./answer.tsx";
-import { Artifacts } from "./artifacts.tsx";
-import { FollowUp } from "./follow_up.tsx";
-import { Inspector } from "./inspector.tsx";
-import { Orders } from "./orders.tsx";
-import { QuestionBox } from "./question.tsx";
+import { Answer } from "./answer/answer.tsx";
+import { Artifacts } from "./outputs/artifacts.tsx";
+import { FollowUp } from "./answer/follow_up.tsx";
+import { Inspector } from "./inspector/inspector.tsx";
+import { Orders } from "./orders/orders.tsx";
+import { QuestionBox } from "./answer/question.tsx";
 import { type Selection, selectTab, type TabName, tabsOf } from "./selection.ts";
-import type { RunStore } from "./store.ts";
-import { todoProgress, Todos } from "./todos.tsx";
-import type { View } from "./view.ts";
+import type { RunStore } from "./state/store.ts";
+import { todoProgress, Todos } from "./outputs/todos.tsx";
+import type { View } from "./state/view.ts";
 
 const Report = lazy("Report");
 const Revisions = lazy("Revisions");

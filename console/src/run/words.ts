@@ -1,6 +1,6 @@
 // Words for the states of steps and attempts, and their urgency.
 
-import type { Outcome, Step, StepStatus } from "./view.ts";
+import type { Outcome, Step, StepStatus } from "./state/view.ts";
 
 /** What is shown of a step. */
 export type Shown = StepStatus | "cancelled";

@@ -3,8 +3,8 @@
 import { useState } from "preact/hooks";
 import { cancelRun, retryRun } from "../api.ts";
 import { count } from "../formats.ts";
-import { Delete } from "../run/more.tsx";
-import { isOver } from "../run/view.ts";
+import { Delete } from "../run/actions/more.tsx";
+import { isOver } from "../run/state/view.ts";
 import { may } from "../session.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button } from "../ui/button.tsx";
@@ -25,7 +25,6 @@ export function Bulk({ chosen, onClear, onDone }: BulkProps) {
   const active = chosen.filter(({ status }) => !isOver(status));
   const failed = chosen.filter((line) => line.failed > 0);
   const over = chosen.filter(({ status }) => isOver(status));
-  const [one, other] = chosen;
   const close = () => setOpen(null);
   const done = () => {
     onClear();
@@ -34,16 +33,6 @@ export function Bulk({ chosen, onClear, onDone }: BulkProps) {
   return (
     <div class="bulk" role="group" aria-label="Selected runs">
       <strong>{chosen.length} selected</strong>
-      {chosen.length === 2 && (
-        <a
-          class="button small"
-          href={`/compare?a=${encodeURIComponent(other!.run_id)}&b=${
-            encodeURIComponent(one!.run_id)
-          }`}
-        >
-          Compare
-        </a>
-      )}
       {may("run") && (
         <>
           {active.length > 0 && (

@@ -15,7 +15,6 @@ import { SPANS } from "./listing.ts";
 export function Filters() {
   const { query } = place.value;
   const given = (name: string) => query.get(name) ?? "";
-  const charted = query.has("chart");
   return (
     <form
       class="filters"
@@ -58,13 +57,6 @@ export function Filters() {
         />
         Waiting for you
       </label>
-      <Button
-        small
-        pressed={charted}
-        onClick={() => setQuery({ chart: charted ? null : "cost" })}
-      >
-        Chart
-      </Button>
       <Further />
       {tagsIn(query).map((tag) => (
         <Button

@@ -7,7 +7,6 @@ import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
 import { place, setQuery } from "../router.ts";
 import { may } from "../session.ts";
 import { Button, useAction } from "../ui/button.tsx";
-import { lazy } from "../ui/lazy.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
@@ -23,8 +22,6 @@ import { RunsTable } from "./runs_table.tsx";
 const EVERY_MS = 2000;
 const PAGE = 50;
 const MAX_POLLED = 200;
-
-const RunsChart = lazy("RunsChart");
 
 export function RunsScreen() {
   useTitle("Runs");
@@ -74,9 +71,6 @@ export function RunsScreen() {
               <p>No matching runs.</p>
               <Button onClick={clearFilter}>Show all runs</Button>
             </div>
-          )}
-          {url.has("chart") && listing.lines.length > 0 && (
-            <RunsChart lines={listing.lines} measure={url.get("chart") ?? ""} />
           )}
           <Bulk
             chosen={listing.lines.filter(({ run_id }) => chosen.has(run_id))}

@@ -1,7 +1,7 @@
 // The runs as a table; on narrow screens the last columns move below the request.
 
 import { duration, flowName, money, shortened } from "../formats.ts";
-import { isOver } from "../run/view.ts";
+import { isOver } from "../run/state/view.ts";
 import { StatusMark } from "../ui/status.tsx";
 import { Age } from "../ui/time.tsx";
 import type { RunLine } from "../wire.ts";

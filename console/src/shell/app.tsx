@@ -20,7 +20,6 @@ import { NotFound } from "./not_found.tsx";
 const ToolsScreen = lazy("ToolsScreen");
 const SystemScreen = lazy("SystemScreen");
 const WorkersScreen = lazy("WorkersScreen");
-const CompareScreen = lazy("CompareScreen");
 
 const helpOpen = signal(false);
 
@@ -48,7 +47,7 @@ export function App() {
       <main id="main" tabIndex={-1}>
         {current === null
           ? ( // as wide as the screen that follows, so that nothing moves
-            <div class={/^\/(runs\/.|compare)/.test(place.value.path) ? "run-screen" : undefined}>
+            <div class={/^\/runs\/./.test(place.value.path) ? "run-screen" : undefined}>
               <Waiting what="the session" />
             </div>
           )
@@ -92,8 +91,6 @@ function Screen() {
       return <ToolsScreen name={second ?? null} />;
     case "workers":
       return second === undefined ? <WorkersScreen /> : <NotFound />;
-    case "compare":
-      return second === undefined ? <CompareScreen /> : <NotFound />;
     case "system":
       return second === undefined ? <SystemScreen /> : <NotFound />;
     default:

@@ -3,7 +3,7 @@
 import { effect } from "@preact/signals";
 import { getRuns } from "../api.ts";
 import { capitalized, shortened } from "../formats.ts";
-import { isOver } from "../run/view.ts";
+import { isOver } from "../run/state/view.ts";
 import { go } from "../router.ts";
 import { saved } from "../saved.ts";
 import type { RunLine } from "../wire.ts";

@@ -1,0 +1,63 @@
+// The view of a run that the service sends, and the merge patches that change it.
+
+import { isObject } from "../../json.ts";
+import type { AttemptPart, EventDocument, StepPart } from "../../wire.ts";
+
+export type {
+  AttemptPart as Attempt,
+  CallPart as Call,
+  FailurePart as Failure,
+  OrderPart as Order,
+  RunStatus,
+  StepPart as Step,
+  ViewDocument as View,
+} from "../../wire.ts";
+
+export type StepStatus = StepPart["status"];
+export type Outcome = AttemptPart["outcome"];
+export type Words = EventDocument["words"];
+export type Args = { readonly [name: string]: unknown };
+
+/** One event of the run as a row of the log shows it. */
+export interface EventSummary {
+  readonly seq: number;
+  readonly at: string;
+  readonly type: string;
+  readonly words: Words;
+}
+
+/** One event of the run, and what it changes in the view. */
+export interface Change extends EventSummary {
+  readonly patch: Patch;
+}
+
+export type Patch = { readonly [key: string]: unknown };
+
+/** Apply a JSON merge patch (RFC 7396) to an object, in place. */
+export function merge(target: Record<string, unknown>, patch: Patch): void {
+  for (const [key, value] of Object.entries(patch)) {
+    if (key === "__proto__") continue; // a name that a model wrote must not change what the object is
+    if (value === null) delete target[key];
+    else if (isObject(value)) {
+      if (!isObject(target[key])) target[key] = {};
+      merge(target[key] as Record<string, unknown>, value);
+    } else target[key] = value;
+  }
+}
+
+const OVER = new Set<string>(["succeeded", "partial", "failed", "cancelled"]);
+
+export function isOver(status: string): boolean {
+  return OVER.has(status);
+}
+
+/** Return whether a step is still to be done. */
+export function isOpen(status: StepStatus): boolean {
+  return status === "pending" || status === "running" || status === "waiting" ||
+    status === "retrying";
+}
+
+/** Return a moment as milliseconds; null for undefined. */
+export function millis(moment: string | undefined): number | null {
+  return moment === undefined ? null : Date.parse(moment);
+}
