@@ -10,7 +10,7 @@ COPY . .
 ARG EXTRAS="postgres otel web anthropic google"
 # The list of extras is split into words on purpose.
 # hadolint ignore=SC2046
-RUN uv sync --quiet --no-default-groups --no-editable $(printf -- '--extra %s ' $EXTRAS)
+RUN uv sync --quiet --no-editable $(printf -- '--extra %s ' $EXTRAS)
 
 FROM python:3.13-slim
 RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/leadhand leadhand
