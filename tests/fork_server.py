@@ -26,8 +26,6 @@ import time
 import types
 from typing import Any
 
-from fastapi.routing import iter_route_contexts
-
 import leadhand.cli.commands
 import leadhand.cli.terminal
 from leadhand.cli.app import main as command_line
@@ -158,7 +156,11 @@ def main() -> list[str] | None:
             importlib.import_module(module.name)
     for name in IMPORTED:
         importlib.import_module(name)
-    list(iter_route_contexts(routed().routes))  # FastAPI analyses them once
+    routes = routed().routes
+    with contextlib.suppress(ImportError):  # FastAPI analyses them once; older releases do when they are declared
+        from fastapi.routing import iter_route_contexts
+
+        list(iter_route_contexts(routes))
     with tempfile.TemporaryDirectory() as home, contextlib.redirect_stderr(io.StringIO()):
         command_line(["run", "--offline", "--project", "none", "--home", home, "weather in Paris"])
     gc.collect()

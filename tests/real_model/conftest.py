@@ -23,7 +23,8 @@ Record = Callable[..., Awaitable[Recorder]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    skip = pytest.mark.skip(reason=f"needs {' and '.join(_MISSING)}: uv run --group real-model pytest tests/real_model")
+    command = "uv run --group real-model pytest tests/real_model"
+    skip = pytest.mark.skip(reason=f"needs {' and '.join(_MISSING)}: {command}")
     for item in items:
         if _MISSING and item.path.is_relative_to(HERE):
             item.add_marker(skip)
