@@ -143,16 +143,6 @@ def test_one_call_does_not_delegate_a_task_twice():
 # --- workers, artifacts, todos ---------------------------------------------------------------------------------------
 
 
-def test_a_worker_is_defined_for_the_rest_of_the_run_and_can_be_handed_work_at_once():
-    history = working()
-    defined, issued = decided(history, "a", POET, Delegate(worker="poet", input={"on": "rain"}), tool="research")
-
-    assert isinstance(defined, ev.WorkerDefined)
-    assert isinstance(issued, ev.StepIssued)
-    poet = history.state.worker("poet")
-    assert poet == Worker(name="poet", description="Writes verse.", instructions="Write verse.", tools=("look",))
-    assert (defined.worker, defined.description, defined.attempt) == (poet, "Writes verse.", "a/a1")
-    assert issued.step.worker == "poet"
 
 
 def test_the_list_of_todos_is_replaced():
@@ -175,18 +165,6 @@ def test_a_call_that_asks_for_several_things_gets_all_of_them_and_keeps_what_it_
     assert due(history.state) == [do.Start(step="a")]
 
 
-def test_a_long_list_of_todos_and_many_artifacts_are_kept():
-    history = working()
-    todos = SetTodos(todos=tuple(Todo(id=str(n), content=f"look at {n}") for n in range(2_000)))
-    files = [FILE.evolve(path=f"notes/{n}/day.md") for n in range(200)]
-    decided(history, "a", todos, *files)
-    history.decide_all()
-    (answer,) = decided(history, "a", todos.evolve(todos=(*todos.todos, todos.todos[7])), turn=2)
-
-    assert len(history.state.todos) == 2_000
-    assert len(history.state.artifacts) == 200
-    assert isinstance(answer, ev.CallAnswered)
-    assert (answer.ok, "'7'" in answer.content) == (False, True)
 
 
 @pytest.mark.parametrize(("first", "second"), [("notes", "notes/a/b"), ("notes/a/b", "notes"), ("a/b/c", "a/b")])

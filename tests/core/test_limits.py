@@ -10,13 +10,3 @@ from leadhand.ports.models import input_bound
 def test_an_unknown_price_is_counted_as_it_was_reserved_and_known_to_be_unknown():
     assert Usage(input_tokens=3, output_tokens=4).used(Money(nanousd=9)) == Money(1, 7, 9)
     assert Usage().nanousd is None
-
-
-def test_the_size_of_a_message_is_found_once_and_again_for_a_changed_copy() -> None:
-    message = UserMessage(text="short")
-    alone = input_bound((message,), (), None)
-    assert input_bound((message, message), (), None) == 2 * alone
-    longer = message.model_copy(update={"text": "much longer"})
-    assert input_bound((longer,), (), None) == alone + len("much longer") - len("short")
-    assert message == UserMessage(text="short")
-    assert message.model_dump() == {"role": "user", "text": "short"}

@@ -204,17 +204,6 @@ async def test_a_call_that_was_denied_once_does_not_leave_the_run_waiting_for_no
     assert bench.made == []
 
 
-async def test_a_call_begun_before_the_crash_keeps_its_approval_used_up(open_world: Any):
-    bench = Bench()
-    world = open_world(sending(), [bench.send()])
-    await world.run()
-    await world.answer("run_1")
-    await world.take_over("run_1")
-    (began,) = await world.events(ToolCallBegan)
-    (returned,) = await world.events(ToolCallReturned)
-
-    assert began.attempt == "wo-001.0/a2", "an attempt waited for a person instead of parking"
-    assert returned.ok
 
 
 async def test_the_calls_beside_one_that_waits_are_made_first_and_only_once(open_world: Any):
@@ -290,14 +279,6 @@ async def test_waiting_for_a_person_does_not_use_up_the_time_of_the_run(open_wor
     assert state.status is RunStatus.SUCCEEDED
 
 
-async def test_waiting_for_a_person_counts_as_no_failed_attempt(open_world: Any):
-    bench = Bench()
-    world = open_world(sending(), [bench.send(retries=0)])
-    await world.run()
-    await world.answer("run_1")
-    state = await world.take_over("run_1")
-
-    assert state.steps["wo-001.0"].failures == ()
 
 
 async def test_a_run_that_waits_can_be_cancelled(open_world: Any):
@@ -375,15 +356,6 @@ async def test_a_question_that_nobody_answers_in_time_is_a_no(open_world: Any):
     assert state.finished.gaps[0].class_ is FailureClass.REJECTED
 
 
-async def test_a_yes_after_the_time_is_up_comes_too_late(open_world: Any):
-    bench = Bench()
-    world = open_world(sending(), [bench.send()], limits=Limits(approval_timeout_s=3_600))
-    await world.run()
-    world.clock.advance(3_601)
-    await world.take_over("run_1")
-    await world.answer("run_1")
-
-    assert bench.made == []
 
 
 async def test_the_question_shows_all_that_a_person_needs_to_answer_it(open_world: Any):
@@ -425,16 +397,6 @@ async def test_what_a_model_made_of_a_reference_that_leads_nowhere_is_not_said_t
     assert (answered.edited, answered.args["to"], answered.origins["to"]) == (True, "Ann", answered.by)
 
 
-async def test_a_yes_that_is_said_after_the_time_is_up_is_no_yes(open_world: Any):
-    bench = Bench()
-    world = open_world(sending(), [bench.send()], limits=Limits(approval_timeout_s=3_600))
-    await world.run()
-    world.clock.advance(3_601)
-    await world.answer("run_1")
-    state = await world.take_over("run_1")
-
-    assert bench.made == []
-    assert [asked.status for asked in state.approvals.values()] == ["expired"]
 
 
 @pytest.mark.parametrize(
