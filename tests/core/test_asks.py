@@ -143,8 +143,6 @@ def test_one_call_does_not_delegate_a_task_twice():
 # --- workers, artifacts, todos ---------------------------------------------------------------------------------------
 
 
-
-
 def test_the_list_of_todos_is_replaced():
     history = working()
     decided(history, "a", TODOS)
@@ -163,8 +161,6 @@ def test_a_call_that_asks_for_several_things_gets_all_of_them_and_keeps_what_it_
     returned = call_of(history, "a/t1/c0")
     assert (returned.ok, returned.summary, returned.raw) == (True, "seen", {"n": 1})
     assert due(history.state) == [do.Start(step="a")]
-
-
 
 
 @pytest.mark.parametrize(("first", "second"), [("notes", "notes/a/b"), ("notes/a/b", "notes"), ("a/b/c", "a/b")])

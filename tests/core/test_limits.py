@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from leadhand.core.conversation import UserMessage
 from leadhand.core.limits import Money, Usage
-from leadhand.ports.models import input_bound
 
 
 def test_an_unknown_price_is_counted_as_it_was_reserved_and_known_to_be_unknown():

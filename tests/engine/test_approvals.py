@@ -21,7 +21,6 @@ from leadhand.core.events import (
     RunRequested,
     RunStatusSet,
     ToolCallBegan,
-    ToolCallReturned,
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
@@ -204,8 +203,6 @@ async def test_a_call_that_was_denied_once_does_not_leave_the_run_waiting_for_no
     assert bench.made == []
 
 
-
-
 async def test_the_calls_beside_one_that_waits_are_made_first_and_only_once(open_world: Any):
     bench = Bench()
     models = FakeModels(
@@ -277,8 +274,6 @@ async def test_waiting_for_a_person_does_not_use_up_the_time_of_the_run(open_wor
     state = await world.take_over("run_1")
 
     assert state.status is RunStatus.SUCCEEDED
-
-
 
 
 async def test_a_run_that_waits_can_be_cancelled(open_world: Any):
@@ -356,8 +351,6 @@ async def test_a_question_that_nobody_answers_in_time_is_a_no(open_world: Any):
     assert state.finished.gaps[0].class_ is FailureClass.REJECTED
 
 
-
-
 async def test_the_question_shows_all_that_a_person_needs_to_answer_it(open_world: Any):
     @tool(effect="once")
     async def transfer(amount: int, to: str, note: str) -> str:
@@ -395,8 +388,6 @@ async def test_what_a_model_made_of_a_reference_that_leads_nowhere_is_not_said_t
     state = await world.take_over("run_1")
     (answered,) = state.approvals.values()
     assert (answered.edited, answered.args["to"], answered.origins["to"]) == (True, "Ann", answered.by)
-
-
 
 
 @pytest.mark.parametrize(

@@ -412,8 +412,6 @@ def test_the_words_of_a_schema_are_no_secrets():
     assert environment().payload(payload) == payload
 
 
-
-
 URLS = {
     "DATABASE_URL": "postgresql://ann:Tr0ub4dor@db.example.com/app",
     "HOOK_URL": "https://hooks.example.com/in/B0123456789abcdefgh",

@@ -17,15 +17,11 @@ from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import FailureClass, Fenced, StoreError
 from leadhand.core.events import (
     AttemptReturned,
-    AttemptScheduled,
-    AttemptStarted,
     Entry,
     Observation,
-    OrderIssued,
     Request,
     RunRequested,
     RunStatusSet,
-    StepIssued,
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
@@ -293,8 +289,6 @@ async def test_a_late_result_of_a_lost_attempt_does_not_count(open_world: Any):
 
     assert state.status is RunStatus.SUCCEEDED
     assert gate.made == [2, 2]
-
-
 
 
 async def test_nobody_waits_for_people_while_there_is_work_to_do(open_world: Any):
