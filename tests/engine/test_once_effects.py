@@ -15,7 +15,7 @@ from engine.worlds import ask, plan
 from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import Failure, FailureClass, Fenced, StoreError
-from leadhand.core.events import AttemptReturned, RunRequested, ToolCallBegan
+from leadhand.core.events import AttemptReturned, RunChanged, RunRequested, ToolCallBegan
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -144,14 +144,14 @@ async def test_a_call_under_way_when_its_run_ends_may_have_happened_and_the_gap_
     world = open_world(
         FakeModels(plan(ask("pay", "hanging"), ask("b", "look", n=1))),
         [bench.hanging(effect="once", approval="auto"), bench.look],
-        limits=Limits(timeout_s=0.15 if how == "out of time" else 60),
+        limits=Limits(timeout_s=60),
         clock=SystemClock(),
     )
     run_id = await world.start()
     driving = world.driving(run_id)
     await world.until(lambda state: bench.counts["hanging"])
-    if how == "cancelled":
-        await world.append(run_id, RunRequested(what="cancel", by="me"))
+    ends = RunRequested(what="cancel", by="me")
+    await world.append(run_id, ends if how == "cancelled" else RunChanged(limits=Limits(timeout_s=0.01), by="me"))
     state = await driving
 
     (gap,) = [gap for gap in state.finished.gaps if gap.name == "pay"]
