@@ -132,6 +132,27 @@ def test_an_entry_changes_as_much_in_a_run_of_a_thousand_steps_as_in_one_of_ten(
     assert longest[1] <= longest[0] + 80, "more digits, and nothing else"
 
 
+def test_a_snapshot_holds_no_long_text_and_no_argument_twice():
+    log = long_log(1)
+    long = ev.ToolCallReturned(
+        attempt="wo-001.0/a1",
+        call_id="wo-001.0/t0/c0",
+        tool="look",
+        ok=True,
+        summary="x" * 9_000,
+        raw={"y": "y" * 9_000},
+    )
+    log = [entry._replace(event=long) if entry.event.type == "tool_call_returned" else entry for entry in log]
+    projection, _ = projected(log)
+    document = projection.document
+
+    assert len(json.dumps(document)) < 4_000
+    call = document["steps"]["wo-001.0"]["attempts"]["1"]["calls"]["7"]
+    assert call["kind"] == "tool"
+    assert "args" not in call
+    assert len(call.get("summary", "")) == 300
+
+
 def test_what_a_person_cancelled_is_no_problem():
     failure = Failure.of("cancelled by Ann", "cancelled", FailureClass.REJECTED)
     entry = long_log(1)[0]

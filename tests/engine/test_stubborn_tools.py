@@ -19,6 +19,7 @@ from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.events import ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.tool import Source, ToolReturn, WriteArtifact
+from leadhand.engine.tool_returns import SMALL, is_small
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it does not work"}))
@@ -179,6 +180,22 @@ async def test_a_call_that_may_happen_once_and_returns_too_much_is_not_made_agai
     assert paid == [30]
     (returned,) = await world.events(ToolCallReturned)
     assert returned.failure.type == "unreadable_result"
+
+
+def test_a_value_is_small_only_if_all_of_it_is_plain_and_seen() -> None:
+    source = Source(title="t", url="http://x")
+    plain = [None, 1, 1.5, "text", [1, {"a": (2, None)}], ToolReturn(raw=[1], summary="s", sources=(source,))]
+    other = [
+        "x" * SMALL,
+        list(range(SMALL)),
+        10 ** (2 * SMALL),
+        endless(),
+        {1},
+        Rows([]),
+        ToolReturn(raw=1, summary="x" * SMALL),
+    ]
+    assert [is_small(value) for value in plain] == [True] * len(plain)
+    assert [is_small(value) for value in other] == [False] * len(other)
 
 
 # --- what a tool raises ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections import Counter
 from contextlib import aclosing
 from typing import Any
 
@@ -216,3 +217,20 @@ async def test_a_place_given_to_a_call_that_was_cancelled_meanwhile_is_given_bac
             await asyncio.gather(*calls, return_exceptions=True)
         await asyncio.gather(*(held_soon(limits) for _ in range(5)))
         await until(lambda: used(store, 0))
+
+
+async def test_a_run_takes_no_more_places_than_its_own_limit_allows(url: str):
+    async with aclosing(await open_store(url)) as store:
+        limits, free, held = Limiter(store, SystemClock()), asyncio.Event(), list[str]()
+
+        async def call(run_id: str, most: int) -> None:
+            async with limits.permit(THREE, run_id, most):
+                held.append(run_id)
+                await free.wait()
+
+        calls = [asyncio.ensure_future(call("narrow", 1)) for _ in range(3)]
+        calls += [asyncio.ensure_future(call("wide", 5)) for _ in range(2)]
+        await until(lambda: has([*range(len(held))], 3))
+        assert Counter(held) == {"narrow": 1, "wide": 2}
+        free.set()
+        await asyncio.gather(*calls)
