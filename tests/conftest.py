@@ -53,7 +53,6 @@ pytest.register_assert_rewrite(
     "engine.fakes",
     "engine.worlds",
     "stores.contract",
-    "store_samples",
 )
 
 

@@ -22,6 +22,7 @@ from cluster.pieces import pieces
 from leadhand import Leadhand
 from leadhand.core.events import AttemptReturned, AttemptStarted, Entry
 from leadhand.core.evolve import replay
+from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.ports import ContextStore
 from leadhand.stores.opening import open_store
@@ -105,6 +106,18 @@ class Cluster:
         async with self.process(*command, name=name) as machine:
             yield machine
 
+    async def said(self, *words: str, name: str = "client") -> str:
+        """Run a command to its end and return what it wrote, its log last."""
+        async with self.process(*words, name=name) as machine:
+            code, said = await machine.rest()
+            log = machine.log.read_text()
+            assert code == 0, log
+            return said + log
+
+    async def entries(self, run_id: str) -> list[Entry]:
+        async with self.store() as store:
+            return await store.read(run_id)
+
     @property
     def notes(self) -> list[tuple[int, str, int]]:
         """What the processes noted: process, ``began`` or ``ended``, piece."""
@@ -144,14 +157,19 @@ class Cluster:
         return number
 
     async def state(self, run_id: str) -> RunState:
-        async with self.store() as store:
-            return replay(run_id, await store.read(run_id))
+        return replay(run_id, await self.entries(run_id))
 
     async def finished(self, run_id: str) -> RunState:
         """The state of a run, once it is over."""
         async with self.store() as store:
             await until(lambda: store.run(run_id), lambda run: run.finished_at is not None)
-            return replay(run_id, await store.read(run_id))
+        return await self.state(run_id)
+
+    async def succeeded(self, run_id: str) -> RunState:
+        """The state of a run that succeeded, once it is over."""
+        state = await self.finished(run_id)
+        assert state.status is RunStatus.SUCCEEDED, state.finished
+        return state
 
     async def the_run(self) -> str:
         """The id of the only run, once it is there."""
@@ -164,10 +182,12 @@ async def started_detached(cluster: Cluster, *words: str, **options: Any) -> str
     given = {"folder": str(cluster.folder), **options}
     flags = [word for key, value in given.items() for word in ("--option", f"{key}={json.dumps(value)}")]
     command = ("run", "--offline", "--detach", "--flows", FLOWS, "--flow", "pieces", *flags, *words, "pieces")
-    async with cluster.process(*command, name="client") as client:
-        code, said = await client.rest()
-        assert code == 0, client.log.read_text()
-        return said.strip()
+    return (await cluster.said(*command)).split()[0]
+
+
+def lost(entries: Iterable[Entry]) -> int:
+    """How many attempts were given up because their process was gone."""
+    return sum(getattr(entry.event, "lost", False) for entry in entries)
 
 
 def finished_by(entries: Iterable[Entry]) -> dict[str, str | None]:

@@ -12,14 +12,9 @@ from typing import Any
 import pytest
 from crashes.restarting import Server
 
-from cluster.machines import Cluster, Machine, finished_by, started_detached, until
+from cluster.machines import Cluster, Machine, finished_by, lost, started_detached, until
 from leadhand.core.events import AttemptReturned, AttemptStarted, Entry, RunClaimed
 from leadhand.core.run import RunStatus
-
-
-async def entries_of(cluster: Cluster, run_id: str) -> list[Entry]:
-    async with cluster.store() as store:
-        return await store.read(run_id)
 
 
 def count(entries: list[Entry], kind: type[Any]) -> int:
@@ -37,8 +32,8 @@ async def test_the_work_of_a_killed_host_goes_elsewhere(cluster: Cluster) -> Non
         code, said = await driver.rest()
         assert code == 0, driver.log.read_text()
         assert json.loads(said)["status"] == "succeeded"
-        entries = await entries_of(cluster, json.loads(said)["run_id"])
-        assert sum(getattr(each.event, "lost", False) for each in entries) == mine
+        entries = await cluster.entries(json.loads(said)["run_id"])
+        assert lost(entries) == mine
         assert count(entries, AttemptReturned) == 12 + mine
         assert Counter(n for _, what, n in cluster.notes if what == "ended") == Counter(range(12))
 
@@ -59,8 +54,7 @@ async def test_the_jobs_that_a_killed_host_had_taken_leave_the_queue(cluster: Cl
         owner = await driver_of(cluster, run_id, one.host, two.host)
         await next(machine for machine in (one, two) if machine.host != owner).kill()
         cluster.open_gate()
-        state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
+        await cluster.succeeded(run_id)
         await until(lambda: not jobs(cluster))
 
 
@@ -74,16 +68,12 @@ async def test_a_host_that_was_stopped_finds_its_jobs_put_back_and_takes_others(
         owner = await driver_of(cluster, run_id, one.host, two.host)
         stopped, other = (two, one) if one.host == owner else (one, two)
         stopped.signal(signal.SIGSTOP)
-        await until(
-            lambda: entries_of(cluster, run_id),
-            lambda entries: sum(getattr(each.event, "lost", False) for each in entries) == 2,
-        )
+        await until(lambda: cluster.entries(run_id), lambda entries: lost(entries) == 2)
         await until(lambda: jobs(cluster)["doing"] == 1)
         stopped.signal(signal.SIGCONT)
         await until(lambda: cluster.by_process("began")[stopped.pid] == 4)
         cluster.open_gate()
-        state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
+        await cluster.succeeded(run_id)
         await until(lambda: not jobs(cluster))
         assert "Traceback" not in stopped.log.read_text() + other.log.read_text(), stopped.log.read_text()
 
@@ -101,8 +91,8 @@ async def test_a_host_that_was_stopped_finds_its_work_done_by_others(cluster: Cl
         code, said = await driver.rest()
         assert code == 0, driver.log.read_text()
         run_id = json.loads(said)["run_id"]
-        entries = await entries_of(cluster, run_id)
-        assert sum(getattr(each.event, "lost", False) for each in entries) == mine
+        entries = await cluster.entries(run_id)
+        assert lost(entries) == mine
         assert count(entries, AttemptStarted) == 6 + mine
         state = await cluster.state(run_id)
         assert state.status is RunStatus.SUCCEEDED
@@ -129,12 +119,10 @@ async def test_a_detached_run_goes_on_when_the_host_that_drives_it_is_killed(clu
         (other,) = machines.values()
         await driver_of(cluster, run_id, other.host)
         cluster.open_gate()
-        state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
-        entries = await entries_of(cluster, run_id)
+        await cluster.succeeded(run_id)
+        entries = await cluster.entries(run_id)
         assert count(entries, RunClaimed) == 2
-        lost = sum(getattr(each.event, "lost", False) for each in entries)
-        assert 0 < lost <= len(mine)
+        assert 0 < lost(entries) <= len(mine)
         assert Counter(n for _, what, n in cluster.notes if what == "ended") == Counter(range(8))
 
 
@@ -143,9 +131,7 @@ async def test_a_run_is_cancelled_on_every_host_at_once(cluster: Cluster) -> Non
         run_id = await started_detached(cluster, count=8, held=0)
         await until(lambda: cluster.by_process("began").total() == 8)
         assert cluster.by_process("began").keys() == {one.pid, two.pid}
-        async with cluster.process("runs", "cancel", run_id, name="client") as client:
-            code, _ = await client.rest()
-            assert code == 0, client.log.read_text()
+        await cluster.said("runs", "cancel", run_id)
         async with cluster.store() as store:
             await until(store.hosts, lambda hosts: not any(line.attempts for line in hosts))
         assert (await cluster.state(run_id)).status is RunStatus.CANCELLED
@@ -166,8 +152,7 @@ async def test_a_host_that_is_drained_finishes_what_it_has_and_hands_its_runs_ov
             await until(store.hosts, lambda hosts: any(line.draining for line in hosts if line.host == first.host))
         cluster.open_gate()
         assert (await first.rest())[0] == 0, first.log.read_text()
-        state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
+        state = await cluster.succeeded(run_id)
         assert {each.attempts for each in state.steps.values()} == {1}, "a piece was carried out twice"
         assert first.pid in cluster.by_process("ended")
 
@@ -182,8 +167,7 @@ async def test_what_a_drained_host_cannot_finish_continues_elsewhere(cluster: Cl
         assert (await one.rest())[0] == 0, one.log.read_text()
         await until(lambda: cluster.by_process("began")[two.pid] == 6)
         cluster.open_gate()
-        state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
+        state = await cluster.succeeded(run_id)
         assert [each.attempts for each in state.steps.values()].count(2) == mine
         assert not any(each.failures for each in state.steps.values()), "a host that leaves is no failure"
 
@@ -198,11 +182,9 @@ async def test_a_pause_of_postgresql_is_a_pause_of_the_run(server: Server, tmp_p
         cluster.open_gate()
         await until(lambda: cluster.by_process("ended").total() == 8)
         await asyncio.to_thread(server.restart)
-        state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
-        entries = await entries_of(cluster, run_id)
-        assert (sum(getattr(each.event, "lost", False) for each in entries), count(entries, RunClaimed)) == (0, 1)
+        await cluster.succeeded(run_id)
+        entries = await cluster.entries(run_id)
+        assert (lost(entries), count(entries, RunClaimed)) == (0, 1)
         await until(lambda: not jobs(cluster))
         second = await started_detached(cluster, count=8)  # the hosts take work again
-        state = await cluster.finished(second)
-        assert state.status is RunStatus.SUCCEEDED
+        await cluster.succeeded(second)

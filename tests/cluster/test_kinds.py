@@ -12,14 +12,24 @@ import pytest
 from cluster.machines import FLOWS, Cluster, finished_by, until
 from leadhand.core.errors import FailureClass
 from leadhand.core.run import RunStatus
+from leadhand.core.state import RunState
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pitchdeck_eval"
 CITIES = "Paris, Lyon, Nice, Rome, Oslo, Bern, Vienna and Graz"
+FUNCTIONS = str(Path(__file__).with_name("functions.py"))
 
 
-async def shared_by(cluster: Cluster, run_id: str) -> set[str | None]:
-    async with cluster.store() as store:
-        return {*finished_by(await store.read(run_id)).values()}
+async def shared_by_two(cluster: Cluster, *words: str, given: tuple[str, ...] = ()) -> RunState:
+    """The end of a run that two hosts, which know what is ``given``, have carried out; nothing of it was lost."""
+    few = ("--concurrency", "1", *given)
+    async with cluster.host("one", *few) as one, cluster.host("two", *few) as two:
+        said = await cluster.said(words[0], "--offline", "--detach", *given, *words[1:])
+        state = await cluster.finished(said.split()[0])
+    hosts = {*finished_by(await cluster.entries(state.run_id)).values()}
+    assert hosts
+    assert hosts <= {one.host, two.host}  # short work may all be done before the other host takes any
+    assert not any(FailureClass.LOST in each.failures for each in state.steps.values())
+    return state
 
 
 @pytest.mark.slow
@@ -33,40 +43,30 @@ async def shared_by(cluster: Cluster, run_id: str) -> set[str | None]:
     ids=["work-order", "report", "research"],
 )
 async def test_a_run_of_each_kind_is_shared_by_two_hosts(cluster: Cluster, words: tuple[str, str]) -> None:
-    few = ("--concurrency", "1")
-    async with cluster.host("one", *few) as one, cluster.host("two", *few) as two:
-        async with cluster.process(words[0], "--offline", "--detach", words[1], name="client") as client:
-            code, said = await client.rest()
-            assert code == 0, client.log.read_text()
-        state = await cluster.finished(said.strip())
-        assert state.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
-        hosts = await shared_by(cluster, state.run_id)
-        assert hosts
-        assert hosts <= {one.host, two.host}  # short work may all be done before the other host takes any
-        assert not any(FailureClass.LOST in each.failures for each in state.steps.values())
+    state = await shared_by_two(cluster, *words)
+    assert state.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
+
+
+@pytest.mark.slow
+async def test_the_steps_of_a_function_are_carried_out_by_two_hosts(cluster: Cluster) -> None:
+    given = ("--flows", FUNCTIONS, "--tools", FUNCTIONS)
+    state = await shared_by_two(cluster, "run", "--flow", "everywhere", "Count them", given=given)
+    assert state.finished is not None
+    assert state.status is RunStatus.SUCCEEDED, state.finished
+    assert state.finished.answer == " ".join([*(f"{n} rows" for n in range(6)), "200", "200"])
 
 
 @pytest.mark.slow
 async def test_workers_that_a_run_makes_work_on_two_hosts(cluster: Cluster) -> None:
     left = shutil.ignore_patterns("generated", "__pycache__")
     manifest = str(shutil.copytree(EXAMPLE, cluster.folder / "project", ignore=left) / "leadhand.toml")
-    project = ("--project", manifest)
-    few = ("--concurrency", "1", *project)
-    async with cluster.host("one", *few) as one, cluster.host("two", *few) as two:
-        command = ("run", "--offline", "--approve", "auto", "--detach", "--worker", "orchestrator", *project)
-        async with cluster.process(*command, "Evaluate the pitch decks", name="client") as client:
-            code, said = await client.rest()
-            assert code == 0, client.log.read_text()
-        state = await cluster.finished(said.strip())
+    words = ("--approve", "auto", "--worker", "orchestrator", "Evaluate the pitch decks")
+    state = await shared_by_two(cluster, "run", *words, given=("--project", manifest))
     assert state.finished is not None
     assert state.status is RunStatus.SUCCEEDED, state.finished
     assert "decks/solar.md" in state.finished.answer
     made = [each for each in state.steps.values() if each.step.worker == "deck_evaluator"]
     assert len(made) == 6, "three decks, twice"
-    hosts = await shared_by(cluster, state.run_id)
-    assert hosts
-    assert hosts <= {one.host, two.host}
-    assert not any(FailureClass.LOST in each.failures for each in state.steps.values())
 
 
 @pytest.mark.slow
@@ -88,6 +88,5 @@ async def test_a_killed_server_leaves_its_runs_to_a_host(cluster: Cluster) -> No
                 server.signal(signal.SIGKILL)
                 await until(lambda: cluster.by_process("began")[host.pid] == 4)
                 cluster.open_gate()
-                state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
+                await cluster.succeeded(run_id)
         assert cluster.by_process() == {host.pid: 4}

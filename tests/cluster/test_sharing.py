@@ -57,8 +57,7 @@ async def test_hosts_share_a_run_of_200(cluster: Cluster, count: int) -> None:
         run_id = await started_detached(cluster, "--max-workers", str(most), count=200, held=most)
         await until(lambda: cluster.by_process("began").total() >= most)
         cluster.open_gate()
-        state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
+        await cluster.succeeded(run_id)
         assert Counter(n for _, what, n in cluster.notes if what == "ended") == Counter(range(200))
         assert cluster.by_process().keys() == {host.pid for host in hosts}
         async with cluster.store() as store:
@@ -96,8 +95,7 @@ async def store_queue(cluster: Cluster) -> int:
 async def test_no_more_attempts_run_on_all_hosts_than_the_run_allows(cluster: Cluster) -> None:
     async with cluster.host("one"), cluster.host("two"):
         run_id = await started_detached(cluster, "--max-workers", "5", count=40, seconds=0.02)
-        state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
+        await cluster.succeeded(run_id)
         under_way, most = 0, 0
         for _, what, _ in cluster.notes:
             under_way += 1 if what == "began" else -1
@@ -135,8 +133,7 @@ async def test_a_host_without_the_flow_of_a_run_leaves_it_to_others(cluster: Clu
         async with cluster.store() as store:
             assert (await store.run(run_id)).owner is None
         async with cluster.host("host") as host:
-            state = await cluster.finished(run_id)
-            assert state.status is RunStatus.SUCCEEDED
+            state = await cluster.succeeded(run_id)
             assert cluster.by_process() == {host.pid: 4}
             assert not any(each.failures for each in state.steps.values())
 
@@ -150,8 +147,7 @@ async def test_a_job_of_a_newer_release_is_left_to_its_own_processes(cluster: Cl
             )
         assert await store_queue(cluster) == 0
         run_id = await started_detached(cluster, count=2)
-        state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
+        await cluster.succeeded(run_id)
         assert host.log.read_text().count("\n") == 4, host.log.read_text()
 
 

@@ -18,16 +18,8 @@ from leadhand.core.run import RunStatus
 NEXT = str(Path(__file__).with_name("next_pieces.py"))
 
 
-async def shown(cluster: Cluster, *words: str) -> str:
-    async with cluster.process(*words, name="shown") as client:
-        code, said = await client.rest()
-        log = client.log.read_text()
-        assert code == 0, log
-        return said + log
-
-
 async def document_of(cluster: Cluster, run_id: str) -> dict[str, Any]:
-    said = await shown(cluster, "runs", "show", "--json", run_id)
+    said = await cluster.said("runs", "show", "--json", run_id)
     return json.loads(said[: said.rindex("}") + 1])
 
 
@@ -63,7 +55,7 @@ async def test_runs_wait_in_the_order_of_their_priority_and_say_what_for(cluster
             document = (await client.get(f"/api/runs/{last}")).json()
             assert (document["priority"], document["queue_position"]) == (-1, 3)
             assert "the flow `pieces`" in document["waits_for"]
-            listed = await shown(cluster, "hosts", "list")
+            listed = await cluster.said("hosts", "list")
             assert re.search(rf"1 +{first} +5 .*the flow `pieces`", listed)
             async with cluster.host("host"):
                 await until(waiting, lambda runs: not runs)
@@ -108,8 +100,7 @@ async def test_a_host_leaves_a_log_of_a_later_release_to_later_hosts(cluster: Cl
         await earlier.kill()  # what follows is for the later host alone
     change_version(-50)  # so that this release can stand for a later one
     async with cluster.host("later") as later:
-        state = await cluster.finished(run_id)
-        assert state.status is RunStatus.SUCCEEDED
+        await cluster.succeeded(run_id)
         assert cluster.by_process().keys() == {later.pid}
 
 
@@ -122,7 +113,7 @@ async def test_a_host_leaves_a_run_of_a_flow_that_it_does_not_know(cluster: Clus
             given = {"folder": str(cluster.folder), "count": 8, "held": 0}
             flags = [word for key, value in given.items() for word in ("--option", f"{key}={json.dumps(value)}")]
             start = ("run", "--offline", "--detach", "--flows", NEXT, "--flow", "later", *flags, "pieces")
-            run_id = (await shown(cluster, *start)).split()[0]
+            run_id = (await cluster.said(*start)).split()[0]
             await until(lambda: cluster.by_process("began")[later.pid] == 4)
             assert cluster.by_process("began").keys() == {later.pid}
             await later.kill()
@@ -130,10 +121,8 @@ async def test_a_host_leaves_a_run_of_a_flow_that_it_does_not_know(cluster: Clus
         cluster.open_gate()
         async with cluster.process(*words, name="later-again") as later:
             later.host = await later.line()
-            state = await cluster.finished(run_id)
-            assert state.status is RunStatus.SUCCEEDED
+            await cluster.succeeded(run_id)
             assert earlier.pid not in cluster.by_process("began")
             first = await started_detached(cluster, count=2)  # a run of the other flow goes to the other host
-            state = await cluster.finished(first)
-            assert state.status is RunStatus.SUCCEEDED
+            await cluster.succeeded(first)
             assert cluster.by_process()[earlier.pid] == 2

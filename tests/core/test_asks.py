@@ -12,7 +12,7 @@ from leadhand.core.decide import due
 from leadhand.core.errors import FailureClass
 from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.tool import Ask, CallState, DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
-from leadhand.core.work_order import OpenCall, Step
+from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import ALL_TOOLS, Worker
 
@@ -37,58 +37,6 @@ def call_of(history: History, call_id: str) -> CallState:
 
 
 # --- delegating ------------------------------------------------------------------------------------------------------
-
-
-def test_the_whole_result_of_a_child_goes_back_to_the_call_that_asked_for_it():
-    history = working()
-    ask = Delegate(title="Look there", worker="looker", input={"place": "there"})
-    (issued,) = decided(history, "a", ask, tool="research")
-    assert isinstance(issued, ev.StepIssued)
-    child = issued.step
-    assert (child.step_id, child.worker, child.title, child.input, child.parent) == (
-        *("a/t1/c0", "looker", "Look there", {"place": "there"}, "a/a1"),
-    )
-    assert not child.counts, "what another worker needs is no result of the run by itself"
-
-    data = ResultData(summary="a hill, and a lake", raw={"height": 80}, sources=(page("hill"),), sample=True)
-    comes_back(history, child.step_id, data)
-    assert due(history.state) == [do.Answer("a/t1/c0")]
-    assert history.command(do.Answer("a/t1/c0"))
-
-    returned = call_of(history, "a/t1/c0")
-    assert (returned.ok, returned.tool, returned.args) == (True, "research", {"n": 1})
-    assert (returned.summary, returned.raw) == ("a hill, and a lake", {"height": 80})
-    assert (returned.sources, returned.sample) == ((page("hill"),), True)
-    assert due(history.state) == [do.Start(step="a")]
-    assert history.command(do.Start(step="a"))
-    assert current(history, "a").attempt == "a/a2"
-    assert history.state.steps["a"].failures == (), "waiting for a child counted as a failure"
-
-
-def test_what_a_child_found_may_be_cited_by_its_parent():
-    history = working()
-    decided(history, "a", Delegate(worker="looker"), tool="research")
-    comes_back(history, "a/t1/c0", ResultData(summary="a hill", raw={"height": 80}, sources=(page("hill"),)))
-    history.decide_all()
-    attempt = current(history, "a")
-    data = ResultData(summary="There is a hill.", sources=(page("hill"),))
-    history.returns(attempt, data=data, used=("a/t1/c0",))
-    assert history.command(do.Settle(step="a"))
-
-    done = history.state.steps["a"]
-    assert done.ok
-    assert done.data is not None
-    assert done.data.sources == (page("hill"),)
-
-
-def test_the_structured_answer_of_a_child_is_the_data_of_the_call():
-    judge = Worker(name="judge", output={"type": "object"}, loop="reply")
-    history = working(LEAD, judge)
-    decided(history, "a", Delegate(worker="judge"), tool="research")
-    comes_back(history, "a/t1/c0", ResultData(summary='{"good": true}'), value={"good": True})
-    history.decide_all()
-
-    assert call_of(history, "a/t1/c0").raw == {"good": True}
 
 
 def test_a_child_that_fails_is_a_failed_call_and_not_the_end_of_its_parent():
@@ -131,46 +79,6 @@ def test_a_call_may_have_several_others_do_something_and_is_answered_with_all_th
     assert "'n': 2" in str(returned.raw)
 
 
-def test_each_call_is_answered_when_its_own_children_are_settled():
-    history = working()
-    attempt = current(history, "a")
-    calls = {"a/t1/c0": (Delegate(worker="looker"),) * 2, "a/t1/c1": (Delegate(worker="looker"),)}
-    for call_id, wanted in calls.items():
-        made = {"attempt": attempt.attempt, "call_id": call_id, "tool": "look"}
-        history.write(ev.ToolCallBegan(**made, args={"n": 1}), ev.ToolCallReturned(**made, ok=True, asks=wanted))
-    parked = tuple(OpenCall(call_id=each, kind="asks", tool="look") for each in calls)
-    history.write(ev.AttemptParked(attempt=attempt.attempt, open_calls=parked))
-    assert history.commands([do.Answer(each) for each in calls])
-    assert due(history.state) == []
-    comes_back(history, "a/t1/c0", ResultData(summary="one"))
-    comes_back(history, "a/t1/c1", ResultData(summary="other"))
-
-    assert due(history.state) == [do.Answer("a/t1/c1")]
-
-
-def test_a_call_fails_when_one_of_several_children_fails():
-    history = working()
-    decided(history, "a", Delegate(worker="looker"), Delegate(worker="looker"))
-    comes_back(history, "a/t1/c0", ResultData(summary="one"))
-    while "a/t1/c0.1" in history.state.live:
-        history.fails(current(history, "a/t1/c0.1"), FailureClass.UNAVAILABLE)
-        history.decide_all()
-
-    assert not call_of(history, "a/t1/c0").ok
-
-
-def test_a_delegation_limits_the_calls_of_its_child_and_says_how_it_answers():
-    history = working()
-    ask = Delegate(worker="looker", max_calls=3, output={"type": "object"}, key="there")
-    (issued,) = decided(history, "a", ask)
-
-    assert isinstance(issued, ev.StepIssued)
-    child = issued.step
-    assert (child.max_calls, child.output, child.key) == (3, {"type": "object"}, "there")
-    bare = Step(step_id="b", worker="looker").model_dump(mode="json")
-    assert not bare.keys() & {"max_calls", "output", "key"}, "a step without them is logged as before"
-
-
 THERE = Delegate(worker="looker", title="Look there", key="there")
 
 
@@ -210,17 +118,6 @@ def test_a_task_that_is_under_way_is_not_started_again():
     assert "Look there" in refused.message
 
 
-def test_a_task_that_failed_may_be_started_again():
-    history = working()
-    decided(history, "a", THERE)
-    while "a/t1/c0" in history.state.live:
-        history.fails(current(history, "a/t1/c0"), FailureClass.UNAVAILABLE)
-        history.decide_all()
-    (issued,) = decided(history, "a", THERE, turn=2)
-
-    assert isinstance(issued, ev.StepIssued)
-
-
 def test_a_task_of_a_conversation_that_was_begun_anew_may_be_started_again():
     history = working()
     decided(history, "a", THERE, turn=2)
@@ -236,28 +133,6 @@ def test_a_task_of_a_conversation_that_was_begun_anew_may_be_started_again():
     assert isinstance(issued, ev.StepIssued)
 
 
-@pytest.mark.parametrize("ok", [True, False])
-def test_a_step_that_a_person_retries_delegates_again_and_uses_the_new_result(ok: bool):
-    history = working(LEAD.evolve(max_children=1), LOOKER)
-    for place, number in {"there": "t1", "here": "t3.1"}.items():
-        (issued,) = decided(history, "a", Delegate(worker="looker", input={"place": place}), tool="research")
-        assert isinstance(issued, ev.StepIssued)
-        child = issued.step.step_id
-        assert (child, issued.step.input) == (f"a/{number}/c0", {"place": place})
-        if ok or place == "here":
-            comes_back(history, child, ResultData(summary=f"a hill {place}"))
-        else:
-            history.fails(current(history, child), FailureClass.UNAVAILABLE)
-        history.decide_all()
-        found = call_of(history, child)
-        assert (found.ok, found.summary) == ((True, f"a hill {place}") if ok or place == "here" else (False, "seen"))
-        history.fails(current(history, "a"), FailureClass.UNAVAILABLE)
-        assert history.command(do.Settle("a"))
-        history.write(ev.StepRequested(what="retry", by="me", steps=("a",)))
-        assert history.command(do.DecideRequest())
-        assert history.command(do.Start("a"))
-
-
 def test_one_call_does_not_delegate_a_task_twice():
     (answer,) = decided(working(), "a", THERE, THERE)
 
@@ -265,67 +140,7 @@ def test_one_call_does_not_delegate_a_task_twice():
     assert not answer.ok
 
 
-def test_an_answer_that_does_not_count_is_written_again_without_delegating_again():
-    history = working()
-    decided(history, "a", THERE)
-    comes_back(history, "a/t1/c0", ResultData(summary="a hill"))
-    history.decide_all()
-    history.fails(current(history, "a"), FailureClass.INVALID, "bad_thought")
-    history.decide_all()
-
-    again = history.state.steps["a"]
-    assert again.attempt is not None
-    assert again.attempt.continues == "a/a2", "what others did for it would be done again"
-    assert [call.call_id for call in again.evidence] == ["a/t1/c0"]
-
-
 # --- workers, artifacts, todos ---------------------------------------------------------------------------------------
-
-
-def test_a_worker_is_defined_for_the_rest_of_the_run_and_can_be_handed_work_at_once():
-    history = working()
-    defined, issued = decided(history, "a", POET, Delegate(worker="poet", input={"on": "rain"}), tool="research")
-
-    assert isinstance(defined, ev.WorkerDefined)
-    assert isinstance(issued, ev.StepIssued)
-    poet = history.state.worker("poet")
-    assert poet == Worker(name="poet", description="Writes verse.", instructions="Write verse.", tools=("look",))
-    assert (defined.worker, defined.description, defined.attempt) == (poet, "Writes verse.", "a/a1")
-    assert issued.step.worker == "poet"
-
-
-def test_a_worker_can_be_handed_work_by_a_later_call():
-    history = working()
-    decided(history, "a", POET)
-    history.decide_all()
-    (issued,) = decided(history, "a", Delegate(worker="poet"), tool="research", turn=2)
-
-    assert isinstance(issued, ev.StepIssued)
-    assert issued.step.parent == "a/a2"
-
-
-def test_an_artifact_keeps_its_versions_with_who_wrote_them():
-    history = working()
-    (written, answered) = decided(history, "a", FILE)
-    assert answered == ev.CallAnswered(call_id="a/t1/c0", ok=True, content="")
-    assert isinstance(written, ev.ArtifactWritten)
-    history.decide_all()
-    decided(history, "a", FILE.evolve(digest="sha256:11ff", size=13), turn=2)
-
-    versions = history.state.artifacts["notes/day-1.md"]
-    assert [(each.digest, each.size, each.by) for each in versions] == [
-        ("sha256:00ff", 12, "a"),
-        ("sha256:11ff", 13, "a"),
-    ]
-
-
-def test_an_artifact_is_kept_under_the_normal_form_of_its_path():
-    history = working()
-    (written, _) = decided(history, "a", FILE.evolve(path="notes//day-1.md"))
-
-    assert isinstance(written, ev.ArtifactWritten)
-    assert written.path == "notes/day-1.md"
-    assert list(history.state.artifacts) == ["notes/day-1.md"]
 
 
 def test_the_list_of_todos_is_replaced():
@@ -346,20 +161,6 @@ def test_a_call_that_asks_for_several_things_gets_all_of_them_and_keeps_what_it_
     returned = call_of(history, "a/t1/c0")
     assert (returned.ok, returned.summary, returned.raw) == (True, "seen", {"n": 1})
     assert due(history.state) == [do.Start(step="a")]
-
-
-def test_a_long_list_of_todos_and_many_artifacts_are_kept():
-    history = working()
-    todos = SetTodos(todos=tuple(Todo(id=str(n), content=f"look at {n}") for n in range(2_000)))
-    files = [FILE.evolve(path=f"notes/{n}/day.md") for n in range(200)]
-    decided(history, "a", todos, *files)
-    history.decide_all()
-    (answer,) = decided(history, "a", todos.evolve(todos=(*todos.todos, todos.todos[7])), turn=2)
-
-    assert len(history.state.todos) == 2_000
-    assert len(history.state.artifacts) == 200
-    assert isinstance(answer, ev.CallAnswered)
-    assert (answer.ok, "'7'" in answer.content) == (False, True)
 
 
 @pytest.mark.parametrize(("first", "second"), [("notes", "notes/a/b"), ("notes/a/b", "notes"), ("a/b/c", "a/b")])
@@ -421,14 +222,6 @@ def test_what_a_call_asks_for_is_decided_once():
     assert not history.command(decide)
 
 
-@pytest.mark.parametrize("key", ["a", "b"])
-def test_what_no_call_asks_for_is_not_decided(key: str):
-    history = working()
-
-    assert not history.command(do.Answer(f"{key}/t1/c0"))
-    assert not history.command(do.Answer(f"{key}/t1/c0"))
-
-
 def test_a_cancelled_run_ends_what_others_were_asked_to_do():
     history = working()
     decided(history, "a", Delegate(worker="looker"), tool="research")
@@ -437,16 +230,3 @@ def test_a_cancelled_run_ends_what_others_were_asked_to_do():
 
     assert history.state.status is RunStatus.CANCELLED
     assert not history.attempts(*AttemptStatus)
-
-
-def test_a_call_whose_tasks_fail_is_answered_with_the_cause_of_each():
-    history = working()
-    decided(history, "a", Delegate(worker="looker", title="north"), Delegate(worker="looker", title="south"))
-    for key in ("a/t1/c0", "a/t1/c0.1"):
-        while key in history.state.live:
-            history.fails(current(history, key), FailureClass.UNAVAILABLE)
-            history.decide_all()
-
-    failure = call_of(history, "a/t1/c0").failure
-    assert failure is not None
-    assert failure.message == "north: it did not work; south: it did not work"

@@ -99,31 +99,6 @@ def test_a_resume_of_a_run_that_goes_on_does_not_end_a_later_pause():
     assert history.state.status is RunStatus.PAUSED
 
 
-def test_a_run_waits_for_each_of_its_questions_and_goes_on_when_something_is_settled():
-    history = at_work("a", "b")
-    parked(history, "a")
-    parked(history, "b")
-    assert [type(each) for each in when_idle(history.state)] == [do.SetStatus]
-    assert history.command(WAIT)
-    assert due(history.state) == []
-    history.write(ev.StepSettled(step="a", ok=False, failure=failure("rejected"), by="ann"))
-
-    assert due(history.state) == [GO_ON], "its flow has not seen what was settled"
-
-
-def test_a_run_that_waits_begins_nothing_and_drops_what_lost_a_need():
-    history = at_work("a")
-    subtasks = (Subtask(name="b"), Subtask(name="c"), Subtask(name="d", needs=("wo-001.1",)))
-    assert history.command(do.IssueOrder(WorkOrder(work_order_id="wo-001", goal="it", subtasks=subtasks)))
-    assert history.command(do.Conclude("wo-001.1", failure("rejected")))
-    parked(history, "a")
-    assert history.command(WAIT)
-
-    wanted = due(history.state)
-    assert [each.step for each in wanted if isinstance(each, do.Conclude)] == ["wo-001.2"]
-    assert not [each for each in wanted if isinstance(each, do.Start)]
-
-
 @pytest.mark.parametrize("asked", [plan(), Question(id="q", text="where?")])
 def test_a_run_waits_for_the_answer_to_a_question_and_goes_on_with_it(asked: Approval | Question):
     history = at_work()
@@ -140,17 +115,6 @@ def test_a_run_waits_for_the_answer_to_a_question_and_goes_on_with_it(asked: App
     )
 
     assert due(history.state) == [GO_ON]
-
-
-@pytest.mark.parametrize("holds", [True, False])
-def test_nothing_begins_before_a_question_that_holds_is_answered(holds: bool):
-    history = at_work("a")
-    parked(history, "a")
-    history.answers_all(parked_at(history, "a"))
-    assert history.command(do.Ask(Question(id="q", text="where?", holds=holds)))
-    assert history.command(WAIT)
-
-    assert due(history.state) == ([] if holds else [GO_ON, do.Start("a")])
 
 
 @pytest.mark.parametrize("kind", ["timer", "signal"])
@@ -177,17 +141,6 @@ def test_a_run_comes_to_nothing_only_when_all_is_judged_and_at_most_what_is_held
     history.returns(current(history, "a"), data=ResultData(summary="done"))
 
     assert when_idle(history.state) == []
-
-
-def test_a_next_group_begins_when_all_of_the_group_before_it_is_settled():
-    history = at_work(limits=at_work().state.definition.limits.evolve(batch_size=1))
-    order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=(Subtask(name="a"), Subtask(name="b")))
-    assert history.command(do.IssueOrder(order))
-    assert due(history.state) == [do.Start("wo-001.0")]
-    assert history.command(do.Start("wo-001.0"))
-    parked(history, "wo-001.0")
-
-    assert due(history.state) == []
 
 
 # --- the end ---------------------------------------------------------------------------------------------------------
@@ -221,14 +174,6 @@ def test_an_attempt_that_ends_while_it_works_is_lost_and_what_it_reserved_is_spe
     assert (history.state.reserved, history.state.spent) == ({}, Money(requests=1, tokens=100, nanousd=10))
     returned = [entry.event for entry in history.log if isinstance(entry.event, ev.AttemptReturned)]
     assert [(each.attempt, each.lost) for each in returned] == [("a/a1", True)]
-
-
-def test_a_model_call_that_is_open_when_its_attempt_begins_to_wait_is_spent():
-    history = at_work("a")
-    assert history.asks_model(current(history, "a"), Money(requests=1, tokens=100, nanousd=10))
-    parked(history, "a")
-
-    assert (history.state.reserved, history.state.spent) == ({}, Money(requests=1, tokens=100, nanousd=10))
 
 
 # --- the time that is left -------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -12,16 +11,14 @@ from hypothesis import given
 from core.histories import NOON, History, decided, definition, failure
 from core.invariants import differences
 from core.moves import histories
-from core.own import Commanded, history_of
+from core.own import history_of
 from leadhand.core import decide as do
 from leadhand.core import events as ev
-from leadhand.core.approval import Approval, args_hash
 from leadhand.core.decide import due
 from leadhand.core.errors import FailureClass, Refused
 from leadhand.core.limits import Money, Usage
 from leadhand.core.outcome import FlowAnswer
-from leadhand.core.run import ATTEMPT, ENDED, RUN, STEP, AttemptStatus, RunStatus
-from leadhand.core.state import RunState
+from leadhand.core.run import ENDED, RUN, AttemptStatus, RunStatus
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
@@ -115,21 +112,6 @@ def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
     return True
 
 
-def test_a_run_does_not_succeed_by_being_told_so():
-    class Boasting(Commanded):
-        def answer(self, state: RunState) -> FlowAnswer:
-            everything = list(state.steps)
-            return FlowAnswer("all done", uses=everything, waived=everything)
-
-    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
-
-    finished = decided(history.state, do.End(), NOON, Boasting())[-1]
-
-    assert isinstance(finished, ev.RunFinished)
-    assert finished.status is RunStatus.PARTIAL
-    assert [(gap.name, gap.class_) for gap in finished.gaps] == [("b", FailureClass.UNAVAILABLE)]
-
-
 @given(histories())
 def test_a_run_does_not_end_in_a_state_that_is_no_end(history: History):
     for command in (do.End(), do.End(FlowAnswer(failure=failure("exhausted", "time")))):
@@ -179,33 +161,6 @@ def test_work_is_handed_out_once_and_only_when_it_may_start():
     assert not history.command(second)
 
 
-def test_a_subtask_is_given_up_only_for_a_need_that_failed():
-    history = settled(handed_out(Subtask(name="a"), Subtask(name="b", needs=("wo-001.0",))), False)
-
-    assert history.command(do.Conclude(step="wo-001.1", failure=needs_failed("wo-001.0")))
-    blocked = history.state.steps["wo-001.1"]
-    assert blocked.failure is not None
-    assert blocked.failure.class_ is FailureClass.BLOCKED
-    assert "wo-001.0" in blocked.failure.message
-
-
-def test_an_attempt_that_was_given_up_is_not_given_up_again():
-    history = handed_out()
-    give_up = do.Lose(attempt="wo-001.0/a1", failure=failure("lost"))
-
-    assert history.command(give_up)
-    assert not history.command(give_up)
-
-
-def test_an_attempt_is_tried_again_after_it_was_lost_and_goes_on_where_it_was():
-    history = handed_out()
-    history.command(do.Lose(attempt="wo-001.0/a1", failure=failure("lost")))
-    history.command(do.Settle(step="wo-001.0"))
-
-    (again,) = history.live
-    assert (again.attempt, again.continues, again.not_before) == ("wo-001.0/a2", "wo-001.0/a1", None)
-
-
 @pytest.mark.parametrize(("wait_s", "status"), [(59.0, "pending"), (60.0, "failed")])
 def test_no_attempt_begins_after_the_time_limit(wait_s: float, status: str):
     history = handed_out(timeout_s=60)
@@ -240,63 +195,6 @@ def test_a_call_that_was_begun_once_is_not_begun_again_by_a_retry():
     assert not history.live, "a call that may have happened would be made again"
     (held,) = history.attempts(AttemptStatus.PARKED)
     assert [(call.kind, call.tool) for call in held.open_calls] == [("effect", "send")]
-
-
-def test_a_parked_attempt_is_continued_when_everything_it_waits_for_is_answered():
-    history = handed_out()
-    history.parks(history.live[0], ["approval", "asks"])
-    (parked,) = history.attempts(AttemptStatus.PARKED)
-    first, second = parked.open_calls
-    history.write(ev.CallAnswered(call_id=second.call_id, ok=True, content="an answer"))
-    assert not history.command(do.Start(step="wo-001.0"))
-
-    history.command(
-        do.Ask(
-            asked=Approval(
-                approval_id=first.call_id, attempt=parked.attempt, tool="send", args=first.args, effect=Effect.ONCE
-            )
-        )
-    )
-    history.write(ev.ApprovalAnswered(approval_id=first.call_id, approve=True, args_hash=args_hash(first.args)))
-    assert history.command(do.Start(step="wo-001.0"))
-    assert history.live[0].attempt == "wo-001.0/a2"
-    assert history.state.steps["wo-001.0"].failures == (), "waiting counted as a failure"
-
-
-def test_an_answer_about_other_arguments_than_those_shown_answers_nothing():
-    history = handed_out()
-    history.parks(history.live[0], ["approval"])
-    history.decide_all()
-    (approval,) = history.state.approvals.values()
-
-    history.write(ev.ApprovalAnswered(approval_id=approval.approval_id, approve=True, args_hash=args_hash({"n": 99})))
-
-    assert history.state.approvals[approval.approval_id].status == "pending"
-
-
-def test_a_review_cannot_accept_what_was_not_completed():
-    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
-    verdicts = [{"subtask": key, "verdict": "accept"} for key in ("wo-001.0", "wo-001.1")]
-    review = Review.model_validate({"verdicts": verdicts, "complete": True, "answer": "all is well"})
-
-    (event,) = decided(history.state, do.Judge(work_order_id="wo-001", review=review), NOON, history.policy)
-
-    assert isinstance(event, ev.ResultsJudged)
-    assert [verdict.verdict for verdict in event.review.verdicts] == ["accept", "drop"]
-
-
-def test_a_review_with_a_verdict_missing_leaves_that_subtask_unverified_and_releases_no_answer():
-    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, True)
-    review = Review.model_validate(
-        {"verdicts": [{"subtask": "wo-001.0", "verdict": "accept"}], "complete": True, "answer": "all is well"}
-    )
-    history.command(do.Judge(work_order_id="wo-001", review=review))
-
-    reviewed = history.state.orders["wo-001"].review
-    assert reviewed is not None
-    assert reviewed.answer is None
-    assert history.state.steps["wo-001.1"].verdict is None
-    assert not history.state.steps["wo-001.1"].accepted
 
 
 def test_an_order_is_judged_once_and_only_when_it_is_over():
@@ -339,20 +237,6 @@ def test_a_model_call_is_counted_once_as_it_was_used_or_in_full(usage: Usage | N
     assert (history.state.spent, history.state.reserved) == (Money(*spent), {})
 
 
-def test_the_late_end_of_a_call_is_not_that_of_the_same_call_in_the_next_attempt():
-    history = handed_out(Subtask(name="a", tool="look", args={"n": 1}))
-    lost, look = history.live[0], history.state.tools["look"]
-    call_id = history.calls_tool(lost, look, ok=None)
-    assert history.command(do.Lose(attempt=lost.attempt, failure=failure("lost")))
-    assert history.command(do.Settle(step="wo-001.0"))
-    history.starts(history.live[0])
-    assert history.calls_tool(history.live[0], look, ok=None) == call_id
-    history.write(ev.ToolCallReturned(attempt=lost.attempt, call_id=call_id, tool="look", ok=True, raw={"n": 9}))
-
-    step = history.state.steps["wo-001.0"]
-    assert ([call.call_id for call in step.running], step.evidence) == ([call_id], [])
-
-
 def test_an_attempt_returns_once_and_waits_for_nobody_after_that():
     history = handed_out()
     attempt = history.live[0]
@@ -365,51 +249,12 @@ def test_an_attempt_returns_once_and_waits_for_nobody_after_that():
     assert history.state.steps["wo-001.0"].ok
 
 
-def test_what_is_done_again_voids_the_review_of_its_order_and_those_after_it():
-    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), False, False)
-    for number, verdicts in (("1", {"wo-001.0": "retry", "wo-001.1": "drop"}), ("2", {"wo-002.0": "accept"})):
-        if number == "2":
-            repair = Subtask(name="a", repairs_subtask="wo-001.0")
-            assert history.command(do.IssueOrder(WorkOrder(work_order_id="wo-002", goal="it", subtasks=(repair,))))
-            settled(history, True)
-        given = [{"subtask": key, "verdict": verdict} for key, verdict in verdicts.items()]
-        review = Review.model_validate({"verdicts": given, "complete": True})
-        assert history.command(do.Judge(work_order_id=f"wo-00{number}", review=review))
-    history.write(ev.StepRequested(what="retry", by="me", steps=("wo-001.1",)))
-    assert history.command(do.DecideRequest())
-
-    assert [order.review for order in history.state.orders.values()] == [None, None]
-    assert not history.state.steps["wo-002.0"].accepted
-
-
-def test_time_at_rest_does_not_count_against_the_time_limit():
-    history = handed_out()
-    deadline = history.state.deadline
-    assert deadline is not None
-    history.command(do.SetStatus(RunStatus.PAUSED))
-    history.now += timedelta(hours=5)
-    history.command(do.SetStatus())
-    assert history.state.deadline == deadline + timedelta(hours=5)
-
-    history.now += timedelta(hours=2)  # nobody drove it
-    history.write(ev.RunClaimed(owner="host-2"), epoch=2)
-    assert history.state.deadline == deadline + timedelta(hours=7)
-
-
 def test_a_pause_and_a_resume_that_cross_leave_the_run_going():
     history = handed_out()
     history.write(ev.RunRequested(what="pause", by="me"), ev.RunRequested(what="resume", by="me"))
     history.decide_all()
 
     assert history.state.status is RunStatus.RUNNING
-
-
-def test_the_tables_name_every_status_and_an_ended_run_can_only_be_reopened():
-    for table in (RUN, STEP, ATTEMPT):
-        assert all(following <= set(table) for following in table.values())
-    for status in ENDED:
-        assert RUN[status] == {RunStatus.RUNNING}, "an ended run can only be reopened"
-    assert all(RunStatus.CANCELLED in RUN[status] for status in RUN if status not in ENDED)
 
 
 def test_a_run_whose_flow_wants_nothing_more_and_does_not_end_it_has_failed():

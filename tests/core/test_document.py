@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 
-from core.histories import History, definition
+from core.histories import History
 from core.invariants import check_list
 from core.moves import histories, walk
 from leadhand.app.export.run_document import run_document, run_line
-from leadhand.core import decide as do
-from leadhand.core import events as ev
 from leadhand.core.run import ENDED, RunStatus
-from leadhand.core.value import iso
-from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.core.work_result import ClaimVerdict, Review, Verdict, VerdictKind
-from leadhand.ports.heads import head_of, status_after
+from leadhand.core.work_result import ClaimVerdict
 from leadhand.ports.runs import RunListing
 
 KEYS = {
@@ -28,7 +23,6 @@ KEYS = {
     *("context_store", "artifacts", "approvals", "usage", "limits", "model", "created_at", "finished_at", "last_seq"),
 }
 """What is promised of every run of the work-order flow."""
-LOOK = Subtask(name="look", tool="look", args={"n": 1})
 PLAN_FAILED = walk(59, 60, to_the_end=True, max_steps=1)
 """The plan of this run fails after one of its subtasks began."""
 REPLANNED = walk(59, 60, to_the_end=True)
@@ -140,50 +134,3 @@ def test_the_document_made_twice_is_the_same(history: History):
 @example(REJECTED)
 def test_a_list_counts_the_same_subtasks_as_the_page_of_the_run_after_every_event(history: History):
     check_list("run_1", history.log)
-
-
-def test_a_list_counts_what_a_review_drops():
-    history = History(definition(max_steps=1))
-    history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="g", subtasks=(LOOK, LOOK))))
-    history.decide_all()
-    for attempt in history.live:
-        history.works(attempt)
-    for key in list(history.state.unsettled):
-        history.command(do.Settle(step=key))
-    dropped = Verdict(subtask="wo-001.1", verdict=VerdictKind.DROP, reason="not needed")
-    assert history.command(do.Judge("wo-001", Review(verdicts=(dropped,), complete=False)))
-
-    check_list("run_1", history.log)
-    assert head_of(history.state)[1:] == (2, 1, 1, 0)
-
-
-def test_a_run_whose_plan_fails_after_a_subtask_began_is_listed_with_that_subtask():
-    assert not PLAN_FAILED.state.orders
-    assert PLAN_FAILED.state.status in ENDED
-    assert head_of(PLAN_FAILED.state)[1:] == (1, 1, 0, 0)
-
-
-@given(histories(most_steps=60))
-def test_a_listing_has_the_status_of_the_run(history: History):
-    statuses = [status for entry in history.log if (status := status_after(entry.event)) is not None]
-    assert statuses[-1] is history.state.status
-
-
-def test_times_are_written_in_utc_to_the_millisecond():
-    there = timezone(timedelta(hours=2))
-
-    assert iso(datetime(2025, 12, 16, 12, 0, 0, 123_999, tzinfo=there)) == "2025-12-16T10:00:00.123Z"
-    assert iso(datetime(2025, 12, 16, 10, tzinfo=UTC)) == "2025-12-16T10:00:00.000Z"
-
-
-def test_the_evidence_of_an_event_is_counted_from_the_log_itself():
-    history = History()
-    history.finish()
-    made = document(history)
-
-    (event,) = made["context_store"]["events"]
-    entry = history.log[int(event["event_id"].removeprefix("e-")) - 1]
-    assert isinstance(entry.event, ev.StepSettled)
-    assert event["content"]["n"] == 1
-    assert event["content"]["raw"] == {"n": 1}
-    assert event["agent"] == "worker_look"

@@ -6,23 +6,16 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from core.histories import History, definition
 from core.moves import histories
 from leadhand.core import decide as do
 from leadhand.core import events as ev
-from leadhand.core.errors import FailureClass
 from leadhand.core.outcome import all_gaps, concluded, may_be_used, plain_list, source_numbers
-from leadhand.core.run import Gap, RunStatus, StepStatus
+from leadhand.core.run import Gap, RunStatus
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import DOUBTED, Claim, ClaimVerdict, Doubt, Judgement, Review
 from leadhand.verify.claims import citations_in
-
-
-def status_of(history: History) -> RunStatus:
-    """What the evidence makes of a run that ends now."""
-    return concluded(history.state, history.policy.answer(history.state)).status
 
 
 def gaps(history: History) -> list[Gap]:
@@ -122,51 +115,3 @@ def judged(verdicts: list[str]) -> History:
     }
     history.command(do.Judge(work_order_id="wo-001", review=Review.model_validate(review)))
     return history
-
-
-@pytest.mark.parametrize(
-    ("verdict", "status", "class_", "reason"),
-    [
-        ("retry", StepStatus.FAILED, "insufficient", "so it seems"),
-        ("replan", StepStatus.FAILED, "insufficient", "so it seems"),
-        ("drop", StepStatus.DROPPED, "insufficient", "so it seems"),
-    ],
-)
-def test_a_result_that_is_not_accepted_is_a_gap_with_its_reason(
-    verdict: str, status: StepStatus, class_: str, reason: str
-):
-    history = judged(["accept", verdict])
-
-    assert history.state.steps["wo-001.1"].status is status
-    (gap,) = gaps(history)
-    assert (gap.subtask_index, gap.class_, gap.name) == (1, FailureClass(class_), "s1")
-    assert reason in gap.reason
-    assert status_of(history) is RunStatus.PARTIAL
-
-
-def test_all_accepted_and_nothing_missing_is_success():
-    assert status_of(judged(["accept", "accept"])) is RunStatus.SUCCEEDED
-
-
-def test_nothing_done_is_failure_without_an_answer():
-    history = History()
-    finished = concluded(history.state, history.policy.answer(history.state))
-    assert (finished.status, finished.answer) == (RunStatus.FAILED, "")
-    assert finished.failure is not None
-
-
-@given(st.sampled_from(list(FailureClass)))
-def test_a_failed_subtask_is_a_gap_of_its_class_with_a_next_action(class_: FailureClass):
-    history = History(definition(max_steps=1))
-    order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=(Subtask(name="a"),))
-    history.command(do.IssueOrder(order=order))
-    history.decide_all()
-    while history.live and len(history.log) < 60:
-        history.fails(history.live[0], class_)
-        history.command(do.Settle(step="wo-001.0"))
-    (gap,) = gaps(history)
-
-    if history.live:  # rate limits alone do not end before the deadline
-        assert class_ is FailureClass.RATE_LIMITED
-    assert gap.class_ is class_
-    assert gap.next_action

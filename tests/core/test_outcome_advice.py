@@ -11,7 +11,7 @@ from leadhand.core.errors import FailureClass
 from leadhand.core.ids import step_of
 from leadhand.core.outcome import FlowAnswer, all_gaps
 from leadhand.core.run import RunStatus
-from leadhand.core.words.failures import more_steps, out_of_time
+from leadhand.core.words.failures import out_of_time
 from leadhand.core.work_order import Subtask, WorkOrder
 
 RAISE_TIMEOUT = "raise timeout, and resume the run"
@@ -44,21 +44,6 @@ def test_a_cancelled_run_lists_what_was_found_and_has_gaps_for_the_rest() -> Non
     assert [(gap.step, gap.class_) for gap in finished.gaps] == [("wo-001.1", FailureClass.REJECTED)]
     assert all("ann" in gap.reason for gap in finished.gaps)
     assert not any("raise" in gap.next_action for gap in finished.gaps), "no limit was reached"
-
-
-def test_what_ran_out_of_time_names_the_time_limit_and_no_other() -> None:
-    history = ordered(2, timeout_s=90)
-    finish_first(history)
-    history.command(do.End(FlowAnswer(failure=out_of_time("so it is", 90))))
-
-    finished = history.state.finished
-    assert finished is not None
-    assert {gap.next_action for gap in finished.gaps} == {RAISE_TIMEOUT}
-
-
-def test_more_orders_are_named_only_where_none_was_left() -> None:
-    assert "max_steps" not in more_steps(ordered(1, max_steps=3).state)
-    assert "max_steps was 1" in more_steps(ordered(1, max_steps=1).state)
 
 
 def test_what_was_never_begun_names_the_limit_that_ended_the_rest() -> None:

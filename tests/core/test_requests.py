@@ -12,15 +12,13 @@ from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.decide import due
-from leadhand.core.decide.requests import repeated, why_refused
+from leadhand.core.decide.requests import repeated
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Money
 from leadhand.core.outcome import FlowAnswer
-from leadhand.core.run import RunStatus
 from leadhand.core.tool import Delegate, Effect
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.core.work_result import ResultData, Review
 from leadhand.core.worker import ALL_TOOLS, Worker
 
 LEAD = Worker(name="lead", tools=(ALL_TOOLS,), counts=True)
@@ -88,28 +86,6 @@ def failed() -> History:
     return history
 
 
-def test_a_retry_of_all_repeats_what_failed_with_what_it_blocked_and_nothing_that_acted():
-    history = failed()
-    assert repeated(history.state) == [B]
-    assert repeated(history.state, confirmed=True) == [B, C]
-    assert wants(history, "retry") == ""
-
-    assert statuses(history, A, B, C, D, "wo-001.4") == ["completed", "pending", "failed", "pending", "pending"]
-    assert history.state.ready == {B: None}
-    assert history.state.steps[B].failures == (), "it has all its tries again"
-
-
-@pytest.mark.parametrize("args", [None, {"to": "bob"}])
-def test_what_acted_is_repeated_only_if_that_is_confirmed_and_by_the_hand_of_a_person(args: dict[str, Any] | None):
-    history = failed()
-    assert wants(history, "retry", C, args=args)
-    assert statuses(history, C) == ["failed"]
-    assert wants(history, "retry", C, args=args, confirmed=True) == ""
-
-    assert statuses(history, C) == ["pending"]
-    assert history.state.steps[C].by_hand == "ann", "an approval for the whole run covers it"
-
-
 def test_what_a_child_did_for_good_is_repeated_with_its_parent_only_if_that_is_confirmed():
     history = history_of(LEAD, HELPER)
     assigned(history, "a", "lead")
@@ -144,26 +120,6 @@ def test_what_was_replaced_is_not_repeated():
     assert "wo-002.0" in wants(history, "retry", B)
 
 
-def test_what_was_blocked_and_replaced_is_not_repeated_with_what_it_needed():
-    history = failed()
-    repair = WorkOrder(work_order_id="wo-002", goal="it", subtasks=(Subtask(name="d", repairs_subtask=D),))
-    assert history.command(do.IssueOrder(repair))
-    assert wants(history, "retry", B) == ""
-
-    assert statuses(history, B, D) == ["pending", "failed"]
-
-
-def test_what_replaces_arguments_of_a_person_is_by_their_hand():
-    history = failed()
-    assert wants(history, "retry", B, args={"n": 2}) == ""
-    assert history.command(do.Start(B))
-    ends(history, B)
-    repair = WorkOrder(work_order_id="wo-002", goal="it", subtasks=(Subtask(name="b", repairs_subtask=B),))
-    assert history.command(do.IssueOrder(repair))
-
-    assert history.state.steps["wo-002.0"].by_hand == "ann"
-
-
 def test_thoughts_and_what_they_asked_for_are_repeated_only_by_themselves_and_once_the_run_is_over():
     history = ordered(Subtask(name="a"))
     ends(history, A, ok=True)
@@ -179,19 +135,6 @@ def test_thoughts_and_what_they_asked_for_are_repeated_only_by_themselves_and_on
     assert repeated(history.state) == ["thought"]
 
 
-@pytest.mark.parametrize("what", ["retry", "supply"])
-def test_a_run_that_was_over_goes_on_with_what_a_person_wants(what: str):
-    history = failed()
-    history.write(ev.RunRequested(what="cancel", by="me"))
-    history.decide_all()
-    assert history.state.status is RunStatus.CANCELLED
-    assert wants(history, what, B, summary="I know") == ""
-
-    assert history.state.status is RunStatus.RUNNING
-    assert [each.status for each in history.state.answers] == [RunStatus.CANCELLED]
-    assert not any(isinstance(each, do.End) for each in due(history.state)), "it is cancelled again"
-
-
 def test_a_run_keeps_every_answer_that_it_has_given():
     history = failed()
     for number in range(3):
@@ -200,35 +143,6 @@ def test_a_run_keeps_every_answer_that_it_has_given():
         assert wants(history, "retry", B) == ""
         assert history.command(do.Start(B))
         ends(history, B)
-
-
-def test_requests_are_decided_one_by_one_and_a_declined_one_changes_nothing():
-    history = failed()
-    history.write(
-        *(ev.StepRequested(what="retry", by="ann", steps=(key,)) for key in (A, C)),
-        ev.StepRequested(what="skip", by="ann", steps=(B,)),
-    )
-    assert history.command(do.DecideRequest())
-    assert [each.steps for each in history.state.pending_requests] == [(C,), (B,)]
-    assert statuses(history, A) == ["pending"], "nobody has accepted it"
-    assert history.command(do.DecideRequest())
-    assert statuses(history, C) == ["failed"]
-    history.write(ev.StepSettled(step=A, ok=False, failure=failure("rejected"), by="bob"))
-    assert [each.steps for each in history.state.pending_requests] == [(B,)], "that was about another step"
-    assert history.command(do.DecideRequest())
-
-    assert statuses(history, B) == ["dropped"]
-
-
-def test_what_is_not_over_or_was_accepted_is_not_repeated():
-    history = ordered(Subtask(name="a"))
-    assert wants(history, "retry", A)
-    ends(history, A, ok=True)
-    review = Review.model_validate({"verdicts": [{"subtask": A, "verdict": "accept"}], "complete": True})
-    assert history.command(do.Judge(work_order_id="wo-001", review=review))
-
-    assert wants(history, "retry", A)
-    assert statuses(history, A) == ["completed"]
 
 
 def test_other_arguments_begin_afresh_by_hand_and_need_only_what_they_refer_to():
@@ -309,26 +223,6 @@ def test_what_nobody_approved_before_the_run_ended_is_not_open_when_it_is_reopen
 # --- leaving out and supplying ---------------------------------------------------------------------------------------
 
 
-def test_what_a_person_supplies_is_the_result_and_what_lacked_it_goes_on():
-    history = failed()
-    assert wants(history, "supply", B, summary="three", raw={"n": 3}) == ""
-
-    given = history.state.steps[B]
-    assert given.accepted
-    assert (given.data, given.by) == (ResultData(summary="three", raw={"n": 3}), "ann")
-    assert history.state.ready == {D: None}
-
-
-def test_what_a_person_supplies_for_a_subtask_with_a_schema_is_its_value():
-    history = ordered(Subtask(name="a", expected_output={"type": "object"}))
-    ends(history, A)
-    assert wants(history, "supply", A, raw={"n": 3}) == ""
-
-    data = history.state.steps[A].data
-    assert data is not None
-    assert data.value == {"n": 3}
-
-
 @pytest.mark.parametrize("what", ["skip", "supply"])
 def test_what_is_done_stays_and_what_runs_itself_or_by_a_child_is_left_alone(what: str):
     history = ordered(Subtask(name="a"), Subtask(name="b"), Subtask(name="c"))
@@ -339,15 +233,6 @@ def test_what_is_done_stays_and_what_runs_itself_or_by_a_child_is_left_alone(wha
 
     assert all(wants(history, what, key, summary="I know") for key in (A, B, C))
     assert statuses(history, A, B, C) == ["completed", "running", "waiting"]
-
-
-def test_what_ran_when_its_process_died_may_be_settled_while_the_run_rests():
-    history = ordered(Subtask(name="a"))
-    current(history, A)
-    skip = ev.StepRequested(what="skip", by="ann", steps=(A,))
-
-    assert why_refused(history.state, skip)
-    assert why_refused(history.state, skip, resting=True) == ""
 
 
 def test_what_was_left_out_is_left_out_once_and_may_be_supplied():
@@ -374,18 +259,3 @@ def test_nobody_supplies_what_waits_for_approval_without_the_right_to_approve(ke
 
     assert bool(wants(history, "supply", A, summary="I know", may_approve=may_approve)) is not may_approve
     assert bool(history.state.asking) is not may_approve
-
-
-def test_a_review_does_not_overrule_a_person():
-    history = ordered(Subtask(name="a"), Subtask(name="b"))
-    ends(history, A)
-    ends(history, B, ok=True)
-    assert wants(history, "supply", A, summary="three") == ""
-    verdicts = [{"subtask": key, "verdict": "drop", "reason": "no"} for key in (A, B)]
-    review = Review.model_validate({"verdicts": verdicts, "complete": True})
-    assert history.command(do.Judge(work_order_id="wo-001", review=review))
-
-    assert statuses(history, A, B) == ["completed", "dropped"]
-    recorded = history.state.orders["wo-001"].review
-    assert recorded is not None
-    assert [each.verdict for each in recorded.verdicts] == ["accept", "drop"]

@@ -13,22 +13,18 @@ from core.own import current, history_of
 from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.decide.attempts import (
-    CUT,
     FIRST_DELAY_S,
     LONGEST_DELAY_S,
-    MAX_LOSSES,
-    REPAIRABLE,
     backoff_s,
     retry_after_s,
 )
-from leadhand.core.errors import AWAY, INTERRUPTED, Failure, FailureClass
-from leadhand.core.limits import LONGEST_WAIT_S, Limits
-from leadhand.core.tool import Effect, ToolSpec
+from leadhand.core.errors import INTERRUPTED, Failure, FailureClass
+from leadhand.core.limits import Limits
+from leadhand.core.tool import ToolSpec
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.worker import Worker
 
 LOOK = ToolSpec(name="look", description="Look.", parameters={"type": "object"}, retries=2)
-CLASSES = st.sampled_from(list(FailureClass))
 
 
 def again(what: Failure, before: tuple[FailureClass, ...] = (), **more: Any) -> float | None:
@@ -45,38 +41,6 @@ def test_the_delay_lies_between_half_and_the_whole_of_the_exponential_one(count:
     assert backoff_s(count, key) == backoff_s(count, key)
 
 
-@settings(max_examples=2 * settings().max_examples)
-@given(
-    CLASSES,
-    st.lists(CLASSES, max_size=10),
-    st.sampled_from(["made_up", *REPAIRABLE]),
-    st.one_of(st.none(), st.floats(0.01, 10_000)),
-    st.sampled_from([None, LOOK, LOOK.evolve(effect=Effect.ONCE)]),
-    st.text(max_size=20),
-)
-def test_a_retry_is_the_same_for_the_same_log_and_respects_the_delay_of_the_failure(
-    class_: FailureClass,
-    before: list[FailureClass],
-    type_: str,
-    wait_s: float | None,
-    tool: ToolSpec | None,
-    key: str,
-):
-    what = failure(class_, type_).evolve(retry_after_s=wait_s)
-    made = [again(what, tuple(before), key=key, tool=tool) for _ in range(2)]
-
-    assert made[0] == made[1]
-    assert made[0] is None or made[0] >= min(wait_s or 0, LONGEST_WAIT_S)
-
-
-@given(CLASSES.filter(lambda class_: class_ is not FailureClass.RATE_LIMITED), st.sampled_from(["x", *REPAIRABLE]))
-def test_every_class_but_rate_limited_is_given_up_after_a_fixed_number_of_failures(class_: FailureClass, type_: str):
-    before: tuple[FailureClass, ...] = ()
-    while again(failure(class_, type_), before) is not None:
-        before = (*before, class_)
-        assert len(before) <= max(LOOK.retries, Limits().max_repairs, MAX_LOSSES)
-
-
 def test_transient_failures_are_tried_again_as_often_as_the_tool_allows():
     transient = failure("transient")
 
@@ -85,23 +49,6 @@ def test_transient_failures_are_tried_again_as_often_as_the_tool_allows():
     assert again(transient, (FailureClass.LOST, FailureClass.INVALID, FailureClass.RATE_LIMITED) * 2) is not None
     assert again(transient, tool=LOOK.evolve(retries=0)) is None
     assert again(transient, tool=None, limits=Limits(max_retries=0)) is None
-
-
-def test_a_model_that_is_away_for_longer_than_its_calls_wait_is_not_asked_again():
-    assert again(failure("transient", AWAY)) is None
-
-
-def test_lost_and_malformed_answers_are_tried_again_as_often_as_their_limits_allow():
-    for class_, most in ((FailureClass.LOST, MAX_LOSSES), (FailureClass.INVALID, Limits().max_repairs)):
-        assert again(failure(class_, CUT), (class_,) * (most - 1)) is not None
-        assert again(failure(class_, CUT), (class_,) * most) is None
-
-
-def test_a_service_may_ask_for_a_wait_and_for_no_longer_one_than_the_longest():
-    limited = failure("rate_limited")
-
-    assert again(limited.evolve(retry_after_s=3_600.0)) == 3_600
-    assert again(limited.evolve(retry_after_s=2 * LONGEST_WAIT_S)) == LONGEST_WAIT_S
 
 
 KEY = "wo-001.0"
@@ -128,16 +75,6 @@ def test_only_failures_of_one_class_use_up_its_tries_and_a_tool_has_its_own():
     assert history.state.steps[KEY].status == "failed"
 
 
-def test_only_the_attempt_that_runs_can_be_given_up():
-    history = looking()
-    history.fails(current(history, KEY), FailureClass.LOST)
-    assert not history.command(do.Lose(f"{KEY}/a1", failure("lost"))), "it has returned"
-    assert history.command(do.Settle(KEY))
-
-    assert current(history, KEY).attempt == f"{KEY}/a2"
-    assert not history.command(do.Lose(f"{KEY}/a1", failure("lost")))
-
-
 def test_rate_limits_do_not_count_as_failures():
     assert again(failure("rate_limited"), (FailureClass.RATE_LIMITED,) * 1_000) is not None
 
@@ -149,24 +86,9 @@ def test_what_would_only_fail_again_is_never_tried_again(class_: str):
     assert again(failure(class_)) is None
 
 
-@pytest.mark.parametrize("type_", sorted(REPAIRABLE))
-def test_what_the_gate_found_is_told_to_a_new_attempt(type_: str):
-    following = retried(failure("invalid", type_, "the result cites nothing"))
-
-    assert (following.continues is None) is (type_ != "cut_answer"), "what was found out before a cut answer is kept"
-    limit = "it is too long"  # a model is told a number of words
-    assert following.feedback == (limit if type_ == "cut_answer" else "the result cites nothing")
-    assert again(failure("invalid", "bad_arguments")) is None
-
-
 @pytest.mark.parametrize("tool", ["write", "send"])
 def test_a_new_attempt_never_goes_silently_past_a_call_with_an_effect(tool: str):
     assert retried(failure("invalid", "unproven"), tool=tool).continues == "wo-001.0/a1"
-
-
-@pytest.mark.parametrize("class_", ["transient", "lost", "rate_limited"])
-def test_what_failed_in_passing_goes_on_where_it_was(class_: str):
-    assert retried(failure(class_)).continues == "wo-001.0/a1"
 
 
 def retried(what: Failure, tool: str = "look") -> ev.AttemptScheduled:
@@ -184,9 +106,3 @@ def retried(what: Failure, tool: str = "look") -> ev.AttemptScheduled:
     event = history.log[-1].event
     assert isinstance(event, ev.AttemptScheduled)
     return event
-
-
-def test_every_class_of_failure_says_what_a_person_can_do():
-    for class_ in FailureClass:
-        assert failure(class_).next_action == class_.action
-    assert failure("transient").evolve(next_action="wait").next_action == "wait"

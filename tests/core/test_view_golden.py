@@ -15,25 +15,22 @@ from leadhand.core.events import (
     EVENT_TYPES,
     ArtifactWritten,
     AttemptReturned,
-    AttemptScheduled,
     AttemptStarted,
     Entry,
     NoteEmitted,
-    OrderIssued,
     RequestDecided,
-    RunFinished,
     RunStarted,
     StepIssued,
     StepSettled,
     TodosSet,
     WorkerDefined,
 )
-from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
+from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.tool import Todo
 from leadhand.core.view import Projection
-from leadhand.core.words import WORDS, Words, words
+from leadhand.core.words import WORDS, words
 from leadhand.core.words.failures import needs_failed
-from leadhand.core.work_order import Step, Subtask, WorkOrder
+from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
 
 HERE = Path(__file__).parent
@@ -69,56 +66,6 @@ def test_titles_use_the_words_of_the_glossary() -> None:
     titles = {word.lower() for sample in samples() for word in words(sample).title.split()}
 
     assert not banned & titles
-
-
-def settled(**about: Any) -> Entry:
-    event = StepSettled.model_validate({"step": "wo-001.0", "attempt": "wo-001.0/a1", **about})
-    return Entry(seq=2, at=NOON, epoch=1, event=event)
-
-
-def test_words_tell_success_from_failure_and_from_what_is_retried() -> None:
-    failure = Failure.model_validate({"message": "time is up", "type": "timeout", "class": "transient"})
-
-    assert words(settled(ok=True, final=True)) == Words("Completed", "", "wo-001.0", "good", "step", ("work",))
-    failed = words(settled(ok=False, final=True, failure=failure))
-    assert (failed.title, failed.text, failed.tone) == ("Failed", "time is up (transient)", "problem")
-    assert failed.level == "phase"
-    again = words(settled(ok=False, final=False, failure=failure))
-    assert (again.title, again.level) == ("Will be retried", "detail")
-    paused = words(settled(ok=False, final=False, failure=failure.evolve(type="interrupted")))
-    assert paused.tone == "info"
-
-
-def test_words_say_when_a_retry_comes_and_why() -> None:
-    def scheduled(**about: Any) -> str:
-        event = AttemptScheduled.model_validate(about)
-        return words(Entry(seq=2, at=NOON, epoch=1, event=event)).text
-
-    later = NOON.replace(second=2)
-    assert scheduled(attempt="wo-001.0/a2", not_before=later) == "not before 12:00:02 UTC"
-    assert scheduled(attempt="wo-001.0/a2", feedback="no sources") == "no sources"
-    assert scheduled(attempt="wo-001.0/a2", continues="wo-001.0/a1") == "continues wo-001.0/a1"
-
-
-@pytest.mark.parametrize(
-    ("status", "tone"),
-    [("succeeded", "good"), ("partial", "attention"), ("cancelled", "attention"), ("failed", "problem")],
-)
-def test_words_say_how_a_run_ended(status: str, tone: str) -> None:
-    said = words(Entry(seq=2, at=NOON, epoch=1, event=RunFinished(status=RunStatus(status), answer="")))
-
-    assert (bool(said.title), said.tone, said.level) == (True, tone, "phase")
-
-
-def test_words_of_an_order_count_its_subtasks() -> None:
-    def issued(number: int, **about: Any) -> str:
-        order = WorkOrder(
-            work_order_id="wo-002", goal="both", subtasks=tuple(Subtask(name=str(n)) for n in range(number)), **about
-        )
-        return words(Entry(seq=2, at=NOON, epoch=1, event=OrderIssued(order=order))).text
-
-    assert issued(1) == "1 subtask: both"
-    assert all(each in issued(1_200, repairs="wo-001") for each in ("1,200", "both", "wo-001"))
 
 
 def test_new_kinds_of_events_have_words_and_parts_of_the_view() -> None:

@@ -47,27 +47,6 @@ async def most_spent(world: World, run_id: str = "run_1") -> Money:
 
 
 @pytest.mark.parametrize(
-    ("limits", "usage", "limit"),
-    [
-        ({"max_requests": 2}, Usage(nanousd=0), "max_requests"),
-        ({"max_tokens": 40_000}, Usage(input_tokens=35_000, nanousd=0), "max_tokens"),
-        ({"budget_nanousd": 100_000}, Usage(input_tokens=5, nanousd=90_000), "budget"),
-    ],
-)
-async def test_what_ran_out_is_named_by_the_failure_and_by_the_gaps(
-    open_world: Any, limits: dict[str, Any], usage: Usage, limit: str
-):
-    models = FakeModels(many(10), profile=PRICED, usage=usage)
-    world = open_world(models, [Bench().measure], worker_calls="always", limits=Limits(**limits), held_back=Money())
-    state = await world.run()
-
-    ran_out = [each.failure for each in state.steps.values() if each.failure is not None]
-    assert {failure.type for failure in ran_out} == {"allowance"}
-    for advice in [*(failure.next_action for failure in ran_out), *(gap.next_action for gap in state.finished.gaps)]:
-        assert advice == f"raise {limit}, and resume the run"
-
-
-@pytest.mark.parametrize(
     ("limits", "held_back", "profile"),
     [
         ({"max_requests": 12}, Money(requests=1), FREE),
@@ -108,31 +87,6 @@ async def test_twenty_workers_at_once_never_get_past_a_limit_and_the_run_still_a
     assert all(gap.next_action for gap in exhausted)
 
 
-async def test_a_limit_of_tokens_binds_a_model_that_costs_nothing_too(open_world: Any):
-    models = FakeModels(
-        many(), profile=FREE, usage=Usage(input_tokens=2_000, output_tokens=500, nanousd=0), hold=a_moment
-    )
-    world = open_world(
-        models, [Bench().measure], worker_calls="always", limits=Limits(max_tokens=20_000), clock=SystemClock()
-    )
-    await world.run()
-
-    assert (await most_spent(world)).tokens <= 20_000
-
-
-async def test_a_call_that_does_not_fit_waits_while_others_may_still_give_back(open_world: Any):
-    # Each call reserves some 2,500 tokens and uses ten: all of them fit, but not at once.
-    models = FakeModels(many(), profile=PRICED, usage=Usage(input_tokens=5, output_tokens=5), hold=a_moment)
-    world = open_world(
-        models, [Bench().measure], worker_calls="always", limits=Limits(max_tokens=40_000), clock=SystemClock()
-    )
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert models.most_at_once < WORKERS
-    assert (await most_spent(world)).tokens <= 40_000
-
-
 async def test_a_call_waits_for_what_a_call_of_another_process_has_reserved(open_world: Any):
     models = FakeModels(many(1), profile=PRICED, usage=Usage(input_tokens=5, output_tokens=5))
     world = open_world(models, [Bench().measure], limits=Limits(max_tokens=40_000), clock=SystemClock())
@@ -159,27 +113,6 @@ async def test_what_is_held_back_for_the_answer_is_there_whatever_the_workers_sp
     assert len(models.requests("compose")) == 1, "the workers spent what was held back"
     assert len(models.asked) == 4
     assert state.finished.failure is None
-
-
-async def test_a_plan_that_cannot_be_afforded_fails_the_run_with_what_to_do(open_world: Any):
-    models = FakeModels(many())
-    world = open_world(models, [Bench().measure], worker_calls="always", limits=Limits(max_requests=0))
-    state = await world.run()
-
-    assert models.asked == []
-    assert state.status is RunStatus.FAILED
-    assert state.finished.failure.class_ is FailureClass.EXHAUSTED
-    assert "max_requests" in state.finished.failure.next_action
-
-
-async def test_a_subtask_that_needs_no_model_costs_nothing_and_is_done_however_little_is_left(open_world: Any):
-    models = FakeModels(plan(*(ask(f"s{number}", "look", n=number) for number in range(30))))
-    world = open_world(models, [Bench().look], limits=Limits(max_requests=1))
-    state = await world.run()
-
-    assert all(subtask.data is not None for subtask in state.steps.values() if subtask.counts)
-    assert state.status is RunStatus.PARTIAL
-    assert len(models.asked) == 1
 
 
 async def test_unknown_usage_is_settled_at_what_was_reserved(open_world: Any):
@@ -223,19 +156,6 @@ async def test_a_reservation_covers_all_that_is_sent_and_all_that_may_be_answere
         assert began.reserved.tokens >= 1_234 + sum(len(getattr(m, "text", "").encode()) for m in request.messages)
         assert began.reserved.tokens <= 1_234 + 3 * sent + 20_000
         assert began.reserved.nanousd >= 10 * 1_234
-
-
-async def test_what_calls_cost_is_counted_by_the_price_that_is_known(open_world: Any):
-    profile = PRICED.evolve(input_nanousd=4, cached_nanousd=1, cache_write_nanousd=5)
-    used = Usage(input_tokens=100, cached_tokens=30, cache_write_tokens=50, output_tokens=20)
-    world = open_world(FakeModels(plan(ask("a", "look", n=1)), profile=profile, usage=used), [Bench().look])
-    state = await world.run()
-    document = await world.document()
-
-    cost = 2 * (20 * 4 + 30 * 1 + 50 * 5 + 20 * 10)
-    assert state.spent == Money(requests=2, tokens=240, nanousd=cost)
-    tokens = {"input_tokens": 200, "cached_tokens": 60, "cache_write_tokens": 100, "output_tokens": 40}
-    assert document["usage"] == {"requests": 2, **tokens, "cost_usd": cost / 1e9}
 
 
 @pytest.mark.parametrize(("profile", "cost"), [(PRICED, 300 / 1e9), (FREE, 0.0)])

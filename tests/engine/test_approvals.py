@@ -21,7 +21,6 @@ from leadhand.core.events import (
     RunRequested,
     RunStatusSet,
     ToolCallBegan,
-    ToolCallReturned,
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
@@ -103,52 +102,32 @@ async def test_a_run_that_waits_goes_on_by_itself_when_the_answer_comes_while_ot
     assert bench.counts["send"] == 1
 
 
-async def test_a_denied_call_is_not_made_and_the_gap_says_who_would_not(open_world: Any):
+@pytest.mark.parametrize(
+    ("answer", "made", "class_", "reason"),
+    [
+        ({"approve": False, "reason": "too dear"}, [], FailureClass.REJECTED, "too dear"),
+        ({"args": {"amount": 3}}, [("send", 3)], None, ""),
+        ({"args": {"amount": "all of it"}}, [], FailureClass.INVALID, "amount"),
+    ],
+    ids=["no", "other arguments", "arguments that do not fit"],
+)
+async def test_a_call_is_made_as_a_person_says(
+    open_world: Any, answer: dict[str, Any], made: list[Any], class_: FailureClass | None, reason: str
+):
     bench = Bench()
     world = open_world(sending(), [bench.send()])
-    await world.run()
-    await world.answer("run_1", approve=False, reason="too dear")
-    state = await world.take_over("run_1")
+    state = await world.run_answered(**answer)
 
-    assert bench.made == []
-    (gap,) = state.finished.gaps
-    assert gap.class_ is FailureClass.REJECTED
-    assert "too dear" in gap.reason
-    assert gap.next_action == "ask for something else"
-
-
-async def test_a_person_may_change_the_arguments_and_the_call_is_made_with_theirs(open_world: Any):
-    bench = Bench()
-    world = open_world(sending(), [bench.send()])
-    await world.run()
-    await world.answer("run_1", args={"amount": 3})
-    state = await world.take_over("run_1")
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert bench.made == [("send", 3)]
-    (began,) = await world.events(ToolCallBegan)
-    assert began.args == {"amount": 3}
-
-
-async def test_arguments_of_a_person_are_checked_as_those_of_a_model_are(open_world: Any):
-    bench = Bench()
-    world = open_world(sending(), [bench.send()])
-    await world.run()
-    await world.answer("run_1", args={"amount": "all of it"})
-    state = await world.take_over("run_1")
-
-    assert bench.made == []
-    assert await world.events(ToolCallBegan) == []
-    assert "amount" in state.finished.gaps[0].reason
+    assert bench.made == made
+    assert [event.args for event in await world.events(ToolCallBegan)] == [{"amount": n} for _, n in made]
+    assert [gap.class_ for gap in state.finished.gaps] == [class_] * (class_ is not None)
+    assert all(reason in gap.reason for gap in state.finished.gaps)
 
 
 async def test_a_yes_to_other_arguments_than_those_shown_is_no_yes(open_world: Any):
     bench = Bench()
     world = open_world(sending(), [bench.send()])
-    await world.run()
-    wrong = ApprovalAnswered(approval_id=await asked(world), approve=True, args_hash=args_hash({"amount": 500}))
-    await world.append("run_1", wrong)
-    state = await world.take_over("run_1")
+    state = await world.run_answered(args_hash=args_hash({"amount": 500}))
 
     assert state.status is RunStatus.WAITING
     assert bench.made == []
@@ -204,19 +183,6 @@ async def test_a_call_that_was_denied_once_does_not_leave_the_run_waiting_for_no
     assert bench.made == []
 
 
-async def test_a_call_begun_before_the_crash_keeps_its_approval_used_up(open_world: Any):
-    bench = Bench()
-    world = open_world(sending(), [bench.send()])
-    await world.run()
-    await world.answer("run_1")
-    await world.take_over("run_1")
-    (began,) = await world.events(ToolCallBegan)
-    (returned,) = await world.events(ToolCallReturned)
-
-    assert began.attempt == "wo-001.0/a2", "an attempt waited for a person instead of parking"
-    assert returned.ok
-
-
 async def test_the_calls_beside_one_that_waits_are_made_first_and_only_once(open_world: Any):
     bench = Bench()
     models = FakeModels(
@@ -264,16 +230,11 @@ async def test_two_questions_of_one_reply_are_put_at_once_and_answered_one_by_on
     world = open_world(models, [bench.send()])
     await world.run()
     first, second = (await world.state()).approvals.values()
-    await world.append(
-        "run_1",
-        ApprovalAnswered(approval_id=first.approval_id, approve=True, args_hash=args_hash(first.args)),
-    )
+    await world.answer("run_1", only=first.approval_id)
     assert (await world.take_over("run_1")).status is RunStatus.WAITING
     assert bench.made == [], "one yes was taken for two"
 
-    await world.append(
-        "run_1", ApprovalAnswered(approval_id=second.approval_id, approve=False, args_hash=args_hash(second.args))
-    )
+    await world.answer("run_1", only=second.approval_id, approve=False)
     state = await world.take_over("run_1")
     assert bench.made == [("send", 1)]
     assert state.finished is not None
@@ -288,16 +249,6 @@ async def test_waiting_for_a_person_does_not_use_up_the_time_of_the_run(open_wor
     state = await world.take_over("run_1")
 
     assert state.status is RunStatus.SUCCEEDED
-
-
-async def test_waiting_for_a_person_counts_as_no_failed_attempt(open_world: Any):
-    bench = Bench()
-    world = open_world(sending(), [bench.send(retries=0)])
-    await world.run()
-    await world.answer("run_1")
-    state = await world.take_over("run_1")
-
-    assert state.steps["wo-001.0"].failures == ()
 
 
 async def test_a_run_that_waits_can_be_cancelled(open_world: Any):
@@ -315,10 +266,7 @@ async def test_a_refusal_by_the_tool_itself_is_told_to_the_model_which_must_ask_
     bench = Bench()
     refused = bench.broken(refusal("not on a Sunday"), name="send", effect="once")
     models = FakeModels(plan(ask("pay", "send", n=5)), work=[calls(("send", {"n": 4})), GIVE_UP])
-    world = open_world(models, [refused])
-    await world.run()
-    await world.answer("run_1")
-    state = await world.take_over("run_1")
+    state = await open_world(models, [refused]).run_answered()
 
     assert state.status is RunStatus.WAITING, "another call was made without another yes"
     assert bench.made == [("send", 5)]
@@ -329,11 +277,7 @@ async def test_a_yes_for_the_whole_run_is_no_yes_to_a_second_call_of_one_subtask
     pay = {**ask("pay", "send", amount=5), "expected_output": "a receipt"}
     world = open_world(FakeModels(plan(pay), work=[calls(("send", {"amount": 5})), GIVE_UP]), [bench.send()])
     (first,) = (await world.run()).approvals.values()
-    hashed = args_hash(first.args)
-    await world.append(
-        "run_1",
-        ApprovalAnswered(approval_id=first.approval_id, approve=True, args_hash=hashed, by="me", always=True),
-    )
+    await world.answer("run_1", always=True)
     state = await world.take_over("run_1")
 
     assert state.allowed == {"send": "me"}
@@ -349,12 +293,7 @@ async def test_a_yes_for_the_whole_run_is_a_yes_to_every_call_of_that_tool(open_
     waiting = await world.run()
     assert [asked.status for asked in waiting.approvals.values()] == ["pending", "pending"]
     first = next(iter(waiting.approvals.values()))
-    await world.append(
-        "run_1",
-        ApprovalAnswered(
-            approval_id=first.approval_id, approve=True, args_hash=args_hash(first.args), by="me", always=True
-        ),
-    )
+    await world.answer("run_1", only=first.approval_id, always=True)
     state = await world.take_over("run_1")
 
     assert state.status is RunStatus.SUCCEEDED
@@ -373,17 +312,6 @@ async def test_a_question_that_nobody_answers_in_time_is_a_no(open_world: Any):
     assert bench.made == []
     assert [asked.status for asked in state.approvals.values()] == ["expired"]
     assert state.finished.gaps[0].class_ is FailureClass.REJECTED
-
-
-async def test_a_yes_after_the_time_is_up_comes_too_late(open_world: Any):
-    bench = Bench()
-    world = open_world(sending(), [bench.send()], limits=Limits(approval_timeout_s=3_600))
-    await world.run()
-    world.clock.advance(3_601)
-    await world.take_over("run_1")
-    await world.answer("run_1")
-
-    assert bench.made == []
 
 
 async def test_the_question_shows_all_that_a_person_needs_to_answer_it(open_world: Any):
@@ -423,18 +351,6 @@ async def test_what_a_model_made_of_a_reference_that_leads_nowhere_is_not_said_t
     state = await world.take_over("run_1")
     (answered,) = state.approvals.values()
     assert (answered.edited, answered.args["to"], answered.origins["to"]) == (True, "Ann", answered.by)
-
-
-async def test_a_yes_that_is_said_after_the_time_is_up_is_no_yes(open_world: Any):
-    bench = Bench()
-    world = open_world(sending(), [bench.send()], limits=Limits(approval_timeout_s=3_600))
-    await world.run()
-    world.clock.advance(3_601)
-    await world.answer("run_1")
-    state = await world.take_over("run_1")
-
-    assert bench.made == []
-    assert [asked.status for asked in state.approvals.values()] == ["expired"]
 
 
 @pytest.mark.parametrize(

@@ -138,9 +138,7 @@ async def test_what_an_approved_call_asks_for_is_decided_wherever_the_process_en
         return ToolReturn(asks=(Delegate(title="look", input={"what": "look"}),))
 
     world = open_world(models("seen"), [bench.look, task])
-    assert (await world.run()).status is RunStatus.WAITING
-    await world.answer("run_1")
-    whole = await world.take_over("run_1")
+    whole = await world.run_answered()
     assert whole.steps["wo-001.0"].data.summary == "I am told: seen"
     entries = await world.entries()
     returned = next(entry.seq for entry in entries if isinstance(entry.event, ToolCallReturned))

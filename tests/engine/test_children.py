@@ -8,18 +8,15 @@ from typing import Any
 import pytest
 
 from engine.fakes import FakeModels, calls
-from engine.tools import Bench, refusal
+from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.core.conversation import ToolMessage
-from leadhand.core.errors import FailureClass
 from leadhand.core.events import AttemptParked, CallAnswered, StepIssued, StepRequested
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Delegate, ToolReturn
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
-
-GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))
 
 
 @tool(delegate=True)
@@ -48,62 +45,6 @@ def delegates(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> 
         if said
         else calls(("helper", {"what": "it"}))
     )
-
-
-async def test_what_a_child_found_is_the_result_of_the_call_that_asked_for_it(open_world: Any):
-    def child(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
-        assert facts["subtask"]["args"] == {"what": "it"}
-        return "the child looked, and saw 7" if said else calls(("look", {"n": 7}))
-
-    bench = Bench()
-    models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=child))
-    world = open_world(models, [bench.look, helper], limits=Limits(max_workers=1))
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert state.steps["wo-001.0"].data.summary == "I am told: the child looked, and saw 7"
-    assert [source.url for source in state.steps["wo-001.0"].data.sources] == ["https://example.org/7"]
-    (issued,) = [event for event in await world.events(StepIssued) if event.step.parent]
-    assert issued.step.parent == "wo-001.0/a1"
-
-
-async def test_an_order_may_name_a_delegate_itself(open_world: Any):
-    models = FakeModels(plan(ask("a", "helper", what="tea")), work=workers(helper=lambda *_: "tea is ready"))
-    state = await open_world(models, [helper]).run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert state.steps["wo-001.0"].data.summary == "tea is ready"
-
-
-@pytest.mark.parametrize("tool", [None, "helper"])
-async def test_a_step_that_is_retried_has_another_worker_do_it_again(open_world: Any, tool: str | None):
-    found = iter([GIVE_UP, "warm"])
-
-    def lead(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
-        return GIVE_UP if said and said[-1].get("isError") else delegates(request, facts, said)
-
-    subtask = ask("a") if tool is None else ask("a", tool, what="it")
-    models = FakeModels(plan(subtask), work=workers(a=lead, helper=lambda *_: next(found)))
-    world = open_world(models, [helper])
-    assert (await world.run()).status is RunStatus.FAILED
-    await world.append("run_1", StepRequested(what="retry", by="me", steps=("wo-001.0",)))
-    state = await world.take_over("run_1", ended=True)
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert "warm" in state.steps["wo-001.0"].data.summary
-
-
-async def test_a_child_that_fails_is_an_answer_to_its_parent(open_world: Any):
-    bench = Bench()
-    shut = bench.broken(refusal("shut for ever", FailureClass.UNAVAILABLE), retries=0)
-
-    def child(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
-        return GIVE_UP if said else calls(("broken", {}))
-
-    models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=child))
-    state = await open_world(models, [shut, helper]).run()
-
-    assert "shut for ever" in state.steps["wo-001.0"].data.summary
 
 
 async def test_a_parent_waits_for_a_child_that_waits_for_a_person_while_a_hundred_siblings_run_in_two_slots(
@@ -149,15 +90,6 @@ async def test_children_of_children_go_so_deep_and_no_deeper(open_world: Any):
     assert not answers[0].ok
     assert len(answers) == 5
     assert state.status is RunStatus.SUCCEEDED
-
-
-async def test_a_child_may_not_have_done_what_it_was_asked_to_do_itself(open_world: Any):
-    models = FakeModels(plan(ask("a")), work=workers(a=delegates, helper=delegates))
-    world = open_world(models, [helper, Bench().look])
-    state = await world.run()
-
-    assert "helper" in state.steps["wo-001.0"].data.summary
-    assert len(await world.events(CallAnswered)) == 1
 
 
 async def test_a_person_s_word_on_a_parent_closes_its_children_and_withdraws_their_questions(open_world: Any):

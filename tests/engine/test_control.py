@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from leadhand.core.events import (
     StepRequested,
     ToolCallBegan,
 )
-from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
 from leadhand.engine.forking import done_after, fork
@@ -73,96 +71,6 @@ async def test_a_failed_subtask_is_done_again_after_the_end_and_the_answer_is_a_
     assert [*state.orders] == ["wo-001"], "it was not done again in place"
 
 
-async def test_what_was_given_up_for_a_failure_goes_again_with_it(open_world: Any):
-    shop = Shop(2, 3)
-    chain = plan(
-        ask("a", "shop", n=1), {**ask("b", "shop", n=2), "needs": [0]}, {**ask("c", "shop", n=3), "needs": [1]}
-    )
-    world = open_world(FakeModels(chain, work=GIVE_UP), [shop.tool])
-    assert (await world.run()).status is RunStatus.FAILED
-    shop.works.add(1)
-    state = await wish(world, StepRequested(what="retry", by="me", steps=("wo-001.0",)))
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert shop.asked == [1, 1, 2, 3]
-
-
-async def test_a_subtask_is_done_again_with_other_arguments(open_world: Any):
-    shop = Shop(5)
-    world = open_world(FakeModels(plan(ask("a", "shop", n=1)), work=GIVE_UP), [shop.tool])
-    await world.run()
-    state = await wish(world, StepRequested(what="retry", by="me", steps=("wo-001.0",), args={"n": 5}))
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert shop.asked == [1, 5]
-    assert state.steps["wo-001.0"].subtask.args == {"n": 5}
-    assert state.orders["wo-001"].order.subtasks[0].args == {"n": 1}, "an order changed after it was issued"
-
-
-async def test_a_person_supplies_a_result_and_what_needs_it_goes_on(open_world: Any):
-    shop = Shop(2)
-    chain = plan(
-        ask("a", "shop", n=1),
-        {**ask("b", "shop", n={"$result": {"subtask": "0", "path": "/raw/n"}}), "needs": [0]},
-    )
-    world = open_world(FakeModels(chain, work=GIVE_UP), [shop.tool])
-    assert (await world.run()).status is RunStatus.FAILED
-    state = await wish(
-        world, StepRequested(what="supply", by="Ann", steps=("wo-001.0",), summary="it is two", raw={"n": 2})
-    )
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert shop.asked == [1, 2]
-    supplied = state.steps["wo-001.0"]
-    assert (supplied.by, supplied.data.summary, supplied.accepted) == ("Ann", "it is two", True)
-    assert "it is two" in state.finished.answer
-
-
-async def test_data_that_a_person_supplies_is_the_value_of_a_subtask_that_expects_an_object(open_world: Any):
-    shop = Shop(2)
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
-    chain = plan(
-        {**ask("a", "shop", n=1), "expected_output": schema},
-        {**ask("b", "shop", n={"$result": {"subtask": "0", "path": "/value/n"}}), "needs": [0]},
-    )
-    world = open_world(FakeModels(chain, work=GIVE_UP), [shop.tool])
-    await world.run()
-    await wish(world, StepRequested(what="supply", by="Ann", steps=("wo-001.0",), summary="it is two", raw={"n": 2}))
-
-    assert shop.asked == [1, 2]
-
-
-async def test_a_subtask_that_waits_for_a_person_can_be_left_out_or_answered(open_world: Any):
-    bench = Bench()
-    models = FakeModels(plan(ask("pay", "send", amount=5), ask("post", "send", amount=6), ask("a", "look", n=1)))
-    world = open_world(models, [bench.send(), bench.look])
-    assert (await world.run()).status is RunStatus.WAITING
-    await world.append(
-        "run_1",
-        StepRequested(what="skip", by="me", steps=("wo-001.0",), reason="too dear"),
-        StepRequested(what="supply", by="me", steps=("wo-001.1",), summary="I posted it myself"),
-    )
-    await world.store.claim("run_1")
-    state = await world.drive("run_1")
-
-    assert state.status is RunStatus.PARTIAL
-    assert bench.made == [("look", 1)]
-    (gap,) = state.finished.gaps
-    assert all(each in gap.reason for each in ("me", "too dear"))
-    assert "I posted it myself" in state.finished.answer
-
-
-async def test_a_retry_by_a_person_is_no_order_of_the_lead(open_world: Any):
-    shop = Shop()
-    world = open_world(FakeModels(plan(ask("a", "shop", n=1)), work=GIVE_UP), [shop.tool], limits=Limits(max_steps=1))
-    await world.run()
-    for _ in range(3):
-        state = await wish(world, StepRequested(what="retry", by="me"))
-    assert shop.asked == [1, 1, 1, 1]
-    assert len(await world.events(OrderIssued)) == 1
-    assert state.finished.number == 4
-
-
 @pytest.mark.parametrize(
     ("asked", "named"),
     [
@@ -187,29 +95,6 @@ async def test_what_cannot_be_granted_is_declined_with_the_reason_and_changes_no
     assert named in declined.declined
     assert state.finished == before.finished
     assert shop.asked == [1, 2]
-
-
-async def test_a_retry_while_others_work_goes_as_soon_as_their_order_is_over(open_world: Any):
-    shop, gate = Shop(), asyncio.Event()
-
-    @tool
-    async def slow() -> str:
-        """Take long."""
-        await gate.wait()
-        return "slow"
-
-    models = FakeModels(plan(ask("a", "shop", n=1), ask("b", "slow")), work="slow but sure")
-    world = open_world(models, [shop.tool, slow])
-    run_id = await world.start()
-    driving = world.driving(run_id)
-    await world.until(lambda state: "wo-001.0" in state.steps and state.steps["wo-001.0"].failure)
-    shop.works.add(1)
-    await world.append(run_id, StepRequested(what="retry", by="me", steps=("wo-001.0",)))
-    gate.set()
-    state = await driving
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert shop.asked == [1, 1]
 
 
 async def test_a_fork_goes_on_from_the_cut_by_itself_and_leaves_the_first_run_alone(open_world: Any):
@@ -275,36 +160,6 @@ async def test_what_may_have_been_done_is_done_again_only_if_that_is_confirmed(o
     assert bench.counts["hanging"] == 2
 
 
-async def test_a_subtask_that_waits_for_a_place_can_be_left_out_or_supplied(open_world: Any):
-    gate = asyncio.Event()
-    made: list[int] = []
-
-    @tool
-    async def slow(n: int) -> Any:
-        """Take long."""
-        made.append(n)
-        await gate.wait()
-        return ToolReturn(raw=n, summary=f"slow {n}")
-
-    models = FakeModels(plan(*(ask(f"s{n}", "slow", n=n) for n in range(3))))
-    world = open_world(models, [slow], limits=Limits(max_workers=1))
-    run_id = await world.start()
-    driving = world.driving(run_id)
-    await world.until(lambda state: made)
-    await world.append(
-        run_id,
-        StepRequested(what="skip", by="me", steps=("wo-001.1",)),
-        StepRequested(what="supply", by="me", steps=("wo-001.2",), summary="I know it"),
-    )
-    await world.until(lambda state: state.steps["wo-001.2"].by)
-    gate.set()
-    state = await driving
-
-    assert made == [0]
-    assert state.status is RunStatus.PARTIAL
-    assert "I know it" in state.finished.answer
-
-
 async def test_a_call_that_did_not_happen_is_not_listed_before_a_fork(open_world: Any):
     bench = Bench()
     tool_ = bench.hanging(effect="once", approval="auto", timeout=0.02)
@@ -313,15 +168,3 @@ async def test_a_call_that_did_not_happen_is_not_listed_before_a_fork(open_world
     assert len(done_after(await world.entries(), 1)) == 1
     await world.says(happened=False)
     assert done_after(await world.entries(), 1) == []
-
-
-async def test_what_failed_can_be_left_out_after_the_end_and_the_answer_says_who_did(open_world: Any):
-    shop = Shop(1)
-    world = open_world(FakeModels(plan(ask("a", "shop", n=1), ask("b", "shop", n=2)), work=GIVE_UP), [shop.tool])
-    await world.run()
-    state = await wish(world, StepRequested(what="skip", by="Ann", steps=("wo-001.1",), reason="not worth it"))
-
-    assert (state.status, state.finished.number) == (RunStatus.PARTIAL, 2)
-    (gap,) = state.finished.gaps
-    assert all(each in gap.reason for each in ("Ann", "not worth it"))
-    assert shop.asked == [1, 2]

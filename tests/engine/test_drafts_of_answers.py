@@ -40,24 +40,6 @@ def test_any_pieces_give_the_text_of_the_field_and_the_fields_before_it(
     assert asked == [before]
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ('{"answer": "cut of', "cut of"),
-        ('{"answer": "half an escape \\', "half an escape "),
-        ('{"answer": "half a pair \\ud83e', "half a pair "),
-        ('{"answer": ["not a text"]}', ""),
-        ('{"answer": null}', ""),
-        ('{"deeper": {"answer": "no"}}', ""),
-        ('{"text": "answer", "x": 1}', ""),
-        ('{"a": nonsense, "answer": "after what is no JSON"}', ""),
-    ],
-)
-def test_only_a_text_of_the_object_itself_is_shown(written: str, shown: str):
-    draft = Written("", lambda _: True)
-    assert "".join(draft.take(each)[1] for each in written) == shown
-
-
 class WritingReviews(FakeModels):
     """Models whose reviews, or whose plans, are written character by character."""
 

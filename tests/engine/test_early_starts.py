@@ -111,19 +111,6 @@ async def issued(world: World) -> list[str]:
     return found
 
 
-async def test_subtasks_are_done_before_the_plan_is_complete_and_the_order_adopts_them(early: Early):
-    world = early.world([head(look(1), look(2)), early.looked(2), tail(look(3, needs=[0]), look(4))])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert state.finished is not None
-    assert state.finished.answer == "saw 1; saw 2; saw 3; saw 4"
-    assert early.bench.counts == {"look": 4}
-    assert (await issued(world))[:3] == ["wo-001.0", "wo-001.1", "wo-001"]
-    assert [key for key in state.steps if key.startswith("wo-")] == [f"wo-001.{n}" for n in range(4)]
-    assert len(await world.events(ev.StepSettled)) == 6  # each once, and the two thoughts
-
-
 async def test_lists_know_no_total_before_the_end_of_the_plan(early: Early):
     seen: list[tuple[int, int]] = []
 
@@ -146,15 +133,6 @@ async def test_lists_know_no_total_before_the_end_of_the_plan(early: Early):
         "wo-001.1",
         "wo-001.2",
     ]
-
-
-async def test_a_worker_without_elements_waits_for_the_plan(early: Early):
-    world = early.world([head(look(1)), tail()])
-    world.workers = tuple(worker.evolve(elements="") for worker in world.workers)
-    await world.run()
-
-    assert await issued(world) == ["wo-001"]
-    assert await world.events(ev.ElementWritten) == []
 
 
 async def test_what_cannot_be_repeated_or_needs_approval_never_begins_early(early: Early):
@@ -204,18 +182,6 @@ async def test_a_plan_that_a_lost_server_cuts_off_is_read_from_its_start_again(e
     assert early.bench.made == [("look", 1), ("look", 2), ("look", 3)]
 
 
-async def test_an_invalid_second_half_costs_nothing_that_was_done(early: Early):
-    world = early.world(
-        [head(look(1), look(2)), early.looked(2), tail(ask("fly", "fly"))],
-        [whole(look(1), look(2), look(3))],
-    )
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert early.bench.made == [("look", 1), ("look", 2), ("look", 3)]
-    assert [*state.orders] == ["wo-001"]
-
-
 async def test_an_order_has_what_has_begun_wherever_the_plan_has_it(early: Early):
     world = early.world(
         [head(look(1), look(2), look(8)), early.looked(3), tail(ask("fly", "fly"))],
@@ -245,67 +211,6 @@ async def test_a_begun_subtask_that_fails_is_adopted_with_its_failure(early: Ear
     assert state.finished is not None
     assert [gap.step for gap in state.finished.gaps] == ["wo-001.1"]
     assert bench.counts["look"] == 2
-
-
-async def test_a_plan_that_is_never_valid_leaves_what_was_done_beside_the_gaps(early: Early):
-    bad = [head(look(1)), early.looked(1), tail(ask("fly", "fly"))]
-    world = early.world(*[bad] * 10)
-    state = await world.run()
-
-    assert state.status is RunStatus.PARTIAL
-    assert state.finished is not None
-    assert "saw 1" in state.finished.answer
-    assert state.finished.failure is not None
-    assert "'fly'" in state.finished.failure.message
-    line = await world.store.run("run_1")
-    assert (line.completed, line.subtasks) == (1, 1)
-    assert len(state.finished.gaps) == 1
-    assert early.bench.counts == {"look": 1}
-
-
-async def test_pages_begin_under_the_keys_that_they_will_have(early: Early):
-    world = early.world(
-        [head(look(1)), early.looked(1), tail(look(2), more=True)],
-        [head(look(3), look(4)), early.looked(3), tail()],
-    )
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert [*state.orders] == ["wo-001"]
-    assert (await issued(world))[:4] == ["wo-001.0", "wo-001.2", "wo-001.3", "wo-001"]
-    assert early.bench.counts == {"look": 4}
-
-
-async def test_what_a_failed_page_began_is_used(early: Early):
-    world = early.world(
-        [head(look(1)), early.looked(1), tail(more=True)],
-        *[[head(look(2)), early.looked(2), tail(ask("fly", "fly"))]] * 10,
-    )
-    state = await world.run()
-
-    assert state.status is RunStatus.PARTIAL
-    assert [*state.orders] == ["wo-001"]
-    assert early.bench.counts == {"look": 2}
-    assert state.finished is not None
-    assert "saw 1" in state.finished.answer
-
-
-async def test_a_batch_size_binds_what_begins(early: Early):
-    world = early.world([head(*(look(n) for n in range(5))), early.looked(5), tail()], limits=Limits(batch_size=2))
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert early.bench.most_at_once <= 2
-    assert [*state.orders] == ["wo-001"]
-
-
-async def test_one_worker_at_a_time_writes_the_plan_first(early: Early):
-    world = early.world([head(look(1), look(2)), tail(look(3))], limits=Limits(max_workers=1))
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert early.bench.most_at_once == 1
-    assert early.bench.counts == {"look": 3}
 
 
 async def test_a_budget_that_only_allows_the_plan_is_not_overspent(early: Early):

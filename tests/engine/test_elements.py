@@ -82,22 +82,3 @@ def test_a_text_that_is_cut_or_spoilt_gives_only_complete_elements(wanted: list[
 def test_what_is_an_element(text: str, elements: list[Any]):
     assert found(text) == elements
     assert found(*text[:2_000]) == elements[: len(found(text[:2_000]))]
-
-
-def test_an_object_is_found_at_its_last_character():
-    elements = Written("list")
-    assert elements.take('{"list": [{"a": "}"')[0] == []
-    assert elements.take("}")[0] == [{"a": "}"}]
-
-
-def test_a_long_element_is_found_at_its_end():
-    elements = Written("list")
-    elements.take('{"list": ["')
-    for _ in range(20_000):
-        assert elements.take("xxxx")[0] == []
-    assert elements.take('"]}')[0] == ["xxxx" * 20_000]
-
-
-@pytest.mark.parametrize("spoilt", ['{"list": [{"a": 1} {"a": 2}]}', '{"list": [{"a": 1},, {"a": 2}]}'])
-def test_text_that_is_not_json_ends_the_list(spoilt: str):
-    assert found(*spoilt) == [{"a": 1}]

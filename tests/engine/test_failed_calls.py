@@ -12,7 +12,7 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AttemptScheduled, ToolCallBegan
+from leadhand.core.events import ToolCallBegan
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.engine.forking import fork
@@ -35,35 +35,6 @@ def asks_another(request: ModelRequest, facts: dict[str, Any]) -> Any:
             return calls(("look", {"n": 2}))
         case _:
             return "saw 1 and saw 2"
-
-
-async def test_a_model_sees_a_call_that_failed_after_its_retries_beside_those_that_succeeded(open_world: Any):
-    bench = Bench()
-    models = FakeModels(plan(ask("a")), work=asks_another)
-    world = open_world(models, [bench.flaky(9, DOWN, retries=2), bench.look])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED, state.finished.gaps
-    assert bench.counts == {"flaky": 3, "look": 2}
-    failed, looked = told(models.requests("work")[1])
-    assert failed == {"isError": True, "message": "the line is dead", "class": "transient"}
-    assert looked["summary"] == "saw 1"
-    assert not await world.events(AttemptScheduled), "the attempt went on"
-    assert len(world.clock.slept) == 2
-    for delay, whole in zip(world.clock.slept, (0.5, 1.0), strict=True):
-        assert 0.5 * whole <= delay <= whole + 0.001
-    keys = [event.call_id for event in await world.events(ToolCallBegan) if event.tool == "flaky"]
-    assert keys == ["wo-001.0/t1/c0"] * 3, "each try has the same key"
-
-
-async def test_a_call_that_succeeds_in_time_is_the_only_one_that_its_model_sees(open_world: Any):
-    bench = Bench()
-    models = FakeModels(plan(ask("a")), work=[calls(("flaky", {"n": 1})), "saw 1 at last"])
-    world = open_world(models, [bench.flaky(2, DOWN, retries=2)])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert [each["summary"] for each in told(models.requests("work")[1])] == ["saw 1 at last"]
 
 
 async def test_a_service_that_says_how_long_to_wait_is_believed(open_world: Any):

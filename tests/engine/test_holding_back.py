@@ -65,25 +65,6 @@ async def test_what_was_done_when_the_allowance_ran_out_is_reviewed_and_in_the_a
         assert {claim.verdict for claim in state.finished.judgement.claims} == {ClaimVerdict.CONFIRMED}
 
 
-async def test_an_allowance_that_is_used_up_leads_to_no_further_order(open_world: Any) -> None:
-    """A reviewer that asks for more cannot spend what is held back on it."""
-
-    def wants_more(_request: Any, facts: dict[str, Any]) -> dict[str, Any]:
-        verdicts = [
-            {"subtask": each["subtask"], "verdict": "accept" if each["status"] == "completed" else "retry"}
-            for each in facts["subtasks"]
-        ]
-        return {"verdicts": verdicts, "complete": False, "missing": [ask("more", "measure", n=99)], "cannot": []}
-
-    models = FakeModels(many(40), review=wants_more)
-    world: World = open_world(models, [Bench().measure], worker_calls="always", **limited(Limits(max_requests=20)))
-    state = await world.run()
-
-    assert len(state.orders) == 1
-    assert all(state.steps[key].accepted for key in done(state))
-    assert state.status is RunStatus.PARTIAL
-
-
 async def test_what_was_done_when_the_time_ran_out_is_reviewed_and_in_the_answer(open_world: Any) -> None:
     """One subtask of three hangs, and one has not begun; the time that is held back goes to the review."""
     hanging = asyncio.Event()

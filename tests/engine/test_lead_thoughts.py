@@ -14,7 +14,7 @@ from engine.worlds import ask, plan
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core.conversation import UserMessage
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import ModelCallReturned, NoteEmitted, StepSettled
+from leadhand.core.events import NoteEmitted
 from leadhand.core.limits import Limits, Money
 from leadhand.core.run import RunStatus
 
@@ -56,34 +56,6 @@ async def test_a_plan_that_cannot_be_carried_out_is_asked_for_again_with_the_rea
     assert told.message != objection.text, "which is for the model"
 
 
-@pytest.mark.parametrize("name", BAD_PLANS)
-async def test_after_two_more_bad_plans_the_run_fails_with_the_reason(open_world: Any, name: str):
-    bad, named = BAD_PLANS[name]
-    bench = Bench()
-    models = FakeModels([bad])
-    world = open_world(models, [bench.look])
-    state = await world.run()
-
-    assert state.status is RunStatus.FAILED
-    assert not state.finished.answer
-    assert all(each in state.finished.failure.message for each in named)
-    if name == "words":  # a person is told what it was, not what the model should do
-        assert bad in state.finished.failure.message
-    assert state.finished.failure.class_ is FailureClass.INVALID
-    assert len(models.requests("plan")) == 3
-    assert len(models.asked) == 3
-    assert bench.made == []
-
-
-async def test_a_plan_that_calls_a_tool_instead_is_told_that_this_is_no_plan(open_world: Any):
-    models = FakeModels([calls(("look", {"n": 1})), GOOD])
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert "JSON" in str(models.requests("plan")[1].messages[2:])
-
-
 async def test_a_lead_without_a_model_fails_the_run_at_once_with_what_to_do(open_world: Any):
     models = FakeModels(down("the key was refused"))
     world = open_world(models, [Bench().look])
@@ -104,54 +76,6 @@ async def test_a_lead_that_is_down_in_passing_is_asked_again(open_world: Any):
     assert state.status is RunStatus.SUCCEEDED
     assert len(models.requests("plan")) == 3
     assert len(world.clock.slept) == 2, "it did not wait between the tries"
-
-
-async def test_a_lead_that_stays_down_is_given_up_after_so_many_tries(open_world: Any):
-    models = FakeModels(down("the line is dead", "transient", "timeout"))
-    world = open_world(models, [Bench().look], limits=Limits(max_retries=2))
-    state = await world.run()
-
-    assert state.status is RunStatus.FAILED
-    assert len(models.asked) == 3
-    assert "the line is dead" in state.finished.failure.message
-
-
-async def test_what_a_failed_call_cost_is_in_the_log(open_world: Any):
-    models = FakeModels(down())
-    world = open_world(models, [Bench().look])
-    await world.run()
-
-    (returned,) = await world.events(ModelCallReturned)
-    assert returned.failure.class_ is FailureClass.UNAVAILABLE
-    assert returned.message is None
-
-
-async def test_a_review_with_a_verdict_missing_is_asked_for_again(open_world: Any):
-    def too_few(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
-        review = judged(request, facts)
-        return {**review, "verdicts": review["verdicts"][:1]}
-
-    models = FakeModels(
-        plan(ask("a", "look", n=1), {**ask("b", "look", n=2), "expected_output": "it"}), review=[too_few, judged]
-    )
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert "wo-001.1" in models.requests("review")[1].messages[-1].text
-
-
-async def test_a_review_that_stays_bad_leaves_gaps_beside_the_results(open_world: Any):
-    models = FakeModels(
-        plan({**ask("a", "look", n=1), "expected_output": "it"}), review={"verdicts": [], "complete": True}
-    )
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert state.status is RunStatus.PARTIAL
-    assert "saw 1" in state.finished.answer
-    assert [(gap.step, gap.class_) for gap in state.finished.gaps] == [("wo-001.0", FailureClass.INSUFFICIENT)]
-    assert len(models.requests("review")) == 3
 
 
 async def test_a_review_that_accepts_what_failed_is_asked_for_again(open_world: Any):
@@ -207,23 +131,6 @@ async def test_a_replacement_whose_arguments_do_not_fit_is_asked_for_again(open_
     assert "n: " in models.requests("review")[1].messages[-1].text
 
 
-async def test_a_composer_that_cannot_be_had_is_replaced_by_code(open_world: Any):
-    models = FakeModels(
-        plan(ask("a", "look", n=1), cannot=[{"what": "fly", "reason": "no tool flies"}]),
-        review=lambda request, facts: {**judged(request, facts), "answer": None},
-        compose=down(),
-    )
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert state.status is RunStatus.PARTIAL
-    assert state.finished.answer == "- saw 1 [1]"
-    assert {gap.name: gap.class_ for gap in state.finished.gaps} == {
-        "fly": FailureClass.UNAVAILABLE,
-        "the answer": FailureClass.UNAVAILABLE,
-    }
-
-
 async def test_an_empty_composition_is_asked_for_again(open_world: Any):
     models = FakeModels(
         plan(ask("a", "look", n=1)),
@@ -234,24 +141,6 @@ async def test_an_empty_composition_is_asked_for_again(open_world: Any):
     state = await world.run()
 
     assert state.finished.answer == "I saw one."
-
-
-async def test_a_lead_that_can_do_nothing_fails_with_the_parts_that_are_out_of_reach(open_world: Any):
-    models = FakeModels(plan(cannot=[{"what": "fly", "reason": "no tool flies"}]))
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert (state.status, state.finished.answer) == (RunStatus.FAILED, "")
-    assert [(gap.name, gap.reason) for gap in state.finished.gaps] == [("fly", "no tool flies")]
-    assert len(models.asked) == 1, "there is nothing to write an answer from"
-
-
-async def test_every_thought_has_its_evidence_like_any_other_work(open_world: Any):
-    world = open_world(FakeModels(GOOD), [Bench().look])
-    await world.run()
-
-    settled = [event.attempt for event in await world.events(StepSettled)]
-    assert settled == ["plan/a1", "wo-001.0/a1", "review-wo-001-0/a1"]
 
 
 async def test_a_model_that_hangs_is_given_up_and_asked_again(open_world: Any):

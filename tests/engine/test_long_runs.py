@@ -10,7 +10,6 @@ import pytest
 from engine.fakes import FakeModels, composed, down, judged
 from engine.tools import Bench
 from engine.worlds import ask, plan
-from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.flows.facts import TOKENS_PER_SUBTASK
@@ -69,18 +68,6 @@ async def test_four_hundred_subtasks_are_planned_judged_and_told_within_a_small_
     assert len(brief["results"]) + brief["listed"] == 400
 
 
-async def test_the_work_order_holds_the_pages_of_its_plan_in_order(open_world: Any):
-    models = Narrow(planned_in_pages)
-    world = open_world(models, [Bench().look])
-    state = await world.run("look at " + ", ".join(str(n) for n in range(120)))
-
-    (order,) = state.orders.values()
-    assert [subtask.args["n"] for subtask in order.order.subtasks] == list(range(120))
-    latest = models.facts("plan")[-1]["page"]
-    assert latest["first_index"] == 100
-    assert latest["planned_before"][-1] == {"index": 99, "name": "look_at_99", "tool": "look", "args": {"n": 99}}
-
-
 async def test_a_page_that_repeats_an_earlier_one_is_asked_for_again_and_costs_only_itself(open_world: Any):
     first = {**plan(*(ask(f"s{n}", "look", n=n) for n in range(3))), "more": True}
     world = open_world(FakeModels([first, first, first, first]), [Bench().look])
@@ -91,15 +78,6 @@ async def test_a_page_that_repeats_an_earlier_one_is_asked_for_again_and_costs_o
     assert "3 subtasks" in gap.name
     assert "subtask 0" in gap.reason
     assert state.status is RunStatus.PARTIAL
-
-
-async def test_a_last_page_may_say_that_nothing_is_left(open_world: Any):
-    pages = [{**plan(ask("a", "look", n=1)), "more": True}, plan()]
-    world = open_world(FakeModels(pages), [Bench().look])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert sum(bool(each.order) for each in state.steps.values()) == 1
 
 
 async def test_a_review_that_is_too_large_for_its_model_is_halved_until_it_fits(open_world: Any):
@@ -153,15 +131,6 @@ async def test_an_answer_that_was_cut_off_is_asked_for_again_in_fewer_words(open
     again = next(str(each) for each in models.asked[1:] if worker_of(each) == worker and "too long" in str(each))
     assert "666 words" in again
     assert cut.failure.message not in again, "which is for the person who sets the limit"
-
-
-async def test_a_request_that_no_page_can_hold_fails_with_what_helps(open_world: Any):
-    world = open_world(Narrow(planned_in_pages, window=4_000), [Bench().look])
-    state = await world.run("look at " + "x" * 20_000)
-
-    assert state.status is RunStatus.FAILED
-    assert state.finished.failure.class_ is FailureClass.TOO_LARGE
-    assert state.finished.failure.next_action
 
 
 async def test_null_for_what_a_lead_leaves_out_costs_no_second_request(open_world: Any):

@@ -15,7 +15,7 @@ from engine.worlds import ask, plan
 from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import Failure, FailureClass, Fenced, StoreError
-from leadhand.core.events import AttemptReturned, RunRequested, ToolCallBegan
+from leadhand.core.events import AttemptReturned, RunChanged, RunRequested, ToolCallBegan
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -36,13 +36,22 @@ def assert_asked(state: RunState) -> None:
 GIVE_UP = calls(("give_up", {"reason": "it is not to be"}))
 
 
-async def test_a_call_that_timed_out_may_have_happened_and_is_never_made_again(open_world: Any):
+SURE = {"effect": "once", "approval": "auto", "retries": 5}
+
+
+@pytest.mark.parametrize(
+    ("make", "limits"),
+    [
+        (lambda bench: bench.hanging(**SURE, timeout=0.02), Limits()),
+        (lambda bench: bench.hanging(**SURE, timeout=30), Limits(attempt_timeout_s=0.03)),
+        (lambda bench: bench.broken(ConnectionResetError("gone"), name="hanging", **SURE), Limits()),
+    ],
+    ids=["the call timed out", "the attempt timed out", "the line was cut"],
+)
+async def test_a_call_that_may_have_happened_is_never_made_again(open_world: Any, make: Any, limits: Limits):
     bench = Bench()
-    world = open_world(
-        FakeModels(plan(ask("a", "hanging"))),
-        [bench.hanging(effect="once", approval="auto", timeout=0.02, retries=5)],
-    )
-    state = await world.run()
+    models = FakeModels(plan(ask("a", "hanging")), work=calls(("hanging", {})))
+    state = await open_world(models, [make(bench)], limits=limits).run()
 
     assert bench.counts["hanging"] == 1
     assert_asked(state)
@@ -96,16 +105,13 @@ async def test_a_person_who_says_that_it_did_not_happen_lets_it_be_made_again(op
 
 async def test_a_call_that_needed_a_yes_needs_another_before_it_is_made_again(open_world: Any):
     bench = Bench()
-    tool_ = bench.hanging(effect="once", timeout=0.02)
-    world = open_world(FakeModels(plan(ask("pay", "hanging"))), [tool_])
-    await world.run()
-    await world.answer("run_1")
-    assert_asked(await world.take_over("run_1"))
+    world = open_world(FakeModels(plan(ask("pay", "hanging"))), [bench.hanging(effect="once", timeout=0.02)])
+    assert_asked(await world.run_answered())
     await world.says(happened=False)
     state = await world.take_over("run_1")
 
     assert bench.counts["hanging"] == 1
-    assert [(asked.kind, asked.status) for asked in state.approvals.values()] == [
+    assert [(each.kind, each.status) for each in state.approvals.values()] == [
         ("call", "pending"),
         ("effect", "denied"),
     ]
@@ -122,25 +128,12 @@ async def test_a_word_on_a_call_counts_once(open_world: Any):
     assert "the first word" in state.finished.answer
 
 
-async def test_a_call_whose_line_was_cut_may_have_happened_and_is_never_made_again(open_world: Any):
-    bench = Bench()
-    tool_ = bench.broken(ConnectionResetError("gone"), effect="once", approval="auto", retries=5)
-    world = open_world(FakeModels(plan(ask("a", "broken")), work=calls(("broken", {}))), [tool_])
-    state = await world.run()
-
-    assert bench.counts["broken"] == 1
-    assert_asked(state)
-
-
 async def test_a_call_that_failed_in_passing_may_have_happened_and_is_never_made_again_unasked(open_world: Any):
     """A tool that asks a service through its context is told of a lost connection by such an error."""
     bench = Bench()
     lost = refusal("nothing came back", FailureClass.TRANSIENT)
     tool_ = bench.broken(lost, effect="once", retries=5)
-    world = open_world(FakeModels(plan(ask("a", "broken")), work=GIVE_UP), [tool_])
-    await world.run()
-    await world.answer("run_1")
-    await world.take_over("run_1")
+    await open_world(FakeModels(plan(ask("a", "broken")), work=GIVE_UP), [tool_]).run_answered()
 
     assert bench.counts["broken"] == 1, "one yes was taken for several calls"
 
@@ -151,32 +144,19 @@ async def test_a_call_under_way_when_its_run_ends_may_have_happened_and_the_gap_
     world = open_world(
         FakeModels(plan(ask("pay", "hanging"), ask("b", "look", n=1))),
         [bench.hanging(effect="once", approval="auto"), bench.look],
-        limits=Limits(timeout_s=0.15 if how == "out of time" else 60),
+        limits=Limits(timeout_s=60),
         clock=SystemClock(),
     )
     run_id = await world.start()
     driving = world.driving(run_id)
     await world.until(lambda state: bench.counts["hanging"])
-    if how == "cancelled":
-        await world.append(run_id, RunRequested(what="cancel", by="me"))
+    ends = RunRequested(what="cancel", by="me")
+    await world.append(run_id, ends if how == "cancelled" else RunChanged(limits=Limits(timeout_s=0.01), by="me"))
     state = await driving
 
     (gap,) = [gap for gap in state.finished.gaps if gap.name == "pay"]
     assert gap.reason == state.steps["wo-001.0"].failure.message
     assert state.steps["wo-001.0"].failure.type == INDETERMINATE
-
-
-async def test_an_attempt_that_runs_out_of_time_in_the_middle_of_a_call_does_not_make_it_again(open_world: Any):
-    bench = Bench()
-    world = open_world(
-        FakeModels(plan(ask("a", "hanging"))),
-        [bench.hanging(effect="once", approval="auto", timeout=30, retries=5)],
-        limits=Limits(attempt_timeout_s=0.03),
-    )
-    state = await world.run()
-
-    assert bench.counts["hanging"] == 1
-    assert_asked(state)
 
 
 async def test_a_call_under_way_when_its_process_died_is_not_made_again_by_the_next(open_world: Any):

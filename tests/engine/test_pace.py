@@ -68,14 +68,6 @@ async def test_a_refusal_halves_the_pace_once_for_all_calls_that_were_under_way_
     assert await crowd(pace, 100) <= 22, "it grew back at a bound"
 
 
-async def test_the_pace_never_falls_below_one_call(pace: Pace):
-    for _ in range(10):
-        async with pace.queue.permit():
-            await pace.refused(pace.round, None)
-    assert pace.limit == 1
-    assert await crowd(pace, 3) <= 2, "one answer lets in one more"
-
-
 async def test_nobody_asks_while_the_server_wants_to_be_left_alone_here_or_in_another_process(clock: FixedClock):
     store = MemoryStore(clock)
     here, elsewhere = Pace("m", store, clock), Pace("m", store, clock)
@@ -115,30 +107,6 @@ async def test_no_more_calls_are_made_at_once_than_the_server_has_slots_and_the_
     assert models.most_at_once == 2
     assert {each.attempts for each in state.steps.values()} == {1}
     assert all(each.ok for each in state.steps.values())
-
-
-async def test_a_turn_that_is_no_longer_wanted_is_passed_on(pace: Pace):
-    async with pace.queue.permit():
-        await pace.refused(pace.round, None)  # one at a time from now on
-    entered = asyncio.Event()
-
-    async def stay() -> None:
-        async with pace.queue.permit():
-            entered.set()
-            await asyncio.Event().wait()
-
-    staying = asyncio.ensure_future(stay())
-    await entered.wait()
-    waiting = [asyncio.ensure_future(stay()) for _ in range(2)]
-    await asyncio.sleep(0)
-    waiting[0].cancel()
-    staying.cancel()
-    entered.clear()
-    async with asyncio.timeout(60):
-        await entered.wait()
-    waiting[1].cancel()
-    await asyncio.gather(staying, *waiting, return_exceptions=True)
-    assert await crowd(pace, 2) == 1
 
 
 async def test_a_cancelled_call_gives_the_slot_of_the_model_server_back(clock: FixedClock) -> None:

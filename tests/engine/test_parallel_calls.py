@@ -7,20 +7,15 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.core.conversation import ToolMessage
-from leadhand.core.errors import FailureClass
-from leadhand.core.events import ArtifactWritten, AttemptParked, ToolCallBegan, ToolCallReturned
+from leadhand.core.events import ArtifactWritten, AttemptParked, ToolCallBegan
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn, WriteArtifact
-from leadhand.engine.forking import fork
-from leadhand.engine.session.turn import with_listed_calls
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
@@ -104,27 +99,6 @@ async def test_a_malformed_list_is_one_error(open_world: Any, args: Any, named: 
     assert state.steps["wo-001.0"].data.summary == "so be it"
 
 
-async def test_an_entry_that_is_no_call_is_an_error_of_its_own(open_world: Any):
-    reply = calls(("together", {"calls": ["look", {"args": {}}, {"tool": "look", "args": {"n": 1}}]}))
-    models = FakeModels(plan(ask("a")), work=[reply, "seen"])
-    await open_world(models, [Bench().look, together]).run()
-
-    listed = told(models.requests("work")[1])
-    assert [each.get("isError", False) for each in listed] == [True, True, False]
-
-
-async def test_a_call_without_arguments_needs_none(open_world: Any):
-    @tool
-    async def clock() -> str:
-        """The hour."""
-        return "noon"
-
-    models = FakeModels(plan(ask("a")), work=[calls(("together", {"calls": [{"tool": "clock"}]})), "noon"])
-    await open_world(models, [clock, together]).run()
-
-    assert told(models.requests("work")[1]) == [{"raw": "noon"}]
-
-
 async def test_a_worker_without_the_right_to_list_calls_makes_none_of_them(open_world: Any):
     bench = Bench()
     models = FakeModels(
@@ -136,37 +110,6 @@ async def test_a_worker_without_the_right_to_list_calls_makes_none_of_them(open_
     _, refused = told(models.requests("work")[1])
     assert "there is no tool together" in refused["message"]
     assert bench.made == [("broken", 1)]
-
-
-async def test_fifty_calls_of_one_list_are_made(open_world: Any):
-    bench = Bench()
-    models = FakeModels(plan(ask("a")), work=[calls(listing(*(("look", {"n": n}) for n in range(50)))), "all seen"])
-    await open_world(models, [bench.look, together]).run()
-
-    assert sorted(n for _, n in bench.made) == list(range(50))
-    listed = told(models.requests("work")[1])
-    assert [each["raw"]["n"] for each in listed] == list(range(50))
-
-
-@pytest.mark.parametrize("approve", [True, False])
-async def test_one_call_of_a_list_waits_for_a_person_after_the_others_were_made(open_world: Any, approve: bool):
-    bench = Bench()
-    reply = calls(listing(("look", {"n": 1}), ("send", {"amount": 5}), ("look", {"n": 2})))
-    models = FakeModels(plan(ask("a")), work=[reply, "done"])
-    world = open_world(models, [bench.look, bench.send(), together])
-    waiting = await world.run()
-
-    assert waiting.status is RunStatus.WAITING
-    assert sorted(bench.made) == [("look", 1), ("look", 2)]
-    assert [*waiting.approvals] == ["wo-001.0/t1/c1"]
-    await world.answer("run_1", approve=approve, reason="" if approve else "too much")
-    state = await world.take_over("run_1")
-
-    assert bench.counts == {"look": 2, **({"send": 1} if approve else {})}, "calls that were made are not repeated"
-    listed = told(models.requests("work")[1])
-    assert [each.get("raw") for each in listed][::2] == [{"n": 1}, {"n": 2}]
-    assert ("too much" in listed[1].get("message", "")) is not approve
-    assert state.status is RunStatus.SUCCEEDED
 
 
 async def test_a_call_with_an_effect_waits_behind_one_that_may_be_denied_in_its_list(open_world: Any):
@@ -209,51 +152,6 @@ async def test_delegated_calls_of_a_list_run_at_once_and_one_that_fails_costs_no
     assert bench.made == [("look", 1)]
 
 
-@pytest.mark.parametrize("cut", range(5, 26, 2))
-async def test_a_list_is_finished_from_wherever_the_process_ended(open_world: Any, cut: int):
-    bench = Bench()
-    models = delegating(lambda _request, facts: f"{facts['subtask']['args']['what']} is ready")
-    world = open_world(models, [bench.look, helper, together])
-    whole = await world.run()
-    kept = (await world.entries())[:cut]
-    looked = any(isinstance(entry.event, ToolCallReturned) and entry.event.tool == "look" for entry in kept)
-    assert cut < len(await world.entries())
-    bench.made.clear()
-    await fork(world.store, "run_1", cut, "fork_1")
-    again = await world.drive("fork_1")
-
-    assert again.steps["wo-001.0"].data.summary == whole.steps["wo-001.0"].data.summary
-    assert bench.made == ([] if looked else [("look", 1)])
-
-
-async def test_a_list_whose_call_fails_for_a_while_repeats_that_call_alone(open_world: Any):
-    bench = Bench()
-    failing = [refusal("the line is down", FailureClass.TRANSIENT)]
-
-    @tool
-    async def fetch() -> str:
-        """Fetch it."""
-        bench.made.append(("fetch", 0))
-        if failing:
-            raise failing.pop()
-        return "fetched"
-
-    models = FakeModels(plan(ask("a")), work=[calls(listing(("look", {"n": 1}), ("fetch", {}))), "fetched"])
-    world = open_world(models, [bench.look, fetch, together])
-    state = await world.run()
-
-    assert bench.counts == {"look": 1, "fetch": 2}
-    assert len({event.call_id for event in await world.events(ToolCallBegan)}) == 2, "with the same key"
-    assert state.status is RunStatus.SUCCEEDED
-
-
-async def test_a_worker_may_give_up_in_a_list(open_world: Any):
-    models = FakeModels(plan(ask("a")), work=calls(listing(("give_up", {"reason": "it is too dark"}))))
-    state = await open_world(models, [Bench().look, together]).run()
-
-    assert state.steps["wo-001.0"].failure.message == "it is too dark"
-
-
 async def test_a_plan_whose_subtask_names_a_list_of_calls_is_refused(open_world: Any):
     models = FakeModels([plan(ask("a", "together", calls=[])), plan(ask("a", "look", n=1))])
     world = open_world(models, [Bench().look, together], limits=Limits(max_steps=1))
@@ -261,22 +159,6 @@ async def test_a_plan_whose_subtask_names_a_list_of_calls_is_refused(open_world:
 
     assert "together" in models.requests("plan")[1].messages[-1].text
     assert state.status is RunStatus.SUCCEEDED
-
-
-NAMED = st.builds(lambda n: ("look", {"n": n}), st.integers(0, 9))
-
-
-@given(st.lists(st.one_of(NAMED, st.lists(NAMED, min_size=1, max_size=5))))
-def test_every_call_has_its_own_place_and_id_whatever_lists_it(reply: list[Any]):
-    message = calls(*(listing(*each) if isinstance(each, list) else each for each in reply))
-    flat = [call for each in reply for call in (each if isinstance(each, list) else [each])]
-
-    made = with_listed_calls(message, {"together": together.spec}).tool_calls
-
-    assert [(call.name, call.arguments) for call in made] == flat
-    assert len({call.id for call in made}) == len(made)
-    assert {call.id for call in message.tool_calls} <= {call.id for call in made}, "the first keeps the id of the list"
-    assert with_listed_calls(message, {"together": together.spec}).tool_calls == made, "ids are stable"
 
 
 @pytest.mark.parametrize("approve", ["auto", "ask"])
@@ -348,15 +230,3 @@ async def test_calls_that_cannot_change_what_another_one_sees_are_made_at_once(o
     wanted = [("put", {"n": 1}), ("put", {"n": 2}), ("read", {"n": 1}), ("read", {"n": 2})]
     world = open_world(FakeModels(plan(ask("a")), work=[calls(*wanted), "done"]), [put, read])
     assert (await world.run()).status is RunStatus.SUCCEEDED
-
-
-async def test_a_delegated_task_is_carried_out_although_a_call_beside_it_waits_for_a_person(open_world: Any):
-    def work(request: ModelRequest, facts: dict[str, Any]) -> Any:
-        beside = calls(("helper", {"what": "look"}), ("send", {"amount": 1}))
-        return beside if facts.get("subtask", {}).get("name") == "a" else "looked"
-
-    bench = Bench()
-    world = open_world(FakeModels(plan(ask("a")), work=work), [helper, bench.send()])
-    state = await world.run()
-    assert state.status is RunStatus.WAITING
-    assert [step.data.summary for step in state.steps.values() if step.step.parent and step.data] == ["looked"]

@@ -17,15 +17,11 @@ from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import FailureClass, Fenced, StoreError
 from leadhand.core.events import (
     AttemptReturned,
-    AttemptScheduled,
-    AttemptStarted,
     Entry,
     Observation,
-    OrderIssued,
     Request,
     RunRequested,
     RunStatusSet,
-    StepIssued,
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
@@ -293,22 +289,6 @@ async def test_a_late_result_of_a_lost_attempt_does_not_count(open_world: Any):
 
     assert state.status is RunStatus.SUCCEEDED
     assert gate.made == [2, 2]
-
-
-async def test_every_attempt_is_started_once(open_world: Any):
-    bench = Bench()
-    world = open_world(
-        FakeModels(plan(*(ask(f"s{n}", "flaky", n=n) for n in range(6)))),
-        [bench.flaky(1)],
-        limits=Limits(max_workers=2),
-    )
-    await world.run()
-
-    started = [event.attempt for event in await world.events(AttemptStarted)]
-    issued = [f"{event.step.step_id}/a1" for event in await world.events(StepIssued)]
-    issued += [f"{key}/a1" for event in await world.events(OrderIssued) for key in event.order.subtask_keys]
-    issued += [event.attempt for event in await world.events(AttemptScheduled)]
-    assert sorted(started) == sorted(issued)
 
 
 async def test_nobody_waits_for_people_while_there_is_work_to_do(open_world: Any):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from functools import partial
 from typing import Any
@@ -16,13 +15,9 @@ from engine.worlds import ask, plan
 from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
-from leadhand.core.tool import ToolReturn
 from leadhand.engine.calls.permits import Bounded, Queue, TimeIsUp, outside
-from leadhand.engine.session.session import Session
-from leadhand.engine.session.turn import Turn
 from leadhand.engine.threads import Threads
 from leadhand.ports.models import ModelProfile
-from leadhand.tools.decorator import tool
 
 
 @pytest.mark.slow
@@ -38,24 +33,6 @@ async def test_three_hundred_subtasks_are_all_done(open_world: Any):
     assert bench.most_at_once <= state.definition.limits.max_workers
 
 
-async def test_an_attempt_is_freed_at_its_end_and_not_by_the_garbage_collector(open_world: Any):
-    bench = Bench()
-    models = FakeModels(plan(*(ask(f"s{n}", "measure", n=2) for n in range(3))), work="It measures 20.")
-    world = open_world(models, [bench.measure], worker_calls="always")
-    gc.collect()
-    gc.disable()
-    try:
-        before = {id(each) for each in gc.get_objects() if isinstance(each, Session | Turn)}
-        state = await world.run()
-        found = [each for each in gc.get_objects() if isinstance(each, Session | Turn)]
-        left = [each for each in found if id(each) not in before]  # those of other tests are not of this run
-    finally:
-        gc.enable()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert left == []
-
-
 @pytest.mark.parametrize("most", [1, 2, 7])
 async def test_no_more_workers_run_at_once_than_allowed_and_all_come_to_their_turn(open_world: Any, most: int):
     bench = Bench()
@@ -66,88 +43,6 @@ async def test_no_more_workers_run_at_once_than_allowed_and_all_come_to_their_tu
     assert state.status is RunStatus.SUCCEEDED
     assert bench.most_at_once <= most
     assert models.most_at_once <= most
-
-
-async def test_a_chain_of_subtasks_is_done_one_after_another(open_world: Any):
-    bench = Bench()
-    chain = [{**ask(f"s{n}", "look", n=n), "needs": [n - 1] if n else []} for n in range(40)]
-    world = open_world(FakeModels(plan(*chain)), [bench.look])
-    await world.run()
-
-    assert bench.made == [("look", n) for n in range(40)]
-    assert bench.most_at_once == 1
-
-
-async def test_a_back_off_holds_no_place(open_world: Any):
-    bench = Bench()
-    models = FakeModels(plan(ask("a", "flaky", n=1), ask("b", "look", n=2)))
-    world = open_world(models, [bench.flaky(2), bench.look], limits=Limits(max_workers=1))
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert bench.made.index(("look", 2)) == 1, "the one place was kept by somebody who only waited"
-
-
-async def test_waiting_for_a_gate_gives_the_place_back(open_world: Any):
-    order: list[str] = []
-
-    @tool(timeout=0.5)
-    async def gated(n: int) -> ToolReturn:
-        """Pass a gate."""
-        order.append("at the gate")
-        async with outside():
-            await asyncio.sleep(0.05)
-        order.append("through")
-        return ToolReturn(raw=n, summary="through")
-
-    @tool
-    async def quick(n: int) -> ToolReturn:
-        """Be quick."""
-        order.append("quick")
-        return ToolReturn(raw=n, summary="quick")
-
-    models = FakeModels(plan(ask("a", "gated", n=1), ask("b", "quick", n=2)))
-    world = open_world(models, [gated, quick], limits=Limits(max_workers=1), clock=SystemClock())
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert order == ["at the gate", "quick", "through"]
-
-
-async def test_waiting_for_a_gate_uses_up_no_time_of_the_call_or_the_attempt(open_world: Any):
-    @tool(timeout=0.05, retries=0)
-    async def gated(n: int) -> ToolReturn:
-        """Pass a gate."""
-        async with outside():
-            await asyncio.sleep(0.2)
-        return ToolReturn(raw=n, summary="through")
-
-    world = open_world(
-        FakeModels(plan(ask("a", "gated", n=1))), [gated], limits=Limits(attempt_timeout_s=0.1), clock=SystemClock()
-    )
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-
-
-async def test_waiting_to_get_the_place_back_uses_up_no_time_either():
-    slots = Queue(1)
-
-    async def gated() -> str:
-        async with slots.slot(), Bounded(0.05):
-            async with outside():
-                await asyncio.sleep(0.01)
-            return "through"
-
-    async def long_and_quiet() -> None:
-        async with slots.slot():
-            await asyncio.sleep(0.15)
-
-    waiting = asyncio.ensure_future(gated())
-    await asyncio.sleep(0)
-    await long_and_quiet()
-
-    assert await waiting == "through", "it was timed out while it waited for its own place"
 
 
 async def test_a_place_is_given_back_by_whoever_is_cancelled_at_the_gate():
@@ -187,16 +82,6 @@ async def test_a_time_out_of_its_own_is_told_from_one_that_the_block_raises():
     with pytest.raises(TimeIsUp):
         async with Bounded(0.01):
             await _times_out_when_cancelled()
-
-
-async def test_a_gate_outside_any_attempt_is_only_a_wait():
-    began = time.monotonic()
-    async with outside():
-        await asyncio.sleep(0.02)
-    async with outside():
-        await asyncio.sleep(-1)
-
-    assert time.monotonic() - began >= 0.02
 
 
 async def test_blocking_calls_run_on_threads_of_our_own_so_many_at_once():

@@ -171,26 +171,6 @@ async def test_the_run_of_the_highest_priority_gets_the_next_place(
     assert [run_id for _, run_id in order][:first] == [high] * first
 
 
-async def test_a_call_that_asks_as_the_last_one_of_its_run_ends_is_not_forgotten(store: Any):
-    limit, limits, order = SharedLimit(scope="the model `fake`", most=1), Limiter(store, SystemClock()), list[str]()
-
-    async def use(run_id: str) -> None:
-        async with limits.permit(limit, run_id):
-            order.append(run_id)
-
-    async with asyncio.timeout(10):
-        async with limits.permit(limit, "run-1"):
-            other = asyncio.create_task(use("run-2"))
-            while not limits._queues[limit.scope].waits:  # noqa: ASYNC110
-                await asyncio.sleep(0)
-            second = asyncio.create_task(use("run-1"))
-            await asyncio.sleep(0)  # it has asked, and does not queue yet
-        await asyncio.gather(other, second)
-    assert order == ["run-2", "run-1"]
-    assert not limits._queues[limit.scope]._runs, "a run that is over is still remembered"
-    await limits.aclose()
-
-
 async def test_a_wait_for_a_place_is_shown_until_nobody_waits(
     store: Any, open_world: Any, monkeypatch: pytest.MonkeyPatch
 ):
@@ -281,31 +261,6 @@ async def test_a_cancelled_run_leaves_the_rate_of_its_tool_to_others(store: Any,
     await world.append(first, RunRequested(what="cancel", by="me"))
     await driving
     assert await store.pass_gate("rate of the tool count", 0.0) < 0.35
-
-
-class Spied(MemoryStore):
-    """Remembers which methods were called."""
-
-    def __init__(self) -> None:
-        super().__init__(SystemClock())
-        self.called: list[str] = []
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in ("share", "cached", "cache", "pass_gate"):
-            self.called.append(name)
-        return super().__getattribute__(name)
-
-    async def share(self, *_: Any, **__: Any) -> None:
-        """Share nothing."""
-
-
-async def test_what_has_no_limit_asks_the_store_for_nothing(open_world: Any):
-    spied, counted = Spied(), Counted()
-    world = open_world(counting(5), [counted.tool], clock=SystemClock(), store=spied)
-    spied.called.clear()
-    state = await world.run()
-    assert (state.status, counted.made) == (RunStatus.SUCCEEDED, 5)
-    assert {*spied.called} <= {"pass_gate"}, "only the rate gate of the model, as before"
 
 
 @pytest.mark.parametrize("answer_lost", [False, True])

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 
-from leadhand.engine.calls.permits import Bounded, Queue, outside
+from leadhand.engine.calls.permits import Queue, outside
 
 
 async def turns(count: int = 20) -> None:
     """Let other tasks go on."""
     for _ in range(count):
         await asyncio.sleep(0)
-
-
-async def test_runs_share_the_slots_and_each_has_its_own_limit() -> None:
-    slots, at_once, most = Queue(6), Counter[str](), Counter[str]()
-
-    async def work(run_id: str) -> None:
-        async with slots.slot(run_id, 4):
-            at_once.update([run_id, "all"])
-            for name in (run_id, "all"):
-                most[name] = max(most[name], at_once[name])
-            await turns(3)
-            at_once.subtract([run_id, "all"])
-
-    await asyncio.gather(*(work(run_id) for run_id in ("a", "b", "c") for _ in range(20)))
-    assert most["all"] == 6
-    assert all(1 <= most[run_id] <= 4 for run_id in "abc")
-    assert not slots._runs, "a run that is over is still remembered"
 
 
 async def test_a_small_run_does_not_wait_behind_a_large_one() -> None:
@@ -45,18 +27,6 @@ async def test_a_small_run_does_not_wait_behind_a_large_one() -> None:
     await asyncio.gather(*(work("small") for _ in range(3)))
     assert done[before:].count("large") < 20, "the small run waited for the large one"
     await asyncio.gather(*large)
-
-
-async def test_runs_that_hold_equally_many_slots_take_turns() -> None:
-    slots, done = Queue(1), list[str]()
-
-    async def work(run_id: str) -> None:
-        async with slots.slot(run_id):
-            await turns(2)
-            done.append(run_id)
-
-    await asyncio.gather(*(work(run_id) for run_id in "aaabbbccc"))
-    assert done == list("abcabcabc")
 
 
 async def test_a_run_of_a_higher_priority_gets_the_next_free_slots() -> None:
@@ -114,46 +84,6 @@ async def test_an_attempt_cancelled_as_it_is_given_a_slot_passes_it_on() -> None
         pass
 
 
-async def test_a_run_whose_only_attempt_waits_outside_still_gets_its_slot_back() -> None:
-    """Its other attempts end meanwhile, and others use the slots: the run must not be forgotten."""
-    slots, released, others = Queue(2), asyncio.Event(), asyncio.Event()
-
-    async def waits_outside() -> None:
-        async with slots.slot("a"), outside():
-            await released.wait()
-
-    async def works_on() -> None:
-        async with slots.slot("b"):
-            await others.wait()
-
-    waiting = asyncio.create_task(waits_outside())
-    await turns()
-    async with slots.slot("a"):
-        pass
-    working = [asyncio.create_task(works_on()) for _ in range(2)]
-    await turns()
-    released.set()
-    await turns()  # it wants its slot back, and there is none
-    others.set()
-    async with asyncio.timeout(10):
-        await asyncio.gather(waiting, *working)
-    assert (slots.free, slots._runs) == (2, {})
-
-
-async def test_parallel_waits_take_no_time_of_an_attempt() -> None:
-    async def wait(seconds: float) -> None:
-        async with outside():
-            await asyncio.sleep(seconds)
-
-    late = False
-    try:
-        async with Bounded(0.1):
-            await asyncio.gather(wait(0.01), wait(0.4))
-    except TimeoutError:
-        late = True
-    assert not late
-
-
 async def test_a_call_that_begins_to_wait_while_another_takes_the_slot_back_takes_no_second_one() -> None:
     slots, events = Queue(1), [asyncio.Event() for _ in range(4)]
     first_ends, second_begins, other_ends, second_ends = events
@@ -186,24 +116,4 @@ async def test_a_call_that_begins_to_wait_while_another_takes_the_slot_back_take
     second_ends.set()
     async with asyncio.timeout(10):
         await asyncio.gather(*tasks)
-    assert (slots.in_use, slots._runs) == (0, {})
-
-
-async def test_a_task_that_outlives_its_attempt_takes_no_slot_and_stops_no_clock() -> None:
-    slots, ended, tasks = Queue(1), asyncio.Event(), list[asyncio.Task[None]]()
-
-    async def abandoned() -> None:
-        await ended.wait()
-        async with outside():
-            await asyncio.sleep(0)
-
-    async with slots.slot("a"), Bounded(60):
-        async with Bounded(30):
-            tasks.append(asyncio.create_task(abandoned()))
-        ended.set()
-        await asyncio.gather(*tasks)
-        ended.clear()
-        tasks.append(asyncio.create_task(abandoned()))
-    ended.set()
-    await asyncio.gather(*tasks)
     assert (slots.in_use, slots._runs) == (0, {})

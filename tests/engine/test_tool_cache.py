@@ -12,8 +12,8 @@ from memory_store import MemoryStore
 
 from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
-from leadhand.core.errors import FailureClass, StoreError, ToolError
-from leadhand.core.events import ToolCallBegan, ToolCallReturned
+from leadhand.core.errors import StoreError
+from leadhand.core.events import ToolCallReturned
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
 from leadhand.engine.calls import tool_calls
@@ -68,28 +68,6 @@ async def ran(world: World, **more: Any) -> str:
     return run_id
 
 
-async def test_a_second_run_uses_the_result_of_the_first_and_its_log_says_from_where(store: Any, open_world: Any):
-    looked = Looked()
-    world: World = open_world(looking("Paris"), [looked.tool], store=store)
-    first, second = await ran(world), await ran(world)
-
-    assert looked.made == [("Paris", 1)]
-    (made,), (used,) = await returned(world, first), await returned(world, second)
-    assert made.cached is None
-    assert used.cached is not None
-    assert (used.cached.run_id, used.cached.call_id) == (first, made.call_id)
-    assert (used.ok, used.raw, used.summary) == (True, {"city": "Paris"}, "saw Paris")
-    assert len(await world.events(ToolCallBegan, second)) == 1
-    assert (await world.document(second))["context_store"]["events"][0]["content"]["summary"] == "saw Paris"
-
-
-async def test_other_arguments_are_another_call(store: Any, open_world: Any):
-    looked = Looked()
-    world = open_world(looking("Paris", "Lyon"), [looked.tool], store=store)
-    await ran(world)
-    assert sorted(looked.made) == [("Lyon", 1), ("Paris", 1)]
-
-
 async def test_a_key_never_gets_what_another_key_s_runs_found(store: Any, open_world: Any):
     looked = Looked()
     world = open_world(looking("Paris"), [looked.tool], store=store)
@@ -106,25 +84,6 @@ async def test_sample_data_are_not_used_online_nor_other_documents(store: Any, o
         await world.drive(run_id)
     assert len(looked.made) >= 3
     assert len({*looked.made}) == 1
-
-
-async def test_another_version_of_the_code_is_called(store: Any, open_world: Any):
-    for version, calls in (("1", 1), ("1", 0), ("2", 1)):
-        looked = Looked(version=version)
-        world: World = open_world(looking("Paris"), [looked.tool], store=store)
-        world._numbers = iter([len(await store.runs()) + 1])  # pyright: ignore[reportAttributeAccessIssue]
-        await ran(world)
-        assert len(looked.made) == calls
-
-
-async def test_a_failure_is_not_kept(store: Any, open_world: Any):
-    looked = Looked(retries=0)
-    world: World = open_world(looking("Paris"), [looked.tool], store=store)
-    looked.answer = ToolError("gone", type="gone", class_=FailureClass.UNAVAILABLE)
-    await world.drive(await world.start())
-    looked.answer = None
-    await ran(world)
-    assert len(looked.made) == 2
 
 
 async def test_a_result_expires(open_world: Any):
@@ -206,15 +165,3 @@ async def test_large_results_are_searched_for_secrets_on_another_thread(
     world: World = open_world(looking("Paris"), [looked.tool])
     await ran(world)
     assert [name.startswith("leadhand-tool") for name in threads] == [True]
-
-
-async def test_a_call_that_waited_uses_what_another_one_found_meanwhile(store: Any, open_world: Any):
-    looked = Looked(concurrency=1)
-    world = open_world(looking("Paris", "Paris", "Paris"), [looked.tool], store=store)
-    await ran(world)
-    assert len(looked.made) == 1
-
-
-def test_the_log_of_a_call_that_was_made_says_nothing_of_a_cache():
-    event = ToolCallReturned(attempt="a", call_id="c", tool="look", ok=True)
-    assert "cached" not in event.model_dump()

@@ -21,11 +21,10 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AttemptScheduled, StepRequested, StepSettled, ToolCallBegan, ToolCallReturned
+from leadhand.core.events import StepSettled, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
-from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
 
 GIVE_UP = calls(("give_up", {"reason": "it does not work"}))
@@ -129,55 +128,6 @@ def test_a_process_ends_although_a_tool_hangs(tmp_path: Path):
     assert ended.returncode == 0
 
 
-async def test_a_blocking_tool_does_not_block_the_loop(open_world: Any):
-    other_is_there = threading.Event()
-
-    @tool(timeout=5)
-    def first(n: int) -> str:
-        """Wait for the other."""
-        return "met" if other_is_there.wait(3) else "alone"
-
-    @tool(timeout=5)
-    def second(n: int) -> str:
-        """Be there."""
-        other_is_there.set()
-        return "there"
-
-    world = open_world(FakeModels(plan(ask("a", "first", n=1), ask("b", "second", n=1))), [first, second])
-    state = await world.run()
-
-    assert state.steps["wo-001.0"].data.raw == "met"
-
-
-async def test_a_failure_in_passing_is_tried_again_with_growing_delays(open_world: Any):
-    bench = Bench()
-    world = open_world(FakeModels(plan(ask("a", "flaky", n=1))), [bench.flaky(3, retries=3)])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert bench.counts["flaky"] == 4
-    assert len(world.clock.slept) == 3
-    for delay, whole in zip(world.clock.slept, (0.5, 1.0, 2.0), strict=True):
-        assert 0.5 * whole <= delay <= whole + 0.001
-    again = [event for event in await world.events(AttemptScheduled) if event.continues is not None]
-    assert [(event.attempt, event.continues) for event in again] == [
-        ("wo-001.0/a2", "wo-001.0/a1"),
-        ("wo-001.0/a3", "wo-001.0/a2"),
-        ("wo-001.0/a4", "wo-001.0/a3"),
-    ]
-
-
-async def test_a_failure_in_passing_is_tried_again_as_often_as_the_tool_says_and_no_more(open_world: Any):
-    bench = Bench()
-    world = open_world(FakeModels(plan(ask("a", "flaky", n=1))), [bench.flaky(9, retries=2)])
-    state = await world.run()
-
-    assert bench.counts["flaky"] == 3
-    assert state.status is RunStatus.FAILED
-    assert state.finished.gaps[0].class_ is FailureClass.TRANSIENT
-    assert "the line is dead" in state.finished.gaps[0].reason
-
-
 async def test_the_key_of_a_call_is_the_same_on_every_try(open_world: Any):
     bench = Bench()
     keys: list[str] = []
@@ -192,40 +142,6 @@ async def test_the_key_of_a_call_is_the_same_on_every_try(open_world: Any):
     keys += [call.call_id for call in await world.events(ToolCallBegan)]
 
     assert keys == ["wo-001.0/t0/c0"] * 3
-
-
-@pytest.mark.parametrize("args", [None, {"n": 2}])
-async def test_a_call_has_its_key_also_when_a_person_retries_it_and_another_call_has_another_one(
-    open_world: Any, args: dict[str, Any] | None
-):
-    keys: list[str] = []
-
-    @tool(effect="idempotent", retries=0)
-    async def pay(n: int, context: ToolContext) -> ToolReturn:
-        """Pay."""
-        keys.append(context.call_id)
-        if len(keys) == 1:
-            raise ConnectionError("the line is dead")
-        return ToolReturn(raw=n, summary="paid")
-
-    world = open_world(FakeModels(plan(ask("a", "pay", n=1))), [pay])
-    assert (await world.run()).status is RunStatus.FAILED
-    await world.append("run_1", StepRequested(what="retry", by="me", steps=("wo-001.0",), args=args))
-    assert (await world.take_over("run_1", ended=True)).status is RunStatus.SUCCEEDED
-
-    assert len(keys) == 2
-    assert (keys[0] == keys[1]) is (args is None)
-
-
-async def test_a_service_that_says_how_long_to_wait_is_believed(open_world: Any):
-    error = refusal("slow down", FailureClass.RATE_LIMITED)
-    error.failure = error.failure.evolve(retry_after_s=42.0)
-    bench = Bench()
-    world = open_world(FakeModels(plan(ask("a", "flaky", n=1))), [bench.flaky(4, error, retries=0)])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED, "being asked to wait counted as a failure"
-    assert world.clock.slept == [42.0] * 4
 
 
 @pytest.mark.slow
@@ -306,21 +222,6 @@ async def test_a_tool_that_returns_what_json_cannot_say_fails_by_itself_and_not_
         assert event.failure is None or event.failure.type != "internal", event.failure.message
     (call,) = await world.events(ToolCallReturned)
     assert call.model_dump_json()
-
-
-async def test_a_tool_may_return_dates_and_models_which_are_kept_as_json(open_world: Any):
-    from datetime import date
-
-    @tool
-    async def today() -> ToolReturn:
-        """Say the date."""
-        return ToolReturn(raw={"on": date(2025, 12, 16), "both": (1, 2)}, summary="today")
-
-    world = open_world(FakeModels(plan(ask("a", "today"))), [today])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert state.steps["wo-001.0"].data.raw == {"on": "2025-12-16", "both": [1, 2]}
 
 
 async def test_the_error_shape_of_the_seeds_tools_is_a_failure(open_world: Any):

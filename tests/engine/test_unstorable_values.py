@@ -41,21 +41,6 @@ async def test_a_tool_whose_answer_is_nested_too_deeply_fails_by_itself_and_the_
     assert ToolCallReturned.model_validate_json(call.model_dump_json()) == call
 
 
-@pytest.mark.parametrize("returned", [nested(100), [float("inf"), 1.5], {"a": (1, 2)}], ids=["deep", "inf", "tuple"])
-async def test_what_a_tool_returns_is_for_everybody_what_the_log_says(open_world: Any, returned: Any):
-    @tool
-    async def odd() -> Any:
-        """Return something odd."""
-        return ToolReturn(raw=returned, summary="odd")
-
-    world = open_world(FakeModels(plan(ask("a", "odd"))), [odd])
-    state = await world.run()
-
-    (call,) = await world.events(ToolCallReturned)
-    assert ToolCallReturned.model_validate_json(call.model_dump_json()) == call
-    assert state.steps["wo-001.0"].data.raw == call.raw
-
-
 async def test_an_irreversible_call_whose_answer_cannot_be_stored_failed_and_is_not_made_again(open_world: Any):
     made: list[int] = []
 

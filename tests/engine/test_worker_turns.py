@@ -11,13 +11,10 @@ from engine.fakes import FakeModels, calls, down
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.core.conversation import ToolMessage, UserMessage
-from leadhand.core.errors import FailureClass
 from leadhand.core.events import (
-    AttemptReturned,
     AttemptScheduled,
     ConversationCompacted,
     ModelCallBegan,
-    ToolCallBegan,
     ToolCallReturned,
 )
 from leadhand.core.limits import Limits
@@ -30,69 +27,6 @@ from leadhand.tools.decorator import tool
 def asked(models: FakeModels) -> dict[str, int]:
     """How often each worker was asked."""
     return {worker: len(models.requests(worker)) for worker in ("plan", "work", "review", "compose")}
-
-
-async def test_a_tool_that_says_it_all_costs_no_model_call(open_world: Any):
-    bench = Bench()
-    world = open_world(FakeModels(plan(ask("a", "look", n=1))), [bench.look])
-    state = await world.run()
-
-    assert asked(world.models) == {"plan": 1, "work": 0, "review": 1, "compose": 0}
-    assert bench.made == [("look", 1)]
-    assert state.steps["wo-001.0"].data.summary == "saw 1"
-    assert state.finished.answer == "saw 1"
-    assert [(source.title, source.url) for source in state.finished.sources] == [("page 1", "https://example.org/1")]
-
-
-async def test_a_tool_that_only_gives_data_costs_no_model_call(open_world: Any):
-    bench = Bench()
-    world = open_world(FakeModels(plan(ask("a", "measure", n=2))), [bench.measure])
-    state = await world.run()
-
-    assert asked(world.models) == {"plan": 1, "work": 0, "review": 1, "compose": 0}
-    assert bench.made == [("measure", 2)]
-    assert state.steps["wo-001.0"].data.summary == '{"value":20}'
-    assert state.steps["wo-001.0"].data.raw == {"value": 20}
-
-
-@pytest.mark.parametrize("name", ["measure", "look"])
-async def test_every_worker_writes_its_result_with_a_model_if_the_run_says_so(open_world: Any, name: str):
-    bench = Bench()
-    models = FakeModels(plan(ask("a", name, n=2)), work="I have it.")
-    state = await open_world(models, [getattr(bench, name)], worker_calls="always").run()
-
-    assert asked(models)["work"] == 1
-    assert bench.made == [(name, 2)]
-    assert state.steps["wo-001.0"].data.summary == "I have it."
-
-
-@pytest.mark.parametrize(
-    ("returned", "summary"),
-    [
-        ("Low water at noon.", "Low water at noon."),
-        ("x" * 300, "x" * 300),
-        ("x" * 301, "x" * 299 + "…"),
-        ({"key": "x" * 400}, '{"key":"' + "x" * 291 + "…"),
-        (["a", 1], '["a",1]'),
-        (7.5, "7.5"),
-        ("  ", '"  "'),
-        (None, "null"),
-    ],
-    ids=["text", "long text", "longer text", "object", "list", "number", "blank", "nothing"],
-)
-async def test_what_a_tool_returned_is_the_result_whatever_it_is(open_world: Any, returned: Any, summary: str):
-    @tool
-    def find() -> Any:
-        """Find it."""
-        return returned
-
-    world = open_world(FakeModels(plan(ask("a", "find"))), [find])
-    state = await world.run()
-
-    assert asked(world.models)["work"] == 0
-    data = state.steps["wo-001.0"].data
-    assert (data.summary, data.raw) == (summary, returned)
-    assert len(data.summary) <= 300
 
 
 async def test_a_summary_that_is_cut_holds_no_part_of_a_secret(open_world: Any):
@@ -108,29 +42,6 @@ async def test_a_summary_that_is_cut_holds_no_part_of_a_secret(open_world: Any):
 
     assert "swordfish" not in state.steps["wo-001.0"].data.summary
     assert "swordfish" not in "".join(entry.event.model_dump_json() for entry in await world.entries())
-
-
-async def test_what_is_worked_out_and_told_by_a_worker_has_the_data_that_its_call_returned(open_world: Any):
-    bench = Bench()
-    models = FakeModels(plan(ask("a", "measure", n=2)), work="It measures 20.")
-    world = open_world(models, [bench.measure], worker_calls="always")
-    state = await world.run()
-
-    assert bench.made == [("measure", 2)]
-    assert state.steps["wo-001.0"].data.summary == "It measures 20."
-    assert state.steps["wo-001.0"].data.raw == {"value": 20}
-    (told,) = [message for message in models.requests("work")[0].messages if isinstance(message, ToolMessage)]
-    assert json.loads(told.content) == {"raw": {"value": 20}}
-
-
-async def test_an_expected_output_is_asked_of_a_model_even_when_the_tool_has_words(open_world: Any):
-    models = FakeModels(plan({**ask("a", "look", n=1), "expected_output": "in French"}), work="vu 1")
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert asked(models)["work"] == 1
-    assert models.facts("work")[0]["subtask"]["expected_output"] == "in French"
-    assert state.steps["wo-001.0"].data.summary == "vu 1"
 
 
 async def test_every_call_of_a_reply_is_made_in_parallel_and_answered_in_its_order(open_world: Any):
@@ -153,21 +64,6 @@ async def test_every_call_of_a_reply_is_made_in_parallel_and_answered_in_its_ord
         "wo-001.0/t1/c1": {"value": 10},
         "wo-001.0/t1/c2": {"n": 2},
     }
-
-
-async def test_both_ends_of_every_call_are_in_the_log(open_world: Any):
-    bench = Bench()
-    models = FakeModels(plan(ask("a", None)), work=[calls(("look", {"n": 1}), ("look", {"n": 2})), "seen"])
-    world = open_world(models, [bench.look])
-    await world.run()
-
-    began = await world.events(ToolCallBegan)
-    returned = await world.events(ToolCallReturned)
-    assert [call.args for call in began] == [{"n": 1}, {"n": 2}]
-    assert {call.call_id for call in began} == {call.call_id for call in returned}
-    assert sorted(bench.keys) == [f"run_1/{call.call_id}" for call in began], "the key of an effect is the call's id"
-    (result,) = [event for event in await world.events(AttemptReturned) if event.used]
-    assert set(result.used) == {call.call_id for call in returned}
 
 
 @pytest.mark.parametrize(
@@ -199,18 +95,6 @@ async def test_a_call_that_cannot_be_made_is_told_to_the_model_which_corrects_it
     assert message in told.content
 
 
-async def test_one_bad_call_does_not_keep_its_neighbours_from_being_made(open_world: Any):
-    bench = Bench()
-    models = FakeModels(
-        plan(ask("a", None)), work=[calls(("peek", {}), ("look", {"n": 1}), ("look", "{")), "one of three"]
-    )
-    world = open_world(models, [bench.look])
-    state = await world.run()
-
-    assert bench.made == [("look", 1)]
-    assert state.steps["wo-001.0"].data.summary == "one of three"
-
-
 async def test_an_error_of_a_tool_is_told_to_the_model_which_has_no_other_tool_than_its_subtask_names(open_world: Any):
     bench = Bench()
     models = FakeModels(
@@ -229,35 +113,6 @@ async def test_an_error_of_a_tool_is_told_to_the_model_which_has_no_other_tool_t
     assert "or write CANNOT: and the reason" in last.messages[-1].text
     assert "give_up" not in [each.name for each in last.tools], "a worker is asked for what it can do"
     assert state.status == "failed", "the tool that was ordered never answered"
-
-
-async def test_arguments_that_are_missing_are_filled_in_by_the_model_from_what_it_needs(open_world: Any):
-    bench = Bench()
-    models = FakeModels(
-        plan(ask("a", "look", n=4), {**ask("b", "measure"), "needs": [0]}),
-        work=[calls(("measure", {"n": 4}))],
-    )
-    world = open_world(models, [bench.look, bench.measure])
-    state = await world.run()
-
-    assert bench.made == [("look", 4), ("measure", 4)]
-    assert models.facts("work")[0]["needs"] == {"wo-001.0": {"summary": "saw 4", "raw": {"n": 4}}}
-    assert state.steps["wo-001.1"].data.raw == {"value": 40}, "what the tool returned is the result"
-
-
-async def test_a_claim_without_a_call_is_objected_to_and_the_call_is_made(open_world: Any):
-    bench = Bench()
-    models = FakeModels(
-        plan(ask("a", "look", n=4), {**ask("b", "measure"), "needs": [0]}),
-        work=["It measures 40, surely.", calls(("measure", {"n": 4}))],
-    )
-    world = open_world(models, [bench.look, bench.measure])
-    state = await world.run()
-
-    assert state.status == "succeeded"
-    objection = models.requests("work")[1].messages[-1]
-    assert isinstance(objection, UserMessage)
-    assert "measure" in objection.text
 
 
 async def test_a_worker_that_keeps_claiming_without_calling_fails_as_unproven(open_world: Any):
@@ -346,33 +201,6 @@ async def test_a_worker_that_repeats_a_failing_call_is_stopped_for_the_reason_of
     assert "there is no page 7" in state.finished.gaps[0].reason
 
 
-@pytest.mark.parametrize("declared", [True, False], ids=["declared", "seen by its results"])
-async def test_a_tool_whose_result_changes_may_be_called_again_and_again(open_world: Any, declared: bool):
-    left = [4]
-
-    @tool(polling=declared)
-    async def job() -> dict[str, Any]:
-        """The state of the job."""
-        left[0] -= 1
-        return {"done": left[0] == 0} if declared else {"left": left[0]}
-
-    models = FakeModels(plan(ask("a", None)), work=[*[calls(("job", {}))] * 4, "The job is done."])
-    state = await open_world(models, [job]).run()
-
-    assert left == [0]
-    assert state.steps["wo-001.0"].data.summary == "The job is done."
-
-
-async def test_a_call_of_turn_two_has_the_key_of_turn_two(open_world: Any):
-    models = FakeModels(plan(ask("a", None)), work=[calls(("look", {"n": 1})), calls(("look", {"n": 1})), "seen"])
-    world = open_world(models, [Bench().look])
-    await world.run()
-
-    assert [call.call_id for call in await world.events(ToolCallBegan)] == ["wo-001.0/t1/c0", "wo-001.0/t2/c0"]
-    asked_for = [call.call_id for call in await world.events(ModelCallBegan) if call.attempt.startswith("wo-")]
-    assert asked_for == ["wo-001.0/t1", "wo-001.0/t2", "wo-001.0/t3"]
-
-
 async def test_a_conversation_that_outgrows_the_window_is_shortened_and_goes_on(open_world: Any):
     """What was told in full is in the log all the same, and a takeover goes on with what was shortened."""
     told: list[int] = []
@@ -396,19 +224,6 @@ async def test_a_conversation_that_outgrows_the_window_is_shortened_and_goes_on(
     assert [event.keep for event in await world.events(ConversationCompacted)] == [4_000, 1_000]
     (call,) = await world.events(ToolCallReturned)
     assert call.ok
-
-
-async def test_a_conversation_in_which_nothing_is_left_to_shorten_fails_as_too_large(open_world: Any):
-    bench = Bench()
-    too_long = down("too long", "too_large", "context_length")
-    world = open_world(
-        FakeModels(plan(ask("a", "measure", n=1)), work=too_long), [bench.measure], worker_calls="always"
-    )
-    state = await world.run()
-
-    assert state.steps["wo-001.0"].failure.class_ is FailureClass.TOO_LARGE
-    assert await world.events(ConversationCompacted) == []
-    assert bench.counts["measure"] == 1
 
 
 async def test_the_reason_of_each_turn_is_the_same_after_a_restart_as_before_it(open_world: Any):
@@ -442,14 +257,6 @@ async def test_turns_that_bring_nothing_new_end_the_attempt(open_world: Any):
     assert asked(models)["work"] == 5, "two turns, and three that repeat them"
     failure = state.steps["wo-001.0"].failure
     assert (failure.type, failure.class_) == ("no_progress", "exhausted")
-
-
-async def test_a_turn_that_brings_something_new_is_progress(open_world: Any):
-    turns = [calls(("measure", {"n": n // 2})) for n in range(12)]
-    models = FakeModels(plan(ask("a", None)), work=[*turns, "all measured"])
-    state = await open_world(models, [Bench().measure], limits=Limits(max_turns=50)).run()
-
-    assert state.steps["wo-001.0"].data.summary == "all measured"
 
 
 @pytest.mark.parametrize("effect", ["polling", "once"])

@@ -15,7 +15,7 @@ from leadhand.core.approval import args_hash
 from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
 from leadhand.core.evolve import replay
 from leadhand.core.limits import NOTHING, Concurrency, Limits, Money, SharedBudget
-from leadhand.core.run import ModelChoice, RunDefinition, WorkerCalls
+from leadhand.core.run import ModelChoice, RunDefinition, RunStatus, WorkerCalls
 from leadhand.core.state import RunState
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.work_result import Check
@@ -175,19 +175,24 @@ class World:
         await self.store.claim(run_id, ended=ended)
         return await self.drive(run_id)
 
+    async def run_answered(self, **answer: Any) -> RunState:
+        """Drive a run until it waits, :meth:`answer` its questions, and take it over."""
+        run_id = await self.start()
+        assert (await self.drive(run_id)).status is RunStatus.WAITING
+        await self.answer(run_id, **answer)
+        return await self.take_over(run_id)
+
     async def append(self, run_id: str, *events: AnyEvent) -> None:
         """Write events as another process would: a person's request, or what was left of an earlier life."""
         await self.store.append(run_id, events)
 
-    async def answer(self, run_id: str, *, approve: bool = True, **more: Any) -> None:
-        """Answer every open question of a run."""
+    async def answer(self, run_id: str, *, approve: bool = True, only: str = "", **more: Any) -> None:
+        """Answer every open question about a call, or ``only`` this one."""
         state = await self.state(run_id)
         for asked in state.approvals.values():
-            if asked.status == "pending" and asked.kind == "call":
-                answered = ApprovalAnswered(
-                    approval_id=asked.approval_id, approve=approve, args_hash=args_hash(asked.args), by="me", **more
-                )
-                await self.append(run_id, answered)
+            if asked.status == "pending" and asked.kind == "call" and only in ("", asked.approval_id):
+                word = {"args_hash": args_hash(asked.args), "by": "me", **more}
+                await self.append(run_id, ApprovalAnswered(approval_id=asked.approval_id, approve=approve, **word))
 
     async def says(
         self, run_id: str = "run_1", *, at_most_pending: bool = True, happened: bool, summary: str = "", raw: Any = None

@@ -29,28 +29,20 @@ class TestMemoryStore(OneStoreContract, FileIndexContract):
         async with aclosing(MemoryStore(SystemClock())) as store:
             yield store
 
-
-class TestSqliteStore(ContextStoreContract, RecordContract, FileIndexContract, SearchIndexContract, PlaceStoreContract):
     @pytest.fixture
-    async def store(self, sqlite_url: str) -> AsyncIterator[ContextStore]:
-        async with aclosing(await open_store(sqlite_url)) as store:
+    def second_store(self, store: ContextStore) -> ContextStore:
+        return store
+
+
+class TestSqlStore(ContextStoreContract, RecordContract, FileIndexContract, SearchIndexContract, PlaceStoreContract):
+    """SQLite and PostgreSQL in turn."""
+
+    @pytest.fixture
+    async def store(self, url: str) -> AsyncIterator[ContextStore]:
+        async with aclosing(await open_store(url)) as store:
             yield store
 
     @pytest.fixture
-    async def second_store(self, store: ContextStore, sqlite_url: str) -> AsyncIterator[ContextStore]:
-        async with aclosing(await open_store(sqlite_url)) as store:
-            yield store
-
-
-class TestPostgresStore(
-    ContextStoreContract, RecordContract, FileIndexContract, SearchIndexContract, PlaceStoreContract
-):
-    @pytest.fixture
-    async def store(self, postgres_tables_url: str) -> AsyncIterator[ContextStore]:
-        async with aclosing(await open_store(postgres_tables_url)) as store:
-            yield store
-
-    @pytest.fixture
-    async def second_store(self, store: ContextStore, postgres_tables_url: str) -> AsyncIterator[ContextStore]:
-        async with aclosing(await open_store(postgres_tables_url)) as store:
+    async def second_store(self, store: ContextStore, url: str) -> AsyncIterator[ContextStore]:
+        async with aclosing(await open_store(url)) as store:
             yield store

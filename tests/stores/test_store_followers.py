@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
 import pytest
-from store_processes import until
 from stores.contract import next_of, pauses, started
 
-from leadhand.core.errors import NoSuchRun, StoreError
+from leadhand.core.errors import StoreError
 from leadhand.stores import followers
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
@@ -35,37 +33,6 @@ def followed(store: SqlContextStore) -> set[str]:
     return set(store._followers._of_run)
 
 
-async def test_a_run_is_looked_at_only_while_somebody_follows_it(store: SqlContextStore) -> None:
-    assert store._followers._polling is None  # a program that follows nothing has no task for it
-    following: list[Any] = [store.follow("run-1") for _ in range(3)]
-    for each in following:
-        await anext(each)
-    assert followed(store) == {"run-1"}
-    await following[0].aclose()
-    await following[1].aclose()
-    assert followed(store) == {"run-1"}
-    await following[2].aclose()
-    assert followed(store) == set()
-    polling = store._followers._polling
-    assert polling is not None
-
-    async def over() -> bool:
-        return polling.done()
-
-    await until(over)
-
-
-async def test_a_follower_that_is_left_in_a_loop_is_forgotten(store: SqlContextStore) -> None:
-    async for _ in store.follow("run-1"):
-        break
-    gc.collect()
-
-    async def forgotten() -> bool:
-        return not followed(store)
-
-    await until(forgotten)
-
-
 async def test_a_cancelled_follower_is_forgotten(store: SqlContextStore) -> None:
     async def follow() -> None:
         async with aclosing(store.follow("run-1")) as following:  # type: ignore[type-var]
@@ -79,23 +46,6 @@ async def test_a_cancelled_follower_is_forgotten(store: SqlContextStore) -> None
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert followed(store) == set()
-
-
-async def test_local_entries_are_handed_on_and_not_read_again(
-    store: SqlContextStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(followers, "POLL_S", 3_600)
-    following: Any = store.follow("run-1", after=1)
-    waiting = asyncio.create_task(next_of(following))
-    await asyncio.sleep(0.1)
-    written = [await store.append("run-1", pauses("a"))]
-    received = [await waiting]
-    for number in range(5):
-        written.append(await store.append("run-1", pauses(f"{number}")))
-        received.append(await next_of(following))
-    await following.aclose()
-    assert received == written
-    assert all(mine[0] is theirs[0] for mine, theirs in zip(received, written, strict=True))
 
 
 async def test_a_gap_left_by_another_process_is_filled_before_going_on(
@@ -139,16 +89,4 @@ async def test_closing_the_store_ends_its_followers_with_an_error(url: str) -> N
     await asyncio.sleep(0.02)
     await store.aclose()
     with pytest.raises(StoreError):
-        await waiting
-
-
-async def test_a_run_that_disappears_ends_its_followers(
-    store: SqlContextStore, other: SqlContextStore, url: str, run_sql: Any
-) -> None:
-    following = store.follow("run-1", after=1)
-    waiting = asyncio.create_task(next_of(following))
-    await asyncio.sleep(0.02)
-    run_sql(url, "DELETE FROM events WHERE run_id = ?", "run-1")
-    run_sql(url, "DELETE FROM runs WHERE run_id = ?", "run-1")
-    with pytest.raises(NoSuchRun):
         await waiting

@@ -97,12 +97,6 @@ async def test_a_key_is_kept_as_it_was_given_and_found_by_its_digest(store: SqlC
     assert await key_of(store, "") is None
 
 
-async def test_keys_are_listed_newest_first(store: SqlContextStore) -> None:
-    for key_id, minutes in (("c", 1), ("a", 2), ("d", 0), ("b", 1)):
-        await add_key(store, api_key(key_id, created_at=NOON + timedelta(minutes=minutes)))
-    assert [key.key_id for key in await all_keys(store)] == ["a", "b", "c", "d"]
-
-
 @pytest.mark.parametrize("same", ["key_id", "digest", "name"])
 async def test_a_key_is_added_once(store: SqlContextStore, same: str) -> None:
     await add_key(store, api_key())

@@ -15,8 +15,7 @@ from stores.contract import started
 
 from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.stores import schema
-from leadhand.stores.opening import database_at, open_store
-from leadhand.stores.sqlite.database import EXPLAINED, explained
+from leadhand.stores.opening import open_store
 
 RECORDED = "SELECT version FROM meta"
 
@@ -40,37 +39,6 @@ async def why_refused(url: str, how: str = "") -> str:
 
 
 # --- which database ---
-
-
-@pytest.mark.parametrize(
-    "spelling",
-    [
-        "sqlite:///sub/my runs.db",
-        "sub/my runs.db",
-        "sqlite:///{here}/sub/my runs.db",
-        "{here}/sub/my runs.db",
-        "~/sub/my runs.db",
-    ],
-)
-async def test_a_file_is_named_by_a_url_or_a_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "sub").mkdir()
-    async with aclosing(await open_store(spelling.format(here=tmp_path))) as store:
-        assert store.name == str(tmp_path / "sub/my runs.db")
-    assert (tmp_path / "sub/my runs.db").exists()
-
-
-async def test_two_spellings_of_one_file_are_one_database(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
-    async with (
-        aclosing(await open_store(f"{tmp_path}/runs.db")) as store,
-        aclosing(await open_store(f"{tmp_path}/link/runs.db")) as other,
-    ):
-        await store.create("run-1", started())
-        assert not (await other.run("run-1")).orphan
 
 
 @pytest.mark.parametrize("url", ["mysql://root@host/db", "http://host/", "postgresql+asyncpg://host/db"])
@@ -172,47 +140,7 @@ async def test_a_database_that_is_not_there_is_named(postgres_server: str) -> No
     assert '"nowhere"' in await why_refused(postgres_server.format("nowhere"), "database")
 
 
-def test_errors_of_a_disk_are_explained(tmp_path: Path) -> None:
-    path = tmp_path / "leadhand.db"
-    texts = {name: (what.format(name=path, error=""), how) for name, _, what, how in EXPLAINED}
-
-    def texts_of(uri: str, *statements: str) -> tuple[str, str]:
-        with closing(sqlite3.connect(uri, uri=True)) as connection:
-            for statement in statements[:-1]:
-                connection.execute(statement)
-            with pytest.raises(sqlite3.Error) as raised:
-                connection.execute(statements[-1])
-        error = explained(raised.value, str(path))
-        return error.what, error.how
-
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE t (x)")
-    full = "PRAGMA max_page_count = 2", "INSERT INTO t VALUES (zeroblob(100000))"
-    assert texts_of(f"file:{path}?mode=ro", "INSERT INTO t VALUES (1)") == texts["SQLITE_READONLY"]
-    assert texts_of(f"file:{path}", *full) == texts["SQLITE_FULL"]
-    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
-        holder.execute("BEGIN IMMEDIATE")
-        assert texts_of(f"file:{path}", "PRAGMA busy_timeout = 0", "BEGIN IMMEDIATE") == texts["SQLITE_BUSY"]
-    assert "nonsense" in texts_of(f"file:{path}", "SELECT nonsense")[0]
-
-
 # --- the schema ---
-
-
-async def test_a_store_says_what_it_is(url: str, run_sql: Callable[..., Any]) -> None:
-    async with aclosing(await open_store(url)) as store:
-        about = await store.about()
-    assert about.kind == ("sqlite" if url.startswith("sqlite") else "postgresql")
-    assert (about.name, about.version, about.runs) == (store.name, schema.VERSION, {})
-    assert about.bytes is not None
-    assert about.bytes > 4096
-
-
-async def test_the_size_of_a_sqlite_database_is_that_of_its_file(sqlite_url: str, run_sql: Callable[..., Any]) -> None:
-    path = Path(sqlite_url.removeprefix("sqlite:///"))
-    async with aclosing(await open_store(sqlite_url)) as store:
-        run_sql(sqlite_url, "PRAGMA wal_checkpoint(TRUNCATE)")
-        assert (await store.about()).bytes == path.stat().st_size
 
 
 @pytest.mark.parametrize("version", [0, 99])
@@ -233,8 +161,3 @@ async def test_tables_that_cannot_be_created_leave_nothing_behind(
     assert "nowhere" in await why_refused(url)
     with pytest.raises(StoreError, match="runs"):
         run_sql(url, "SELECT * FROM runs")
-
-
-def test_naming_a_database_does_not_touch_it(tmp_path: Path) -> None:
-    assert database_at(f"sqlite:///{tmp_path}/leadhand.db").name == f"{tmp_path}/leadhand.db"
-    assert list(tmp_path.iterdir()) == []

@@ -219,48 +219,6 @@ async def test_a_place_given_to_a_call_that_was_cancelled_meanwhile_is_given_bac
         await until(lambda: used(store, 0))
 
 
-async def test_a_small_run_does_not_wait_for_all_calls_of_a_large_one(url: str):
-    one, order = SharedLimit(scope="the tool `x`", most=1), list[str]()
-    async with aclosing(await open_store(url)) as store:
-        limits = Limiter(store, SystemClock())
-
-        async def call(run_id: str) -> None:
-            async with limits.permit(one, run_id):
-                order.append(run_id)
-
-        await asyncio.gather(*(call("large") for _ in range(40)), *(call("small") for _ in range(3)))
-    assert Counter(order) == {"large": 40, "small": 3}
-    assert max(place for place, run_id in enumerate(order) if run_id == "small") < 15, order
-
-
-async def test_a_call_of_a_higher_priority_is_next_on_whatever_process_it_waits(url: str):
-    async with aclosing(await open_store(url)) as store, aclosing(await open_store(url)) as second:
-        limits, others, free, order = (
-            Limiter(store, SystemClock()),
-            Limiter(second, SystemClock()),
-            asyncio.Event(),
-            list[str](),
-        )
-
-        async def call(of: Limiter, run_id: str, priority: int) -> None:
-            async with of.permit(THREE, run_id, priority=priority):
-                order.append(run_id)
-                await free.wait()
-
-        calls = [asyncio.ensure_future(call(limits, "first", 0)) for _ in range(3)]
-        await until(lambda: has([*range(len(order))], 3))
-        calls += [asyncio.ensure_future(call(limits, "low", 0)) for _ in range(20)]
-        await until(lambda: waits(store, 3))
-        calls += [asyncio.ensure_future(call(others, "high", 10)) for _ in range(3)]
-        await until(lambda: waits(store, 6))
-        calls += [asyncio.ensure_future(call(limits, "highest", 20))]
-        await until(lambda: waits(store, 4))  # a process waits for the calls of its highest priority first
-        free.set()
-        await asyncio.gather(*calls)
-    assert set(order[3:6]) == {"highest", "high"}, order
-    assert Counter(order) == {"first": 3, "low": 20, "high": 3, "highest": 1}
-
-
 async def test_a_run_takes_no_more_places_than_its_own_limit_allows(url: str):
     async with aclosing(await open_store(url)) as store:
         limits, free, held = Limiter(store, SystemClock()), asyncio.Event(), list[str]()

@@ -12,7 +12,7 @@ from stores.contract import started
 from leadhand.core.errors import StoreError
 from leadhand.core.events import RunFinished
 from leadhand.core.run import RunStatus
-from leadhand.stores import listings, search
+from leadhand.stores import search
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
 
@@ -25,17 +25,6 @@ async def finished(store: SqlContextStore, answer: str, *numbers: int) -> None:
 
 async def found(store: SqlContextStore, search: str) -> list[str]:
     return [run.run_id for run in await store.runs(search=search)]
-
-
-async def test_a_search_adds_few_runs_to_the_index_and_upkeep_the_others(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listings, "RUNS_PER_SEARCH", 2)
-    async with aclosing(await open_store(url)) as store:
-        await finished(store, "harbour", 1, 2, 3, 4, 5)
-        assert await found(store, "harbour") == ["run-5", "run-4"]
-        assert await store.index_runs() == 3
-        assert await found(store, "harbour") == ["run-5", "run-4", "run-3", "run-2", "run-1"]
 
 
 async def test_a_run_that_cannot_be_added_to_the_index_fails_no_search(

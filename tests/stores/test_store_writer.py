@@ -11,7 +11,6 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -94,14 +93,6 @@ async def test_what_is_queued_together_is_committed_together(
     assert len(wakes) == 3
 
 
-async def test_entries_are_dated_by_the_clock_that_is_given(url: str) -> None:
-    moment = datetime(2031, 2, 3, 4, 5, 6, 789_012, tzinfo=UTC)
-    async with aclosing(await open_store(url, now=lambda: moment)) as store:
-        assert (await store.create("run-1", started())).at == moment
-        assert (await store.read("run-1"))[0].at == moment
-        assert (await store.run("run-1")).created_at == moment
-
-
 async def test_a_commit_is_on_the_disk(sqlite_store: SqlContextStore) -> None:
     settings = [SideWrite(key="0", write=setting(name)) for name in ("journal_mode", "synchronous")]
     assert [await sqlite_store._writer.submit(each) for each in settings] == ["wal", 2]  # in sync after every commit
@@ -145,13 +136,6 @@ async def test_a_value_that_cannot_be_stored_is_the_fault_of_one_append(store: S
     assert [isinstance(outcome, list) for outcome in outcomes] == [True, False, True]
     assert isinstance(outcomes[1], StoreError | NoSuchRun)
     assert reasons(await store.read("run-1")) == ["before", "after"]
-
-
-async def test_a_request_with_a_nul_can_be_listed(store: SqlContextStore) -> None:
-    entry = await store.create("run-1", started("a\0b"))
-    assert (await store.run("run-1")).request == "a�b"
-    assert await store.read("run-1") == [entry]
-    assert entry.event == started("a\0b")
 
 
 async def test_a_fault_of_ours_does_not_leave_anybody_waiting(
@@ -363,15 +347,6 @@ async def test_transactions_that_need_the_same_things_do_not_deadlock(
 # --- beside the log ---
 
 
-async def test_expired_answers_are_thrown_away(store: SqlContextStore, url: str, run_sql: Callable[..., Any]) -> None:
-    await store.cache("kept", 1, 60)
-    await store.cache("old", 1, 0.001)
-    await asyncio.sleep(0.02)
-    await store.cache("new", 2, 60)
-    keys = "SELECT cache_key FROM cache ORDER BY cache_key"
-    assert run_sql(url, keys) == [("kept",), ("new",)]
-
-
 async def test_a_read_that_nobody_waits_for_is_soon_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that ends without closing its store does not wait for a database that is locked."""
     monkeypatch.setattr(threads, "CLOSING_S", 0.2)
@@ -433,16 +408,6 @@ async def test_a_store_that_could_not_be_opened_leaves_nothing_behind(
     assert set(store_threads()) <= before
     gc.collect()
     assert [warning for warning in recwarn if issubclass(warning.category, ResourceWarning)] == []
-
-
-async def test_giving_up_opening_leaves_nothing_behind(sqlite_url: str) -> None:
-    before = set(store_threads())
-    opening = asyncio.create_task(open_store(sqlite_url))
-    await asyncio.sleep(0)
-    opening.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await opening
-    assert set(store_threads()) <= before
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

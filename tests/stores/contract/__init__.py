@@ -13,8 +13,8 @@ Provide two instances on one database, each as a fixture, and inherit the tests:
             async with aclosing(await my_store(tmp_path)) as store:
                 yield store
 
-A store for one process, such as one in memory, inherits :class:`OneStoreContract` and :class:`FileIndexContract`, and
-provides ``store`` only. A store in a database also inherits :class:`RecordContract`,
+A store for one process, such as one in memory, inherits :class:`OneStoreContract` and :class:`FileIndexContract`; its
+``second_store`` is the same one. A store in a database also inherits :class:`RecordContract`,
 :class:`SearchIndexContract` and :class:`PlaceStoreContract`.
 
 Needs pytest and pytest-asyncio.
@@ -50,7 +50,7 @@ from .searching import SearchIndexContract as SearchIndexContract
 
 
 class OneStoreContract(LogContract, AllowanceContract, RunsContract, ListContract, HeadContract, KeepingContract):
-    """The contract of a store for one process. Provide ``store``, on an empty database."""
+    """The contract of a store for one process. Provide ``store`` on an empty database, twice."""
 
 
 class SharedStoreContract(

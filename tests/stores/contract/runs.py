@@ -17,18 +17,6 @@ from leadhand.ports.hosts import HostLine
 from .samples import Contract, began, pauses, returned, started, tokens
 
 
-async def check_claim(store: ContextStore, claimant: ContextStore) -> None:
-    await store.create("run-1", started())
-    await store.release("run-1", 1)
-    listing = await store.run("run-1")
-    assert (listing.owner, listing.epoch) == (None, 1)
-    assert await claimant.claim("run-1") == 2
-    entry = (await store.read("run-1"))[-1]
-    assert (entry.seq, entry.epoch, entry.event) == (2, 2, ev.RunClaimed(owner=claimant.host))
-    listing = await store.run("run-1")
-    assert (listing.owner, listing.epoch, listing.head_seq) == (claimant.host, 2, 2)
-
-
 class RunsContract(Contract):
     """A run is claimed, driven and released, and has a line in lists that follows its log."""
 
@@ -38,8 +26,18 @@ class RunsContract(Contract):
             await store.claim("run-1")  # not even by its owner: one controller is enough
         assert len(await store.read("run-1")) == 1
 
-    async def test_a_claim_is_written_down_under_the_new_epoch(self, store: ContextStore) -> None:
-        await check_claim(store, store)
+    async def test_a_claim_is_written_down_under_the_new_epoch(
+        self, store: ContextStore, second_store: ContextStore
+    ) -> None:
+        await store.create("run-1", started())
+        await store.release("run-1", 1)
+        listing = await store.run("run-1")
+        assert (listing.owner, listing.epoch) == (None, 1)
+        assert await second_store.claim("run-1") == 2
+        entry = (await store.read("run-1"))[-1]
+        assert (entry.seq, entry.epoch, entry.event) == (2, 2, ev.RunClaimed(owner=second_store.host))
+        listing = await store.run("run-1")
+        assert (listing.owner, listing.epoch, listing.head_seq) == (second_store.host, 2, 2)
 
     async def test_a_release_under_an_old_epoch_does_nothing(self, store: ContextStore) -> None:
         await store.create("run-1", started())
@@ -115,20 +113,21 @@ class RunsContract(Contract):
         assert await store.runs(since=made, until=made) == []
         assert await store.runs(since=every[-1].created_at, limit=2, before="run-2") == every[2:4]
 
-    async def test_runs_can_be_looked_for_by_whether_they_are_detached(self, store: ContextStore) -> None:
+    async def test_runs_can_be_looked_for_by_how_they_are_driven_and_what_they_follow(
+        self, store: ContextStore
+    ) -> None:
         await store.create("run-1", started("a"))
-        await store.create("run-2", started("b", detached=True))
-        assert [run.run_id for run in await store.runs(detached=True)] == ["run-2"]
-        assert [run.run_id for run in await store.runs(detached=False)] == ["run-1"]
-        assert [run.run_id for run in await store.runs(detached=None)] == ["run-2", "run-1"]
-        assert await store.runs(detached=True, text="a") == []
-
-    async def test_runs_can_be_looked_for_by_the_run_that_they_follow(self, store: ContextStore) -> None:
-        await store.create("run-1", started("a"))
-        await store.create("run-2", started("b", follows=Follows(run_id="run-1", request="a")))
+        await store.create("run-2", started("b", detached=True, follows=Follows(run_id="run-1", request="a")))
         assert [(run.run_id, run.follows) for run in await store.runs()] == [("run-2", "run-1"), ("run-1", "")]
-        assert [run.run_id for run in await store.runs(follows="run-1")] == ["run-2"]
-        assert await store.runs(follows="run-2") == []
+        for query, found in (
+            ({"detached": True}, ["run-2"]),
+            ({"detached": False}, ["run-1"]),
+            ({"detached": None}, ["run-2", "run-1"]),
+            ({"detached": True, "text": "a"}, []),
+            ({"follows": "run-1"}, ["run-2"]),
+            ({"follows": "run-2"}, []),
+        ):
+            assert [run.run_id for run in await store.runs(**query)] == found, query
 
     async def test_runs_can_be_looked_for_by_their_tags(self, store: ContextStore) -> None:
         odd = {"a:b/c.d-e_f": ':"\n["k", "v"]\n\\,é%_\x00 ', "k": ""}
@@ -191,11 +190,6 @@ class RunsContract(Contract):
 
 class SharedRunsContract(Contract):
     """Of all processes, one drives a run at a time, and each sees the others that are alive."""
-
-    async def test_a_run_passes_to_the_process_that_claims_it(
-        self, store: ContextStore, second_store: ContextStore
-    ) -> None:
-        await check_claim(store, second_store)
 
     async def test_of_two_who_claim_at_once_one_succeeds(self, store: ContextStore, second_store: ContextStore) -> None:
         await store.create("run-1", started())
